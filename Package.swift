@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// A module of the program: imports run one way, see docs/architecture.md.
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "catwatch",
+    products: [
+        .executable(name: "catwatch", targets: ["catwatch"]),
+        .executable(name: "catwatch-bench", targets: ["catwatch-bench"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),  // apt: libsimdjson-dev
+
+        module("Reactor", ["CLinux"]),
+        module("Feed", ["Reactor", "CSimdJSON"]),
+        module("Inputs", ["Feed", "Reactor", "CCurl"]),
+        module("Outputs", ["Feed", "Reactor"]),
+        module("CatAPI", ["Feed", "Reactor", "CMicroHTTPD"]),
+        program("catwatch", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
+        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
+
+        .target(
+            name: "TestSupport", dependencies: ["Reactor"], path: "Tests/TestSupport", swiftSettings: settings),
+        tests("ReactorTests", ["Reactor", "TestSupport"]),
+        tests("FeedTests", ["Feed", "Reactor", "TestSupport"]),
+        tests("InputsTests", ["Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests("OutputsTests", ["Outputs", "Feed", "Reactor", "TestSupport"]),
+        tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests("CommandTests", ["catwatch"]),
+        tests("EndToEndTests", ["TestSupport"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

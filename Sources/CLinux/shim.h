@@ -1,0 +1,33 @@
+/* What the Glibc module leaves out of Linux: epoll, eventfd, signalfd, and the calls that are variadic or macros in C. */
+#pragma once
+
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* open(2) is variadic. */
+static inline int cw_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+/* fcntl(2) is variadic. */
+static inline int cw_get_status_flags(int fd) { return fcntl(fd, F_GETFL); }
+static inline int cw_set_status_flags(int fd, int flags) { return fcntl(fd, F_SETFL, flags); }
+static inline int cw_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+/* prctl(2) is variadic. */
+static inline int cw_set_thread_name(const char *name) { return prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
+
+/* errno is a macro over a thread-local. */
+static inline int cw_errno(void) { return errno; }

@@ -1,0 +1,1 @@
+// Placeholder until the first source file of this module lands.

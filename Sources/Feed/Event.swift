@@ -1,0 +1,178 @@
+package import Reactor
+
+/// Bytes of text or JSON that an event carries; a slice, so that a whole document can be shared by its events.
+package typealias Bytes = ArraySlice<UInt8>
+
+/// What an input publishes: one thing that happened at one source at one time.
+///
+/// An event has no number yet: `EventStore.publish` gives it its sequence number and encodes it to its line, once.
+package struct Event: Sendable {
+    /// When it happened, by the wall clock.
+    package var time: Timestamp
+    /// Which source it came from; from `EventStore.register`.
+    package var source: SourceID
+    package var body: Body
+
+    package enum Body: Sendable {
+        /// What the upstream said.
+        case data(Datum)
+        /// How long one request took.
+        indirect case latency(LatencySample)
+        /// How much memory the agent uses.
+        case memory(MemorySample)
+        /// Something failed; a person is meant to understand it.
+        indirect case error(Failure)
+        /// How far a paged input has come.
+        case progress(Progress)
+    }
+
+    package init(time: Timestamp, source: SourceID, body: Body) {
+        self.time = time
+        self.source = source
+        self.body = body
+    }
+}
+
+/// A source's index in its store; dense, from 0.
+package struct SourceID: Sendable, Hashable {
+    package let index: Int
+
+    package init(index: Int) { self.index = index }
+}
+
+/// One value of one series.
+package struct Datum: Sendable {
+    /// Names the series within its source (a city, a breed); nil for the source's own series. UTF-8.
+    package var key: Bytes?
+    /// Finite, or absent.
+    package var value: Double?
+    /// Plain UTF-8 text, not escaped; cut at 4 KiB in the line.
+    package var text: Bytes?
+    /// One valid, minified JSON value, as `JSONMinifier` makes it.
+    package var data: Bytes?
+
+    package init(key: Bytes? = nil, value: Double? = nil, text: Bytes? = nil, data: Bytes? = nil) {
+        self.key = key
+        self.value = value
+        self.text = text
+        self.data = data
+    }
+}
+
+/// The phases of one answered request. Phases are in milliseconds and add up to `ms`, less what was spent on redirects.
+package struct LatencySample: Sendable, Equatable {
+    /// Method, origin and path, without query and credentials: `GET https://catfact.ninja/fact`.
+    package var endpoint: String
+    /// The HTTP status, 100 to 599.
+    package var status: Int
+    /// From the start of the request to the last byte of the answer.
+    package var ms: Double
+    package var dns: Double
+    package var connect: Double
+    package var tls: Double
+    /// From the request being sent to the first byte of the answer.
+    package var wait: Double
+    package var receive: Double
+    /// Bytes of the answer's body as they came over the wire.
+    package var bytes: Int
+    /// Whether the request went over a connection that was open already.
+    package var reused: Bool
+    /// How long after its scheduled time the request was started.
+    package var late: Double
+
+    package init(
+        endpoint: String, status: Int, ms: Double, dns: Double = 0, connect: Double = 0, tls: Double = 0,
+        wait: Double = 0, receive: Double = 0, bytes: Int = 0, reused: Bool = false, late: Double = 0
+    ) {
+        self.endpoint = endpoint
+        self.status = status
+        self.ms = ms
+        self.dns = dns
+        self.connect = connect
+        self.tls = tls
+        self.wait = wait
+        self.receive = receive
+        self.bytes = bytes
+        self.reused = reused
+        self.late = late
+    }
+}
+
+/// What a process holds in memory, in bytes.
+package struct MemorySample: Sendable, Equatable {
+    /// Resident now, shared pages included.
+    package var resident: Int
+    /// The most that was ever resident.
+    package var peak: Int
+    /// Resident and not shared with any other process.
+    package var privateBytes: Int
+
+    package init(resident: Int, peak: Int, privateBytes: Int) {
+        self.resident = resident
+        self.peak = peak
+        self.privateBytes = privateBytes
+    }
+}
+
+/// An upstream's failure: data, never a crash.
+package struct Failure: Error, Sendable, Equatable {
+    package var code: Code
+    /// One sentence for a person: what happened, to whom, and where it helps, what to do.
+    package var message: String
+    /// The endpoint that failed, when there is one; counts the error there.
+    package var endpoint: String?
+    /// How many times in a row it has failed now, from 1.
+    package var attempt: Int?
+    /// When the next try comes.
+    package var retryIn: Duration?
+
+    package init(
+        _ code: Code, _ message: String, endpoint: String? = nil, attempt: Int? = nil, retryIn: Duration? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.endpoint = endpoint
+        self.attempt = attempt
+        self.retryIn = retryIn
+    }
+
+    /// The `code` of an `error` line; docs/wire-format.md says when each is used.
+    package struct Code: RawRepresentable, Sendable, Hashable {
+        package let rawValue: String
+
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        package static let dns = Code(rawValue: "dns")
+        package static let connect = Code(rawValue: "connect")
+        package static let tls = Code(rawValue: "tls")
+        package static let timeout = Code(rawValue: "timeout")
+        package static let reset = Code(rawValue: "reset")
+        package static let status = Code(rawValue: "status")
+        package static let rateLimited = Code(rawValue: "rate_limited")
+        package static let redirect = Code(rawValue: "redirect")
+        package static let tooLarge = Code(rawValue: "too_large")
+        package static let encoding = Code(rawValue: "encoding")
+        package static let notJSON = Code(rawValue: "not_json")
+        package static let pointer = Code(rawValue: "pointer")
+        package static let lineTooLong = Code(rawValue: "line_too_long")
+        package static let `protocol` = Code(rawValue: "protocol")
+        package static let closed = Code(rawValue: "closed")
+        package static let disk = Code(rawValue: "disk")
+        package static let config = Code(rawValue: "config")
+        package static let `internal` = Code(rawValue: "internal")
+    }
+}
+
+/// How far a paged input has come.
+package struct Progress: Sendable, Equatable {
+    package var done: Int
+    /// Absent while the upstream has not said.
+    package var total: Int?
+    package var page: Int
+
+    package init(done: Int, total: Int?, page: Int) {
+        self.done = done
+        self.total = total
+        self.page = page
+    }
+}

@@ -1,0 +1,4 @@
+@main
+struct Catwatch {
+    static func main() {}
+}
