@@ -13,14 +13,15 @@ struct KeyHash: Sendable {
     @inline(__always)
     func callAsFunction(_ bytes: UnsafeRawBufferPointer, source: Int) -> UInt64 {
         let count = bytes.count
-        var state = Self.fold(start ^ UInt64(truncatingIfNeeded: source), factor) ^ UInt64(truncatingIfNeeded: count)
+        // A key has at most 1,024 bytes, so source and length do not meet.
+        var state = start ^ (UInt64(truncatingIfNeeded: source) << 16 | UInt64(truncatingIfNeeded: count))
         var offset = 0
         // Every load is in bounds: eight bytes at `offset` with at least eight left, or `tail`'s own.
         while count - offset > 8 {
             state = Self.fold(state ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self), factor)
             offset += 8
         }
-        return Self.fold(Self.fold(state ^ Self.tail(bytes, from: offset), factor), factor ^ start)
+        return Self.fold(state ^ Self.tail(bytes, from: offset), factor)
     }
 
     /// Whether both have the same bytes; both must have the same length.

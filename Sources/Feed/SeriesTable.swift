@@ -69,13 +69,16 @@ package struct SeriesTable: Sendable {
             if source.index < own.count, own[source.index] >= 0 { return Int(own[source.index]) }
             return addOwn(source.index)
         }
-        return key.withUnsafeBytes { key in
-            guard key.count <= Self.longestKey else { return refuse() }
-            let hash = hash(key, source: source.index)
-            let slot = slot(of: key, source: source.index, hash: hash)
-            if slots[slot].index >= 0 { return Int(slots[slot].index) }
-            return add(key, source: source.index, hash: hash, slot: slot)
-        }
+        return key.withUnsafeBytes { index(source: source, keyBytes: $0) }
+    }
+
+    /// The same for a key that lies somewhere in memory; it is copied when it is new.
+    package mutating func index(source: SourceID, keyBytes key: UnsafeRawBufferPointer) -> Int? {
+        guard key.count <= Self.longestKey else { return refuse() }
+        let hash = hash(key, source: source.index)
+        let slot = slot(of: key, source: source.index, hash: hash)
+        if slots[slot].index >= 0 { return Int(slots[slot].index) }
+        return add(key, source: source.index, hash: hash, slot: slot)
     }
 
     /// The series' index, or nil when there is none; changes and counts nothing.

@@ -6,8 +6,8 @@ package struct Window: Sendable, Equatable {
     package let index: Int64
     /// The value with the greatest event time; of several at that time the one with the greatest sequence number.
     package private(set) var last: Double
-    /// The event time of `last`.
-    package private(set) var lastTime: Timestamp
+    /// The event time of `last`, in microseconds.
+    private var lastMicroseconds: Int64
     /// The sequence number of `last`.
     package private(set) var lastSequence: Int
     /// How many values there were, at least 1.
@@ -25,7 +25,7 @@ package struct Window: Sendable, Equatable {
     package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
         self.index = index
         last = value
-        lastTime = time
+        lastMicroseconds = time.microseconds
         lastSequence = sequence
         count = 1
         minimum = value
@@ -33,15 +33,20 @@ package struct Window: Sendable, Equatable {
         sum = value
     }
 
+    /// The event time of `last`.
+    package var lastTime: Timestamp { Timestamp(microseconds: lastMicroseconds) }
+
     /// The mean of all values; always finite, also where the sum is not.
     package var mean: Double { Swift.min(Swift.max(sum / Double(count), minimum), maximum) }
 
-    /// Takes one more value, which must be finite.
+    /// Takes one more value, which must be finite; `time` in microseconds since the epoch.
+    ///
+    /// Plain integers, as the calls of `Timestamp`'s members across modules were the most of what this costs.
     @inline(__always)
-    package mutating func add(_ value: Double, time: Timestamp, sequence: Int) {
-        if time > lastTime || (time == lastTime && sequence >= lastSequence) {
+    mutating func add(_ value: Double, time: Int64, sequence: Int) {
+        if time > lastMicroseconds || (time == lastMicroseconds && sequence >= lastSequence) {
             last = value
-            lastTime = time
+            lastMicroseconds = time
             lastSequence = sequence
         }
         count += 1

@@ -35,6 +35,9 @@ package struct WindowRing: Sendable {
     /// The smallest end of a dirty window; the end of time when none is dirty.
     private var firstDirtyEnd = Int64.max
 
+    /// When the first window held is past the history; the end of time when none is held.
+    private var firstExpiry = Int64.max
+
     // Where the last value went: valid while `currentStart < currentEnd`.
     private var current = 0
     private var currentStart = Int64.max
@@ -53,13 +56,13 @@ package struct WindowRing: Sendable {
     /// How many windows are held at the most, which bounds the memory: the history's and eight.
     package var capacity: Int { Int(clamping: history / width) + 8 }
 
-    /// When `flush` next has a line to emit or a window to let go; nil while nothing is held.
+    /// When `flush` next has a line to emit or a window to let go; nil if not before the end of time, as while nothing
+    /// is held. Looks at nothing but the ring itself, so that ten thousand of them can be asked often.
     ///
     /// A clock that stepped back is not foreseen: flush once then, whatever this says.
     package var nextDue: Timestamp? {
-        guard head < windows.count else { return nil }
-        let expiry = Window.end(of: windows[head].index, width: width).microseconds.addingSaturated(history)
-        return Timestamp(microseconds: Swift.min(firstDirtyEnd, expiry))
+        let due = Swift.min(firstDirtyEnd, firstExpiry)
+        return due == .max ? nil : Timestamp(microseconds: due)
     }
 
     /// When window `index` starts.
@@ -79,7 +82,7 @@ package struct WindowRing: Sendable {
         guard at >= currentStart, at < currentEnd, currentEnd > now.subtractingSaturated(history) else {
             return recordElsewhere(value, at: at, sequence: sequence, now: now, isFuture: isFuture)
         }
-        windows[current].add(value, time: Timestamp(microseconds: at), sequence: sequence)
+        windows[current].add(value, time: at, sequence: sequence)
         if !windows[current].isDirty { markDirty(current) }
         return isFuture ? .future : .recorded
     }
@@ -94,20 +97,21 @@ package struct WindowRing: Sendable {
         if firstDirtyEnd <= now { emitDirty(until: now, emit) }
 
         let oldest = now.subtractingSaturated(history)
-        while head < windows.count, end(of: windows[head]).microseconds <= oldest { head += 1 }
-
         let newest = now.addingSaturated(width)
+        var first = head
         var tail = windows.count
-        while tail > head, start(of: windows[tail - 1]).microseconds > newest { tail -= 1 }
-        if tail < windows.count { evict(from: tail, emit) }
+        while first < tail, end(of: windows[first]).microseconds <= oldest { first += 1 }
+        while tail > first, start(of: windows[tail - 1]).microseconds > newest { tail -= 1 }
+        if first == head, tail == windows.count { return }
 
+        if tail < windows.count { evict(from: tail, emit) }
+        head = first
+        firstExpiry = head < tail ? end(of: windows[head]).microseconds.addingSaturated(history) : .max
         if head > 16, head * 2 >= windows.count {
             windows.removeFirst(head)
             head = 0
-            forgetCurrent()
-        } else if current < head {
-            forgetCurrent()
         }
+        forgetCurrent()
     }
 
     /// The slow way of `record`: another window than last time, or none.
@@ -122,11 +126,12 @@ package struct WindowRing: Sendable {
 
         let place = position(of: index)
         if place < windows.count, windows[place].index == index {
-            windows[place].add(value, time: time, sequence: sequence)
+            windows[place].add(value, time: at, sequence: sequence)
             if !windows[place].isDirty { markDirty(place) }
         } else {
             guard windows.count - head < capacity else { return .full }
             windows.insert(Window(index: index, value: value, time: time, sequence: sequence), at: place)
+            if place == head { firstExpiry = end.addingSaturated(history) }
             markDirty(place)
         }
         current = place
@@ -174,7 +179,6 @@ package struct WindowRing: Sendable {
         windows.removeSubrange(tail...)
         dirty.removeAll { $0 >= index }
         firstDirtyEnd = dirty.min().map { Window.end(of: $0, width: width).microseconds } ?? .max
-        forgetCurrent()
     }
 
     private mutating func forgetCurrent() {

@@ -102,7 +102,8 @@ package struct WindowTwin {
     package var nextDue: Timestamp? {
         let ends = held.filter(\.value.changed).map { end($0.key) }
         let expiry = held.keys.map { end($0) + history }
-        return (ends + expiry).min().map { Timestamp(microseconds: Int64(clamping: $0)) }
+        guard let due = (ends + expiry).min(), due < Int128(Int64.max) else { return nil }
+        return Timestamp(microseconds: Int64(due))
     }
 }
 
