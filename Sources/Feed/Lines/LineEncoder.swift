@@ -30,33 +30,33 @@ package struct LineEncoder: Sendable {
         writer.raw("}\n")
     }
 
-    /// The bytes `datum` may write with a prefix of this length.
+    /// The bytes that `datum` may write with these lengths.
     @inline(__always)
-    package static func mostDatum(_ datum: Datum, prefix: Int) -> Int {
-        let text = LineWriter.mostEscaped(min(datum.text?.count ?? 0, longestText))
-        return min(fixed + prefix + text + (datum.data?.count ?? 0), longestLine)
+    static func mostDatum(prefix: Int, text: Int, data: Int) -> Int {
+        min(fixed + prefix + LineWriter.mostEscaped(min(max(0, text), longestText)) + max(0, data), longestLine)
     }
 
     /// A data line. `prefix` is `"type":"…","source":"…","series":"…"`, at most 32 KiB.
     @inline(__always)
-    package mutating func datum(
-        _ datum: Datum, sequence: Int, time: Timestamp, prefix: UnsafeBufferPointer<UInt8>, to start: LineWriter
+    mutating func datum(
+        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?, sequence: Int,
+        time: Timestamp, prefix: UnsafeBufferPointer<UInt8>, to start: LineWriter
     ) -> LineWriter {
         var writer = start
         head(sequence, time, &writer)
         writer.raw(prefix)
-        if let value = datum.value {
+        if let value {
             writer.raw(",\"value\":")
             writer.number(value)
         }
         var isTruncated = false
-        if let text = datum.text {
+        if let text {
             writer.raw(",\"text\":")
             let cut = Self.cut(text)
             isTruncated = cut.count < text.count
             writer.string(cut)
         }
-        if let data = datum.data {
+        if let data {
             // `,"data":` and `,"truncated":true}` and the newline take 27 bytes.
             if writer.next - start.next + data.count + 32 <= Self.longestLine {
                 writer.raw(",\"data\":")
@@ -71,12 +71,12 @@ package struct LineEncoder: Sendable {
     }
 
     /// The text up to 4 KiB, cut before a scalar that would lie across that.
-    private static func cut(_ text: Bytes) -> Bytes {
+    @inline(__always)
+    private static func cut(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         guard text.count > longestText else { return text }
-        var end = text.startIndex + longestText
-        let earliest = end - 3
-        while end > earliest, text[end] & 0xC0 == 0x80 { end -= 1 }
-        return text[..<end]
+        var end = longestText
+        while end > longestText - 3, text[end] & 0xC0 == 0x80 { end -= 1 }
+        return UnsafeBufferPointer(rebasing: text[..<end])
     }
 
     /// The bytes that a line with these texts may need.

@@ -5,37 +5,54 @@ package import Reactor
 /// Unchecked: bytes below `used` never change again, and whoever reads them elsewhere got the span by a hand-over that
 /// orders memory. Everything else is touched by the log's owner only.
 package final class LineChunk: @unchecked Sendable {
-    let memory: UnsafeMutablePointer<UInt8>
-    let capacity: Int
-    /// The number of its first line.
-    let firstSequence: Int
-    /// Bytes that the log held in all before this chunk.
-    let startOffset: Int
-    fileprivate(set) var used = 0
-    /// Where each line ends.
-    fileprivate(set) var ends: [UInt32] = []
-    /// When its last line was written.
-    fileprivate(set) var newest: LoopInstant
-
-    init(capacity: Int, firstSequence: Int, startOffset: Int, now: LoopInstant) {
-        memory = .allocate(capacity: capacity)
-        self.capacity = capacity
-        self.firstSequence = firstSequence
-        self.startOffset = startOffset
-        newest = now
+    /// Plain memory, so that the log can append through a pointer to it without counting references.
+    struct Header {
+        let memory: UnsafeMutablePointer<UInt8>
+        let capacity: Int
+        /// Where each line ends.
+        let ends: UnsafeMutablePointer<UInt32>
+        let maximumLines: Int
+        /// The number of its first line.
+        let firstSequence: Int
+        /// Bytes of all lines before this chunk.
+        let startOffset: Int
+        var used = 0
+        var lines = 0
+        /// When its last line was written.
+        var newest: LoopInstant
     }
 
-    deinit { memory.deallocate() }
+    /// Lines are seldom shorter than this; when they are, a chunk is full by their number.
+    private static let shortLine = 64
+
+    let header: UnsafeMutablePointer<Header>
+
+    init(capacity: Int, firstSequence: Int, startOffset: Int, now: LoopInstant) {
+        let maximumLines = max(1, capacity / Self.shortLine)
+        header = .allocate(capacity: 1)
+        header.initialize(
+            to: Header(
+                memory: .allocate(capacity: capacity), capacity: capacity, ends: .allocate(capacity: maximumLines),
+                maximumLines: maximumLines, firstSequence: firstSequence, startOffset: startOffset, newest: now))
+    }
+
+    deinit {
+        header.pointee.memory.deallocate()
+        header.pointee.ends.deallocate()
+        header.deallocate()
+    }
+
+    var firstSequence: Int { header.pointee.firstSequence }
 
     /// The number behind its last line.
-    var endSequence: Int { firstSequence + ends.count }
+    var endSequence: Int { header.pointee.firstSequence + header.pointee.lines }
 
     /// What it costs in memory, in bytes.
-    var cost: Int { capacity + ends.capacity * 4 + 128 }
+    var cost: Int { header.pointee.capacity + header.pointee.maximumLines * 4 + 192 }
 
     /// Where the line with this number starts.
     func start(of sequence: Int) -> Int {
-        sequence == firstSequence ? 0 : Int(ends[sequence - firstSequence - 1])
+        sequence == firstSequence ? 0 : Int(header.pointee.ends[sequence - firstSequence - 1])
     }
 }
 
@@ -60,7 +77,7 @@ package struct LineSpan: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         // In bounds: a span is only made of what was already written.
-        try body(UnsafeRawBufferPointer(start: chunk.memory + range.lowerBound, count: range.count))
+        try body(UnsafeRawBufferPointer(start: chunk.header.pointee.memory + range.lowerBound, count: range.count))
     }
 }
 
@@ -68,7 +85,7 @@ package struct LineSpan: Sendable {
 ///
 /// A reader is a sequence number; what it asks for comes as a span of the log's own memory. When the log has let go of
 /// what a reader has not seen, it is told which numbers those were.
-package struct LineLog: Sendable {
+package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into `chunks`, which travel with it
     /// What a reader gets.
     package enum Reading: Sendable {
         case lines(LineSpan)
@@ -84,6 +101,8 @@ package struct LineLog: Sendable {
     package let history: Duration
     private let chunkSize: Int
     private var chunks: [LineChunk] = []
+    /// The last of `chunks`, which keeps it alive.
+    private var tail: UnsafeMutablePointer<LineChunk.Header>?
     /// The number the next line gets; numbers start at 1.
     package private(set) var nextSequence = 1
     /// Bytes of all lines ever written.
@@ -108,35 +127,37 @@ package struct LineLog: Sendable {
     /// - Parameters:
     ///   - most: the most bytes that `encode` can write.
     ///   - encode: gets the line's number and the memory, and returns the memory behind the line.
+    @inline(__always)
     package mutating func append(
         atMost most: Int, at now: LoopInstant, _ encode: (Int, LineWriter) -> LineWriter
     ) {
-        let chunk: LineChunk
-        if let last = chunks.last, last.capacity - last.used >= most {
-            chunk = last
+        let chunk: UnsafeMutablePointer<LineChunk.Header>
+        if let tail, tail.pointee.capacity - tail.pointee.used >= most, tail.pointee.lines < tail.pointee.maximumLines {
+            chunk = tail
         } else {
             chunk = addChunk(atLeast: most, now)
         }
-        let start = chunk.memory + chunk.used
-        let end = encode(nextSequence, LineWriter(start)).next
-        let length = end - start
+        let start = chunk.pointee.memory + chunk.pointee.used
+        let length = encode(nextSequence, LineWriter(start)).next - start
         precondition(length <= most, "a line is longer than was reserved for it")
-        chunk.used += length
-        chunk.ends.append(UInt32(chunk.used))
-        chunk.newest = now
+        chunk.pointee.used += length
+        // In bounds: there is room for one more line, which was looked at above.
+        chunk.pointee.ends[chunk.pointee.lines] = UInt32(truncatingIfNeeded: chunk.pointee.used)
+        chunk.pointee.lines += 1
+        chunk.pointee.newest = now
         nextSequence += 1
         totalBytes += length
     }
 
-    private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> LineChunk {
+    @inline(never)
+    private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> UnsafeMutablePointer<LineChunk.Header> {
         let chunk = LineChunk(
             capacity: max(chunkSize, size), firstSequence: nextSequence, startOffset: totalBytes, now: now)
-        // A line of a feed is seldom shorter than this.
-        chunk.ends.reserveCapacity(chunk.capacity / 128)
         chunks.append(chunk)
+        tail = chunk.header
         cost += chunk.cost
         expire(at: now)
-        return chunk
+        return chunk.header
     }
 
     /// Lets go of what is too old or too much; the newest chunk stays unless it is too old.
@@ -145,11 +166,13 @@ package struct LineLog: Sendable {
         while gone < chunks.count {
             let chunk = chunks[gone]
             let isTooMuch = cost > capacity && gone < chunks.count - 1
-            guard isTooMuch || chunk.newest.duration(to: now) > history else { break }
+            guard isTooMuch || chunk.header.pointee.newest.duration(to: now) > history else { break }
             cost -= chunk.cost
             gone += 1
         }
-        if gone > 0 { chunks.removeFirst(gone) }
+        guard gone > 0 else { return }
+        chunks.removeFirst(gone)
+        if chunks.isEmpty { tail = nil }
     }
 
     /// The lines from number `sequence` on, up to the end of a chunk.
@@ -158,16 +181,16 @@ package struct LineLog: Sendable {
         if sequence < first { return .gap(sequence...(first - 1)) }
         if sequence >= nextSequence { return .nothing }
         let chunk = chunks[place(of: sequence)]
-        let range = chunk.start(of: sequence)..<chunk.used
+        let range = chunk.start(of: sequence)..<chunk.header.pointee.used
         return .lines(LineSpan(chunk: chunk, range: range, sequences: sequence...(chunk.endSequence - 1)))
     }
 
     /// How many bytes of lines a reader has before it, those it has lost included.
     package func bytesBehind(_ sequence: Int) -> Int {
         guard let first = chunks.first, sequence < nextSequence else { return 0 }
-        guard sequence > first.firstSequence else { return totalBytes - first.startOffset }
+        guard sequence > first.firstSequence else { return totalBytes - first.header.pointee.startOffset }
         let chunk = chunks[place(of: sequence)]
-        return totalBytes - chunk.startOffset - chunk.start(of: sequence)
+        return totalBytes - chunk.header.pointee.startOffset - chunk.start(of: sequence)
     }
 
     /// Which chunk holds a line that is held.

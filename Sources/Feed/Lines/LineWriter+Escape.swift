@@ -1,18 +1,20 @@
 extension LineWriter {
-    /// Appends the escaped form of `count` bytes at `start`: sixteen at a time while none needs a second look.
+    /// Appends the escaped form of `count` bytes at `start`: eight at a time while none needs a second look.
+    ///
+    /// Plain integers, since `SIMD16<UInt8>` compares compiled to one branch a byte (measured: 8 times slower).
     mutating func escape(_ start: UnsafePointer<UInt8>, _ count: Int) {
         let raw = UnsafeRawPointer(start)
         var index = 0
         while index < count {
-            // In bounds: sixteen bytes are only loaded where sixteen are left, and stored where six times as many fit.
-            while count - index >= 16 {
-                let chunk = raw.loadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
-                guard Self.isPlain(chunk) else { break }
-                UnsafeMutableRawPointer(next).storeBytes(of: chunk, as: SIMD16<UInt8>.self)
-                advance(16)
-                index += 16
+            // In bounds: eight bytes are only loaded where eight are left, and stored where six times as many fit.
+            while count - index >= 8 {
+                let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                guard Self.isPlain(word) else { break }
+                UnsafeMutableRawPointer(next).storeBytes(of: word, as: UInt64.self)
+                advance(8)
+                index += 8
             }
-            let end = min(count, index + 16)
+            let end = min(count, index + 8)
             while index < end {
                 let byte = start[index]
                 if byte >= 0x80 {
@@ -25,12 +27,18 @@ extension LineWriter {
         }
     }
 
-    /// Whether all are printable ASCII without `"` and `\`: as signed bytes, those below 0x20 include all above 0x7F.
+    /// Whether all eight bytes are ASCII from 0x20 on, without `"` and `\`.
+    ///
+    /// Each term has a byte's top bit set when that byte is special (or follows one that is).
     @inline(__always)
-    private static func isPlain(_ chunk: SIMD16<UInt8>) -> Bool {
-        let signed = SIMD16<Int8>(truncatingIfNeeded: chunk)
-        let special = (signed .< 0x20) .| (chunk .== 0x22) .| (chunk .== 0x5C)
-        return !any(special)
+    private static func isPlain(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let special =
+            word | ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+        return special & tops == 0
     }
 
     @inline(__always)

@@ -44,10 +44,13 @@ package actor EventStore {
     }
 
     /// Numbers events, puts them into their windows, encodes their lines, and wakes the readers.
-    package func publish(_ events: [Event]) {
+    package func publish(_ events: [Event]) { publish(EventBatch(events)) }
+
+    /// The same for many at once.
+    package func publish(_ batch: EventBatch) {
         guard ending == nil else { return }
-        if events.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
-        state.publish(events, wall: wall.now, now: loop.clock.now)
+        if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
+        state.publish(batch, wall: wall.now, now: loop.clock.now)
         wakeReaders()
         if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
     }

@@ -3,7 +3,7 @@ package import Reactor
 /// What the store knows, without clock or suspension: sources, series with their windows, endpoints, and the log.
 ///
 /// One struct, so that a batch of events costs one exclusive access and no reference counting of the parts.
-package struct FeedState: Sendable {
+package struct FeedState: ~Copyable, Sendable {
     package struct Limits: Sendable {
         /// The width of a window.
         package var interval: Duration = .seconds(10)
@@ -30,10 +30,10 @@ package struct FeedState: Sendable {
 
     struct Series: Sendable {
         var ring: WindowRing
-        /// `"type":"…","source":"…","series":"…"`
-        let prefix: [UInt8]
-        /// Where in `prefix` the `"source"` key begins, which is what a window line says of it.
-        let namesStart: Int
+        /// Where `prefixes` has `"type":"…","source":"…","series":"…"`.
+        let prefix: Range<Int>
+        /// Where it has `"source":"…","series":"…"`, which is what a window line says.
+        let names: Range<Int>
     }
 
     package let limits: Limits
@@ -44,6 +44,9 @@ package struct FeedState: Sendable {
     var encoder = LineEncoder()
     var sources: [Source] = []
     var series: [Series] = []
+    private var prefixes = PrefixArena()
+    private let width: Int64
+    private let mostData: Int
     private var table: SeriesTable
     var endpoints: [EndpointStatistics] = []
     var endpointIndices: [String: Int] = [:]
@@ -57,6 +60,8 @@ package struct FeedState: Sendable {
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
+        width = limits.interval.microseconds
+        mostData = limits.data ?? .max
         log = LineLog(capacity: limits.logCapacity, history: limits.history)
         table = SeriesTable(limit: limits.series)
     }
@@ -75,12 +80,15 @@ package struct FeedState: Sendable {
     /// - Parameters:
     ///   - wall: the wall clock now, which lateness is measured by.
     ///   - now: the loop's clock now, which the log's age is measured by.
-    package mutating func publish(_ events: [Event], wall: Timestamp, now: LoopInstant) {
+    package mutating func publish(_ batch: EventBatch, wall: Timestamp, now: LoopInstant) {
         advance(wall: wall, now: now)
-        for event in events {
-            switch event.body {
-            case .data(let datum): publish(datum, event, wall, now)
-            default: publishOther(event, wall, now)
+        batch.bytes.withUnsafeBufferPointer { bytes in
+            for record in batch.records {
+                if record.other >= 0 {
+                    publishOther(batch.others[Int(record.other)], wall, now)
+                } else {
+                    publish(record, bytes, wall, now)
+                }
             }
         }
         flushRevised(wall, now)
@@ -106,31 +114,52 @@ package struct FeedState: Sendable {
 
     /// When the window ends that holds `wall`.
     package func nextBoundary(after wall: Timestamp) -> Timestamp {
-        let width = limits.interval.microseconds
         return Window.end(of: Window.index(of: wall, width: width), width: width)
     }
 
     @inline(__always)
-    private mutating func publish(_ datum: Datum, _ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
-        if let limit = limits.data, counts.data >= limit { return }
+    private mutating func publish(
+        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ wall: Timestamp, _ now: LoopInstant
+    ) {
+        guard counts.data < mostData else { return }
         counts.data += 1
-        markOK(event.source, wall)
-        let width = limits.interval.microseconds
-        let isFuture = event.time.microseconds > wall.microseconds &+ width
-        let time = isFuture ? wall : event.time
+        let source = SourceID(index: Int(record.source))
+        if sources[source.index].status.state != .ok { setState(.ok, of: source, wall) }
+        let isFuture = record.time.microseconds > wall.microseconds &+ width
+        let time = isFuture ? wall : record.time
         if isFuture { counts.future += 1 }
-        var datum = datum
-        if let value = datum.value, !value.isFinite { datum.value = nil }
-        guard let index = seriesIndex(event.source, kind: 0, key: datum.key) else {
-            return encodeUntabled(datum, event.source, time, now)
+
+        // In bounds: `EventBatch.add` appended these bytes one behind the other.
+        var next = record.offset
+        func piece(_ length: Int32) -> UnsafeBufferPointer<UInt8>? {
+            guard length >= 0 else { return nil }
+            defer { next += Int(length) }
+            return UnsafeBufferPointer(rebasing: bytes[next..<next + Int(length)])
         }
-        if let value = datum.value { record(value, in: index, at: time, wall, now) }
-        // In two steps, since `log` and `encoder` lie side by side in `self`.
-        let prefix = series[index].prefix
-        prefix.withUnsafeBufferPointer { prefix in
-            log.append(atMost: LineEncoder.mostDatum(datum, prefix: prefix.count), at: now) { sequence, writer in
-                encoder.datum(datum, sequence: sequence, time: time, prefix: prefix, to: writer)
-            }
+        let key = piece(record.keyLength)
+        let text = piece(record.textLength)
+        let data = piece(record.dataLength)
+        let value = record.hasValue ? record.value : nil
+
+        guard let index = seriesIndex(source, kind: 0, key: key) else {
+            let prefix = Self.closed(sources[source.index].prefix, key: key?.prefix(SeriesTable.longestKey))
+            return prefix.withUnsafeBufferPointer { encode(value, text, data, time, $0, now) }
+        }
+        if let value { self.record(value, in: index, at: time, wall, now) }
+        let range = series[index].prefix
+        let prefix = UnsafeBufferPointer(rebasing: prefixes.buffer[range])
+        encode(value, text, data, time, prefix, now)
+    }
+
+    @inline(__always)
+    private mutating func encode(
+        _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
+        _ time: Timestamp, _ prefix: UnsafeBufferPointer<UInt8>, _ now: LoopInstant
+    ) {
+        let most = LineEncoder.mostDatum(prefix: prefix.count, text: text?.count ?? 0, data: data?.count ?? 0)
+        log.append(atMost: most, at: now) { sequence, writer in
+            encoder.datum(
+                value: value, text: text, data: data, sequence: sequence, time: time, prefix: prefix, to: writer)
         }
     }
 
@@ -153,11 +182,6 @@ package struct FeedState: Sendable {
         }
     }
 
-    @inline(__always)
-    private mutating func markOK(_ source: SourceID, _ wall: Timestamp) {
-        if sources[source.index].status.state != .ok { setState(.ok, of: source, wall) }
-    }
-
     mutating func setState(_ state: SourceStatus.State, of source: SourceID, _ wall: Timestamp) {
         guard sources[source.index].status.state != state else { return }
         sources[source.index].status.state = state
@@ -166,39 +190,36 @@ package struct FeedState: Sendable {
 
     /// The series' index; made when it is new. `kind` is 0 for data, 1 for latency, 2 for memory.
     @inline(__always)
-    mutating func seriesIndex(_ source: SourceID, kind: Int, key: Bytes?) -> Int? {
-        guard let index = table.index(source: SourceID(index: source.index &* 3 &+ kind), key: key) else { return nil }
+    mutating func seriesIndex(_ source: SourceID, kind: Int, key: UnsafeBufferPointer<UInt8>?) -> Int? {
+        let place = SourceID(index: source.index &* 3 &+ kind)
+        let found: Int?
+        if let key {
+            found = table.index(source: place, keyBytes: UnsafeRawBufferPointer(key))
+        } else {
+            found = table.index(source: place, key: nil)
+        }
+        guard let index = found else { return nil }
         if index == series.count { addSeries(source, kind: kind, key: key) }
         return index
     }
 
     @inline(never)
-    private mutating func addSeries(_ source: SourceID, kind: Int, key: Bytes?) {
+    private mutating func addSeries(_ source: SourceID, kind: Int, key: UnsafeBufferPointer<UInt8>?) {
         let name = sources[source.index].name
         let prefix: [UInt8]
         switch kind {
-        case 0: prefix = Self.closed(sources[source.index].prefix, key: key)
+        case 0: prefix = Self.closed(sources[source.index].prefix, key: key.map { $0[...] })
         case 1: prefix = Self.closed(Self.prefix(type: "latency", source: name, series: "latency:\(name)"), key: nil)
         default: prefix = Self.closed(Self.prefix(type: "memory", source: name, series: "memory:\(name)"), key: nil)
         }
         let marker = Array("\"source\":".utf8)
         let namesStart = prefix.indices.first { prefix[$0...].starts(with: marker) } ?? 0
+        let range = prefixes.append(prefix)
         series.append(
             Series(
-                ring: WindowRing(width: limits.interval, history: limits.history), prefix: prefix,
-                namesStart: namesStart))
+                ring: WindowRing(width: limits.interval, history: limits.history), prefix: range,
+                names: range.lowerBound + namesStart..<range.upperBound))
         counts.series = series.count
-    }
-
-    /// An event whose series has no place in the table still flows.
-    private mutating func encodeUntabled(_ datum: Datum, _ source: SourceID, _ time: Timestamp, _ now: LoopInstant) {
-        let key = datum.key.map { $0.prefix(SeriesTable.longestKey) }
-        let prefix = Self.closed(sources[source.index].prefix, key: key)
-        prefix.withUnsafeBufferPointer { prefix in
-            log.append(atMost: LineEncoder.mostDatum(datum, prefix: prefix.count), at: now) { sequence, writer in
-                encoder.datum(datum, sequence: sequence, time: time, prefix: prefix, to: writer)
-            }
-        }
     }
 
     private mutating func reportRefusal(_ wall: Timestamp, _ now: LoopInstant) {
@@ -220,16 +241,12 @@ package struct FeedState: Sendable {
     }
 
     private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant) {
-        let width = limits.interval.microseconds
-        let names = series[index].prefix[series[index].namesStart...]
         // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile.
         var ring = series[index].ring
+        let names = UnsafeBufferPointer(rebasing: prefixes.buffer[series[index].names])
         ring.flush(now: wall) { window in
-            names.withUnsafeBufferPointer { names in
-                log.append(atMost: LineEncoder.most(names.count), at: now) { sequence, writer in
-                    encoder.window(
-                        window, width: width, sequence: sequence, time: wall, names: names, to: writer)
-                }
+            log.append(atMost: LineEncoder.most(names.count), at: now) { sequence, writer in
+                encoder.window(window, width: width, sequence: sequence, time: wall, names: names, to: writer)
             }
         }
         series[index].ring = ring
@@ -251,12 +268,12 @@ package struct FeedState: Sendable {
     }
 
     /// Adds `/key` and the closing quote to a source's prefix.
-    private static func closed(_ prefix: [UInt8], key: Bytes?) -> [UInt8] {
+    private static func closed(_ prefix: [UInt8], key: Slice<UnsafeBufferPointer<UInt8>>?) -> [UInt8] {
         guard let key else { return prefix + [UInt8(ascii: "\"")] }
         let escaped = [UInt8](unsafeUninitializedCapacity: 2 + LineWriter.mostEscaped(key.count)) { buffer, count in
             guard let start = buffer.baseAddress else { return }
             var writer = LineWriter(start)
-            writer.string(key)
+            writer.string(UnsafeBufferPointer(rebasing: key))
             count = writer.next - start
         }
         return prefix + [UInt8(ascii: "/")] + escaped.dropFirst()
