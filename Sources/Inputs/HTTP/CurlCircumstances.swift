@@ -1,0 +1,98 @@
+internal import CCurl
+internal import Feed
+internal import Glibc
+
+/// What is known about a transfer that failed, and how to say it to a person.
+struct CurlCircumstances {
+    let endpoint: Endpoint
+    let timeout: Duration
+    let maxBody: Int
+    let maxRedirects: Int
+    let isTooLarge: Bool
+    let redirects: Int
+    let systemError: Int32
+    /// libcurl's own words; may be empty.
+    let detail: String
+    /// Bytes of the body that came.
+    let received: Int
+    let wasConnected: Bool
+    let wasResolved: Bool
+    let status: Int
+
+    /// The failure for a libcurl code (libcurl-errors(3)).
+    func failure(_ code: CURLcode) -> HTTPFailure {
+        let host = endpoint.host
+        let peer = endpoint.authority
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return HTTPFailure(.dns, "the name \(host) was not found")
+        case CURLE_COULDNT_RESOLVE_PROXY: return HTTPFailure(.dns, "the proxy's name was not found")
+        case CURLE_COULDNT_CONNECT: return HTTPFailure(.connect, connectMessage)
+        case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.timeout, timeoutMessage)
+        case CURLE_TOO_MANY_REDIRECTS:
+            return HTTPFailure(.redirect, "\(peer) redirected more than \(maxRedirects) times")
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            return redirects > 0 || status / 100 == 3
+                ? HTTPFailure(.redirect, "\(peer) redirected to something other than http or https")
+                : HTTPFailure(.config, "only http and https URLs can be polled")
+        case CURLE_URL_MALFORMAT:
+            return status / 100 == 3
+                ? HTTPFailure(.redirect, "\(peer) redirected to what is not a URL")
+                : HTTPFailure(.config, "this is not a URL")
+        case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
+            return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(maxBody) bytes")
+        case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
+            return HTTPFailure(.encoding, "the compressed answer of \(peer) cannot be unpacked")
+        case CURLE_PARTIAL_FILE:
+            return HTTPFailure(.closed, "\(peer) closed the connection after \(received) bytes of a longer answer")
+        case CURLE_GOT_NOTHING: return HTTPFailure(.closed, "\(peer) closed the connection without an answer")
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR: return HTTPFailure(.reset, resetMessage)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
+            return HTTPFailure(.tls, "no secure connection to \(peer): \(reason(code))")
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_WEIRD_SERVER_REPLY, CURLE_CHUNK_FAILED, CURLE_HTTP3,
+            CURLE_PROXY:
+            return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
+        default: return HTTPFailure(.internal, "the request to \(peer) failed: \(reason(code))")
+        }
+    }
+
+    private func reason(_ code: CURLcode) -> String {
+        detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+    }
+
+    private var connectMessage: String {
+        let peer = endpoint.authority
+        switch systemError {
+        case ECONNREFUSED: return "\(peer) refused the connection: nothing listens there"
+        case ENETUNREACH, EHOSTUNREACH: return "there is no way to \(peer): \(Self.words(systemError))"
+        case 0: return "no connection to \(peer)" + (detail.isEmpty ? "" : ": \(detail)")
+        default: return "no connection to \(peer): \(Self.words(systemError))"
+        }
+    }
+
+    private var timeoutMessage: String {
+        let limit = Self.text(timeout)
+        if !wasResolved { return "the name \(endpoint.host) was not resolved within \(limit)" }
+        if !wasConnected { return "no connection to \(endpoint.authority) within \(limit)" }
+        if status > 0 { return "the answer of \(endpoint.authority) was not complete within \(limit)" }
+        return "no answer from \(endpoint.authority) within \(limit)"
+    }
+
+    private var resetMessage: String {
+        systemError == 0
+            ? "the connection to \(endpoint.authority) broke" + (detail.isEmpty ? "" : ": \(detail)")
+            : "the connection to \(endpoint.authority) broke: \(Self.words(systemError))"
+    }
+
+    private static func words(_ code: Int32) -> String {
+        guard let text = strerror(code) else { return "error \(code)" }
+        return String(cString: text)
+    }
+
+    /// `10 s`, `250 ms`.
+    static func text(_ duration: Duration) -> String {
+        let milliseconds = Int(duration / .milliseconds(1))
+        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
+    }
+}

@@ -1,0 +1,189 @@
+internal import CCurl
+internal import Feed
+
+/// Owns an easy handle.
+final class EasyHandle: @unchecked Sendable {  // used by the one actor that has it
+    let pointer: UnsafeMutableRawPointer
+
+    init?() {
+        guard let pointer = curl_easy_init() else { return nil }
+        self.pointer = pointer
+    }
+
+    /// Forgets all options; connections and names are the multi handle's and stay.
+    func reset() { curl_easy_reset(pointer) }
+
+    deinit { curl_easy_cleanup(pointer) }
+}
+
+/// One request under way: its options, what has arrived, and who waits for it.
+final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's actor, and libcurl calls back on its loop
+    let handle: EasyHandle
+    let request: HTTPRequest
+    let endpoint: Endpoint
+    var continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
+
+    private var body: [UInt8] = []
+    private var headers = HTTPAnswerHeaders()
+    private var isTooLarge = false
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+
+    static let cancelled = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(.closed, "the request was cancelled"))
+
+    /// Bytes read at once; small, as documents are: libcurl allocates it for every transfer.
+    private static let bufferSize = 16_384
+    /// A header line longer than this says nothing that a poller wants.
+    private static let longestHeader = 8_192
+
+    init(_ request: HTTPRequest, handle: EasyHandle) {
+        self.request = request
+        self.handle = handle
+        endpoint = Endpoint(url: request.url)
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_slist_free_all(headerList)
+        errorText.deallocate()
+    }
+
+    /// Sets all options; returns what is wrong with the request, if anything is.
+    func configure() -> HTTPFailure? {
+        let easy = handle.pointer
+        var code = CURLE_OK
+        func check(_ result: CURLcode) { if code == CURLE_OK { code = result } }
+        func set(_ option: CURLoption, _ value: Int) { check(cw_set_number(easy, option, value)) }
+        func set(_ option: CURLoption, _ value: String?) { if let value { check(cw_set_text(easy, option, value)) } }
+
+        set(CURLOPT_URL, request.url)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_FOLLOWLOCATION, 1)
+        set(CURLOPT_MAXREDIRS, request.maxRedirects)
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_QUICK_EXIT, 1)  // or closing joins the resolver's thread, however long the name server takes
+        set(CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout.milliseconds)))
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeout.milliseconds)))
+        set(CURLOPT_BUFFERSIZE, Self.bufferSize)
+        set(CURLOPT_ACCEPT_ENCODING, "")  // all that this libcurl knows
+        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        set(CURLOPT_USERAGENT, request.userAgent)
+        set(CURLOPT_CAINFO, request.caFile)
+        set(CURLOPT_SSLCERT, request.certificate)
+        set(CURLOPT_SSLKEY, request.key)
+        for header in request.headers { headerList = curl_slist_append(headerList, header) }
+        check(cw_set_headers(easy, headerList))
+        check(cw_set_error_buffer(easy, errorText))
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        check(cw_set_body_callback(easy, curlBodyArrived, context))
+        check(cw_set_header_callback(easy, curlHeaderArrived, context))
+        return code == CURLE_OK ? nil : failure(code)
+    }
+
+    // MARK: What arrives
+
+    /// Takes a piece of the decompressed body; false ends the transfer.
+    fileprivate func take(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard body.count + bytes.count <= request.maxBody else {
+            isTooLarge = true
+            return false
+        }
+        if body.isEmpty {
+            let announced = cw_get_size(handle.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+            body.reserveCapacity(min(max(Int(clamping: announced), bytes.count), request.maxBody))
+        }
+        body.append(contentsOf: bytes)
+        return true
+    }
+
+    fileprivate func takeHeader(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count <= Self.longestHeader else { return }
+        if bytes.starts(with: "HTTP/".utf8) {  // a redirect's headers came before
+            headers = HTTPAnswerHeaders()
+            return
+        }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return }
+        func value() -> String {
+            let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+            let start = bytes[(colon + 1)...].firstIndex { !isBlank($0) } ?? bytes.endIndex
+            let end = bytes[start...].lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
+            return String(decoding: bytes[start..<end], as: UTF8.self)
+        }
+        switch String(decoding: bytes[..<colon], as: UTF8.self).lowercased() {
+        case "retry-after": headers.retryAfter = value()
+        case "etag": headers.etag = value()
+        case "last-modified": headers.lastModified = value()
+        case "content-type": headers.contentType = value()
+        default: break
+        }
+    }
+
+    // MARK: What it came to
+
+    func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
+        guard code == CURLE_OK else { return .failure(failure(code)) }
+        return .success(HTTPAnswer(status: status, body: body, headers: headers, timing: timing))
+    }
+
+    private var status: Int { cw_get_number(handle.pointer, CURLINFO_RESPONSE_CODE) }
+
+    /// libcurl's times are microseconds from the start of the request, so a phase is the difference of two.
+    private var timing: HTTPTiming {
+        func milliseconds(_ info: CURLINFO) -> Double { Double(cw_get_size(handle.pointer, info)) / 1_000 }
+        let total = milliseconds(CURLINFO_TOTAL_TIME_T)
+        let reused = cw_get_number(handle.pointer, CURLINFO_NUM_CONNECTS) == 0
+        let resolved = reused ? 0 : milliseconds(CURLINFO_NAMELOOKUP_TIME_T)
+        let connected = reused ? 0 : max(resolved, milliseconds(CURLINFO_CONNECT_TIME_T))
+        let secured = reused ? 0 : max(connected, milliseconds(CURLINFO_APPCONNECT_TIME_T))
+        let started = max(secured, milliseconds(CURLINFO_STARTTRANSFER_TIME_T))
+        var timing = HTTPTiming()
+        timing.total = total
+        timing.dns = resolved
+        timing.connect = connected - resolved
+        timing.tls = secured - connected
+        timing.wait = started - secured
+        timing.receive = max(0, total - started)
+        timing.bytes = Int(clamping: cw_get_size(handle.pointer, CURLINFO_SIZE_DOWNLOAD_T))
+        timing.reused = reused
+        return timing
+    }
+
+    private func failure(_ code: CURLcode) -> HTTPFailure {
+        let circumstances = CurlCircumstances(
+            endpoint: endpoint, timeout: request.timeout, maxBody: request.maxBody,
+            maxRedirects: request.maxRedirects, isTooLarge: isTooLarge,
+            redirects: cw_get_number(handle.pointer, CURLINFO_REDIRECT_COUNT),
+            systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
+            detail: String(cString: errorText), received: timing.bytes,
+            wasConnected: cw_get_size(handle.pointer, CURLINFO_PRETRANSFER_TIME_T) > 0,
+            wasResolved: cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0, status: status)
+        var failure = circumstances.failure(code)
+        if status > 0 { failure.begun = (status, timing) }
+        return failure
+    }
+}
+
+private func curlBodyArrived(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let context else { return 0 }
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    let length = size * count
+    return bytes.withMemoryRebound(to: UInt8.self, capacity: length) {
+        transfer.take(UnsafeBufferPointer(start: $0, count: length)) ? length : 0
+    }
+}
+
+private func curlHeaderArrived(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let context else { return 0 }
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    let length = size * count
+    bytes.withMemoryRebound(to: UInt8.self, capacity: length) {
+        transfer.takeHeader(UnsafeBufferPointer(start: $0, count: length))
+    }
+    return length
+}

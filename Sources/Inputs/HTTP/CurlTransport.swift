@@ -1,0 +1,177 @@
+internal import CCurl
+internal import Feed
+internal import Glibc
+package import Reactor
+
+/// HTTP by libcurl's multi interface in the loop: it says which sockets and which time it waits for, and is told.
+///
+/// One for the whole agent, so that connections, names and TLS sessions are shared. It must outlive its requests.
+/// (libcurl-multi(3), section "MULTI_SOCKET".)
+package actor CurlTransport: HTTPTransport {
+    private let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let multi: MultiHandle
+    private var hasCallbacks = false
+    private var watches: [curl_socket_t: Watch] = [:]
+    private var timer: LoopTimer?
+    private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    /// Handles to use again: making one costs more than a small request.
+    private var idle: [EasyHandle] = []
+
+    private static let mostIdle = 8
+
+    /// - Throws: `SystemError` when the library cannot be initialised.
+    package init(on loop: EventLoop) throws(SystemError) {
+        self.loop = loop
+        guard Self.isInitialised, let multi = MultiHandle() else {
+            throw SystemError(code: ENOMEM, call: "curl_multi_init")
+        }
+        self.multi = multi
+    }
+
+    /// curl_global_init(3), once.
+    private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// How many requests are under way.
+    package var underWay: Int { transfers.count }
+
+    package func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+        installCallbacks()
+        guard let handle = idle.popLast() ?? EasyHandle() else {
+            throw HTTPFailure(.internal, "there is no memory for another request")
+        }
+        let transfer = CurlTransfer(request, handle: handle)
+        if let problem = transfer.configure() { throw problem }
+        let address = UInt(bitPattern: handle.pointer)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume(returning: CurlTransfer.cancelled)
+                } else {
+                    transfer.continuation = continuation
+                    transfers[handle.pointer] = transfer
+                    curl_multi_add_handle(multi.pointer, handle.pointer)
+                }
+            }
+        } onCancel: {
+            loop.post { self.assumeIsolated { $0.cancel(transfer, address) } }
+        }
+        if idle.count < Self.mostIdle {
+            handle.reset()
+            idle.append(handle)
+        }
+        return try result.get()
+    }
+
+    private func cancel(_ transfer: CurlTransfer, _ address: UInt) {
+        // The handle may serve another request by now.
+        guard let key = UnsafeMutableRawPointer(bitPattern: address), transfers[key] === transfer else { return }
+        finish(transfer, CurlTransfer.cancelled)
+    }
+
+    private func finish(_ transfer: CurlTransfer, _ result: Result<HTTPAnswer, HTTPFailure>) {
+        let key = transfer.handle.pointer
+        transfers[key] = nil
+        curl_multi_remove_handle(multi.pointer, key)
+        transfer.continuation?.resume(returning: result)
+        transfer.continuation = nil
+    }
+
+    // MARK: What the library waits for
+
+    private func installCallbacks() {
+        guard !hasCallbacks else { return }
+        hasCallbacks = true
+        // Unretained: the callbacks are only called inside of calls that this actor makes.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)
+        _ = cw_set_timer_callback(multi.pointer, curlTimerChanged, context)
+    }
+
+    fileprivate func socketChanged(_ socket: curl_socket_t, _ what: Int32) {
+        if what == CURL_POLL_REMOVE {
+            watches.removeValue(forKey: socket)?.cancel()
+            return
+        }
+        var interest: Readiness = []
+        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+        if let watch = watches[socket] {
+            if (try? watch.update(interest)) != nil { return }
+            watch.cancel()  // the library closed and opened it again without a word
+        }
+        watches[socket] = try? loop.watch(socket, interest: interest) { [unowned self] readiness in
+            self.assumeIsolated { $0.socketIsReady(socket, readiness) }
+        }
+    }
+
+    fileprivate func timerChanged(_ milliseconds: Int) {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        guard milliseconds >= 0 else { return }
+        timer = loop.schedule(after: .milliseconds(milliseconds)) { [unowned self] in
+            self.assumeIsolated { $0.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        }
+    }
+
+    private func socketIsReady(_ socket: curl_socket_t, _ readiness: Readiness) {
+        var mask: Int32 = 0
+        if !readiness.isDisjoint(with: [.read, .readHangUp, .hangUp]) { mask |= CURL_CSELECT_IN }
+        if readiness.contains(.write) { mask |= CURL_CSELECT_OUT }
+        if readiness.contains(.error) { mask |= CURL_CSELECT_ERR }
+        act(on: socket, mask)
+    }
+
+    private func act(on socket: curl_socket_t, _ mask: Int32) {
+        var running: Int32 = 0
+        _ = curl_multi_socket_action(multi.pointer, socket, mask, &running)
+        var code = CURLE_OK
+        while let key = cw_next_finished(multi.pointer, &code) {
+            guard let transfer = transfers[key] else { continue }
+            finish(transfer, transfer.result(code))
+        }
+    }
+
+    deinit {
+        if let timer { loop.cancel(timer) }
+    }
+}
+
+/// Owns a multi handle.
+private final class MultiHandle: @unchecked Sendable {  // used by the one actor that has it
+    let pointer: UnsafeMutableRawPointer
+
+    init?() {
+        guard let pointer = curl_multi_init() else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit {
+        // Nothing of the actor is left to call back.
+        _ = cw_set_socket_callback(pointer, nil, nil)
+        _ = cw_set_timer_callback(pointer, nil, nil)
+        curl_multi_cleanup(pointer)
+    }
+}
+
+/// Called by libcurl inside of calls that the transport makes on its loop.
+private func curlSocketChanged(
+    _: UnsafeMutableRawPointer?, socket: curl_socket_t, what: Int32, context: UnsafeMutableRawPointer?,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    let transport = Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue()
+    transport.assumeIsolated { $0.socketChanged(socket, what) }
+    return 0
+}
+
+/// Called by libcurl inside of calls that the transport makes on its loop.
+private func curlTimerChanged(
+    _: UnsafeMutableRawPointer?, milliseconds: Int, context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    let transport = Unmanaged<CurlTransport>.fromOpaque(context).takeUnretainedValue()
+    transport.assumeIsolated { $0.timerChanged(milliseconds) }
+    return 0
+}

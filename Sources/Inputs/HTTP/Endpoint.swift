@@ -1,0 +1,41 @@
+internal import CCurl
+
+/// What a request goes to, fit to be shown: method, origin and path, without query, fragment and credentials.
+package struct Endpoint: Sendable, Hashable {
+    /// `GET https://catfact.ninja/fact`
+    package let name: String
+    /// `catfact.ninja`, with the port when the URL names one.
+    package let authority: String
+    /// `catfact.ninja`
+    package let host: String
+
+    /// The longest name shown, in characters; the rest of a longer path is cut off.
+    private static let longestName = 256
+
+    /// - Parameter url: an absolute URL; what cannot be parsed is shown as `?`, never as it is.
+    package init(url: String) {
+        let parts = Self.parts(of: url)
+        host = parts.host
+        authority = parts.authority
+        name = parts.name.count > Self.longestName ? String(parts.name.prefix(Self.longestName - 1)) + "…" : parts.name
+    }
+
+    private static func parts(of url: String) -> (name: String, authority: String, host: String) {
+        let unknown = (name: "GET ?", authority: "?", host: "?")
+        guard let handle = curl_url() else { return unknown }
+        defer { curl_url_cleanup(handle) }
+        guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK else {
+            return unknown
+        }
+        func part(_ what: CURLUPart) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            guard curl_url_get(handle, what, &text, 0) == CURLUE_OK, let text else { return nil }
+            defer { curl_free(text) }
+            return String(cString: text)
+        }
+        let host = part(CURLUPART_HOST) ?? "?"
+        let authority = part(CURLUPART_PORT).map { "\(host):\($0)" } ?? host
+        let name = "GET \(part(CURLUPART_SCHEME) ?? "?")://\(authority)\(part(CURLUPART_PATH) ?? "/")"
+        return (name, authority, host)
+    }
+}

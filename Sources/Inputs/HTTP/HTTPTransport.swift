@@ -1,0 +1,95 @@
+package import Feed
+
+/// Makes HTTP requests: over the network (`CurlTransport`), or in a test's imagination.
+package protocol HTTPTransport: Sendable {
+    /// Makes one GET request and waits for the whole answer, at most until the request's deadline.
+    ///
+    /// - Throws: `HTTPFailure`; when the task is cancelled, one with the code `closed`.
+    func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer
+}
+
+/// What to get, and how.
+package struct HTTPRequest: Sendable {
+    /// Absolute, `http` or `https`; may hold credentials, so it is never printed: `Endpoint` is.
+    package var url: String
+    /// Whole header lines, `Name: value`; may hold secrets.
+    package var headers: [String] = []
+    /// From name resolution to the last byte of the body.
+    package var timeout: Duration = .seconds(10)
+    /// The most bytes of the body, after decompression.
+    package var maxBody = 1 << 20
+    package var maxRedirects = 10
+    /// PEM files; nil for the system's authorities and no client certificate.
+    package var caFile: String?
+    package var certificate: String?
+    package var key: String?
+    package var userAgent = "catwatch"
+
+    package init(url: String) { self.url = url }
+}
+
+/// A whole answer, of whatever status.
+package struct HTTPAnswer: Sendable {
+    package var status: Int
+    /// Decompressed.
+    package var body: [UInt8]
+    package var headers: HTTPAnswerHeaders
+    package var timing: HTTPTiming
+
+    package init(
+        status: Int, body: [UInt8], headers: HTTPAnswerHeaders = HTTPAnswerHeaders(),
+        timing: HTTPTiming = HTTPTiming()
+    ) {
+        self.status = status
+        self.body = body
+        self.headers = headers
+        self.timing = timing
+    }
+}
+
+/// The headers of an answer that mean something to a poller.
+package struct HTTPAnswerHeaders: Sendable, Equatable {
+    package var retryAfter: String?
+    package var etag: String?
+    package var lastModified: String?
+    package var contentType: String?
+
+    package init(
+        retryAfter: String? = nil, etag: String? = nil, lastModified: String? = nil, contentType: String? = nil
+    ) {
+        self.retryAfter = retryAfter
+        self.etag = etag
+        self.lastModified = lastModified
+        self.contentType = contentType
+    }
+}
+
+/// How long the phases of a request took, in milliseconds; see `LatencySample`.
+package struct HTTPTiming: Sendable, Equatable {
+    package var total = 0.0
+    package var dns = 0.0
+    package var connect = 0.0
+    package var tls = 0.0
+    package var wait = 0.0
+    package var receive = 0.0
+    /// Bytes of the body as they came over the wire.
+    package var bytes = 0
+    package var reused = false
+
+    package init() {}
+}
+
+/// A request that came to no whole answer.
+package struct HTTPFailure: Error, Sendable {
+    package var code: Failure.Code
+    /// For a person; holds neither the query nor credentials.
+    package var message: String
+    /// The status and the timing, when the answer had begun.
+    package var begun: (status: Int, timing: HTTPTiming)?
+
+    package init(_ code: Failure.Code, _ message: String, begun: (status: Int, timing: HTTPTiming)? = nil) {
+        self.code = code
+        self.message = message
+        self.begun = begun
+    }
+}
