@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Feed
+internal import Reactor
 
 /// Owns an easy handle.
 final class EasyHandle: @unchecked Sendable {  // used by the one actor that has it
