@@ -1,7 +1,6 @@
 /* What the Glibc module leaves out of Linux: epoll, eventfd, signalfd, and the calls that are variadic or macros in C. */
 #pragma once
 
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -31,3 +30,6 @@ static inline int cw_set_thread_name(const char *name) { return prctl(PR_SET_NAM
 
 /* errno is a macro over a thread-local. */
 static inline int cw_errno(void) { return errno; }
+
+/* pipe2(2) is hidden without _GNU_SOURCE, which would change the types that the Glibc module declares. */
+extern int pipe2(int pipedes[2], int flags);

@@ -1,0 +1,50 @@
+import CLinux
+internal import Glibc
+
+/// Owns a file descriptor: there is one owner, and it closes the descriptor when it goes.
+package struct Descriptor: ~Copyable, Sendable {
+    /// The number, for as long as the owner lives.
+    package let number: Int32
+
+    /// Takes over an open descriptor.
+    package init(owning number: Int32) {
+        precondition(number >= 0, "a descriptor is not negative")
+        self.number = number
+    }
+
+    deinit { _ = Glibc.close(number) }
+
+    /// Gives the descriptor away without closing it.
+    package consuming func release() -> Int32 {
+        let number = self.number
+        discard self
+        return number
+    }
+
+    /// A second descriptor of the same open file description, closed on exec.
+    package func duplicate() throws(SystemError) -> Descriptor {
+        Descriptor(owning: try systemCall("dup") { cw_duplicate(number) })
+    }
+
+    /// open(2); closed on exec always.
+    package static func open(_ path: String, flags: Int32, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+        Descriptor(
+            owning: try systemCall("open", on: path) { cw_open(path, flags | O_CLOEXEC, mode) })
+    }
+
+    /// pipe2(2): what is written to `write` is read from `read`.
+    package static func pipe(nonblocking: Bool = true) throws(SystemError) -> Pipe {
+        var ends: (Int32, Int32) = (-1, -1)
+        try withUnsafeMutableBytes(of: &ends) { (raw) throws(SystemError) in
+            let pair = raw.bindMemory(to: Int32.self)
+            try systemCall("pipe2") { pipe2(pair.baseAddress, O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0)) }
+        }
+        return Pipe(read: Descriptor(owning: ends.0), write: Descriptor(owning: ends.1))
+    }
+}
+
+/// The two ends of a pipe.
+package struct Pipe: ~Copyable, Sendable {
+    package let read: Descriptor
+    package let write: Descriptor
+}

@@ -1,0 +1,219 @@
+import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// One thread around epoll that runs tasks, timers, descriptor handlers and signals.
+///
+/// It is a serial executor (an actor whose `unownedExecutor` it is runs on it) and a task executor: under a root task
+/// started by `run`, task groups, `async let` and default actors stay on it too. See docs/architecture.md.
+///
+/// In *virtual* mode its clock stands still while there is work and jumps to the next deadline when there is none.
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    // Unchecked: `inbox`, `clock` and `owner` are safe from any thread; everything else is touched on the loop's own
+    // thread only, which `preconditionOnLoop` checks at every entry.
+    package let clock: LoopClock
+    private let inbox: Inbox
+    private let owner = Atomic<UInt>(0)
+    private let poller: Poller
+    private var jobs = JobQueue()
+    private var timers = TimerHeap()
+    private var inboxWatch: Watch?
+    private var isFinished = false
+    /// Pieces of work that other threads do for this loop; virtual time waits for them.
+    private var offloaded = 0
+
+    /// How many jobs run before the loop looks at its descriptors and timers again.
+    private static let jobsPerTurn = 512
+
+    /// - Throws: `SystemError` when the process has no descriptors left.
+    package init(virtual: Bool = false) throws(SystemError) {
+        clock = LoopClock(isVirtual: virtual)
+        inbox = try Inbox()
+        poller = try Poller()
+        let inbox = self.inbox
+        inboxWatch = try poller.add(inbox.wakeup.number, .read) { _ in inbox.acknowledge() }
+    }
+
+    /// Whether the calling thread is the loop's.
+    package var isCurrent: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Traps when called from another thread: what is not on the loop must not touch its state.
+    @inline(__always)
+    package func preconditionOnLoop() {
+        precondition(isCurrent, "called off its event loop")
+    }
+
+    // MARK: Executor
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isCurrent {
+            jobs.append(job)
+        } else {
+            inbox.add(.job(job))
+        }
+    }
+
+    package func isSameExclusiveExecutionContext(other: EventLoop) -> Bool { self === other }
+
+    package func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    package func checkIsolated() { preconditionOnLoop() }
+
+    /// Runs a closure on the loop soon; from any thread.
+    package func post(_ body: @escaping @Sendable () -> Void) {
+        inbox.add(.closure(body))
+    }
+
+    // MARK: Running
+
+    /// Runs the loop on the calling thread until `body` has ended, and returns what it returned.
+    ///
+    /// `body` is the root task: whatever it starts in task groups stays on the loop.
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let outcome = Outcome<Value>()
+        let root = Task(executorPreference: self) { [self] in
+            do {
+                let value = try await body()
+                finish { outcome.result = .success(value) }
+            } catch {
+                finish { outcome.result = .failure(error) }
+            }
+        }
+        turnUntilFinished()
+        _ = root
+        guard let result = outcome.result else { preconditionFailure("the loop ended before its root task") }
+        return try result.get()
+    }
+
+    /// What the root task came to; written and read on the loop's thread.
+    private final class Outcome<Value>: @unchecked Sendable {
+        var result: Result<Value, any Error>?
+    }
+
+    private func finish(_ record: @escaping @Sendable () -> Void) {
+        post { [self] in
+            record()
+            isFinished = true
+        }
+    }
+
+    private func turnUntilFinished() {
+        let previous = owner.exchange(UInt(pthread_self()), ordering: .relaxed)
+        precondition(previous == 0, "a loop runs on one thread at a time")
+        isFinished = false
+        defer { owner.store(0, ordering: .relaxed) }
+        while true {
+            takeInbox()
+            runJobs()
+            fireTimers()
+            if jobs.isEmpty {
+                if isFinished { return }
+                wait()
+            } else {
+                poller.poll(timeout: .zero)
+            }
+        }
+    }
+
+    private func takeInbox() {
+        for item in inbox.takeAll() {
+            switch item {
+            case .job(let job): jobs.append(job)
+            case .closure(let body): body()
+            }
+        }
+    }
+
+    private func runJobs() {
+        var budget = Self.jobsPerTurn
+        while budget > 0, let job = jobs.popFirst() {
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            budget -= 1
+        }
+    }
+
+    private func fireTimers() {
+        guard let earliest = timers.earliest else { return }
+        let now = clock.now
+        guard earliest <= now else { return }
+        while let timer = timers.popDue(at: now) { timer.take()?() }
+    }
+
+    private func wait() {
+        guard clock.isVirtual else {
+            poller.poll(timeout: timers.earliest.map { max(.zero, clock.now.duration(to: $0)) })
+            return
+        }
+        poller.poll(timeout: offloaded > 0 ? nil : .zero)
+        guard jobs.isEmpty, offloaded == 0 else { return }
+        let arrived = inbox.takeAll()
+        guard arrived.isEmpty else {
+            for item in arrived {
+                switch item {
+                case .job(let job): jobs.append(job)
+                case .closure(let body): body()
+                }
+            }
+            return
+        }
+        guard let earliest = timers.earliest else {
+            fatalError("virtual time stands still: nothing is scheduled and nothing is under way")  // a test's bug
+        }
+        clock.jump(to: earliest)
+    }
+
+    // MARK: Timers and descriptors
+
+    /// Does `body` on the loop when `deadline` has come.
+    @discardableResult
+    package func schedule(at deadline: LoopInstant, _ body: @escaping () -> Void) -> LoopTimer {
+        preconditionOnLoop()
+        return timers.insert(deadline: deadline, body: body)
+    }
+
+    /// Does `body` on the loop after `delay`.
+    @discardableResult
+    package func schedule(after delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
+        schedule(at: clock.now.advanced(by: delay), body)
+    }
+
+    /// Takes a timer back; harmless when it has fired.
+    package func cancel(_ timer: LoopTimer) {
+        preconditionOnLoop()
+        timers.remove(timer)
+    }
+
+    /// Calls `handler` on the loop whenever a descriptor is ready; the caller keeps the descriptor and cancels the watch
+    /// before closing it.
+    ///
+    /// - Throws: `EPERM` for a regular file (always ready, cannot be waited for), `EEXIST` when it is watched already.
+    package func watch(
+        _ descriptor: Int32, interest: Readiness, handler: @escaping (Readiness) -> Void
+    ) throws(SystemError) -> Watch {
+        preconditionOnLoop()
+        return try poller.add(descriptor, interest, handler: handler)
+    }
+
+    /// Timers that are set, for leak tests.
+    package var timerCount: Int { timers.count }
+
+    // MARK: Work elsewhere
+
+    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned.
+    package func offload<Value: Sendable>(
+        to worker: EventLoop, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        preconditionOnLoop()
+        offloaded += 1
+        return try await withCheckedThrowingContinuation { continuation in
+            worker.post {
+                let result = Result { try work() }
+                self.post {
+                    self.offloaded -= 1
+                    continuation.resume(with: result)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// A point on a loop's own time line, in nanoseconds; means nothing outside the process.
+package struct LoopInstant: InstantProtocol, Sendable, Hashable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package func advanced(by duration: Duration) -> LoopInstant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        return LoopInstant(nanoseconds: overflow ? .max : sum)
+    }
+
+    package func duration(to other: LoopInstant) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+
+    package static func < (left: LoopInstant, right: LoopInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// A loop's monotonic clock: the kernel's, or one that stands still while there is work and jumps when there is none.
+package final class LoopClock: Sendable {
+    private let virtualNanoseconds: Atomic<Int64>
+    /// Whether this clock only moves when its loop moves it.
+    package let isVirtual: Bool
+
+    init(isVirtual: Bool) {
+        self.isVirtual = isVirtual
+        self.virtualNanoseconds = Atomic(1_000_000_000)
+    }
+
+    package var now: LoopInstant {
+        if isVirtual { return LoopInstant(nanoseconds: virtualNanoseconds.load(ordering: .relaxed)) }
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return LoopInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// Moves a virtual clock forward; never back.
+    func jump(to instant: LoopInstant) {
+        if instant > now { virtualNanoseconds.store(instant.nanoseconds, ordering: .relaxed) }
+    }
+}
+
+/// Where wall-clock time comes from.
+package protocol WallClock: Sendable {
+    var now: Timestamp { get }
+}
+
+/// The machine's wall clock (`CLOCK_REALTIME`); may be stepped in either direction while the program runs.
+package struct SystemWallClock: WallClock {
+    package init() {}
+
+    package var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+    }
+}
+
+/// A wall clock that follows a loop's clock and can be stepped, as an administrator or NTP would step a real one.
+package final class SteppedWallClock: WallClock {
+    private let clock: LoopClock
+    private let offset: Atomic<Int64>
+
+    /// Shows `start` at this moment.
+    package init(following clock: LoopClock, startingAt start: Timestamp) {
+        self.clock = clock
+        self.offset = Atomic(start.microseconds - clock.now.nanoseconds / 1_000)
+    }
+
+    package var now: Timestamp {
+        Timestamp(microseconds: clock.now.nanoseconds / 1_000 + offset.load(ordering: .relaxed))
+    }
+
+    /// Steps the clock; negative is back.
+    package func step(by duration: Duration) {
+        offset.wrappingAdd(duration.microseconds, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,92 @@
+import CLinux
+internal import Glibc
+
+/// A loop with a thread of its own: for blocking work (disk, big numbers), and for tests.
+package final class LoopThread: Sendable {
+    package let loop: EventLoop
+    private let stopRequest: StopRequest
+    private let thread: pthread_t
+
+    /// Starts the thread. `name` is at most 15 bytes, as `ps -L` shows it.
+    package init(name: String, virtual: Bool = false) throws(SystemError) {
+        let loop = try EventLoop(virtual: virtual)
+        let stopRequest = StopRequest()
+        self.loop = loop
+        self.stopRequest = stopRequest
+        thread = try startThread(name: name) {
+            try? loop.run { await stopRequest.wait(on: loop) }
+        }
+    }
+
+    /// Ends the loop after the work it has, and waits for its thread.
+    package func stop() {
+        let stopRequest = self.stopRequest
+        let loop = self.loop
+        loop.post { stopRequest.signal(on: loop) }
+        pthread_join(thread, nil)
+    }
+
+    /// The root task of such a loop waits here. Unchecked: touched on the loop only.
+    private final class StopRequest: @unchecked Sendable {
+        private var wakeup: Wakeup?
+
+        private func theWakeup(of loop: EventLoop) -> Wakeup {
+            let wakeup = self.wakeup ?? Wakeup(loop: loop)
+            self.wakeup = wakeup
+            return wakeup
+        }
+
+        func wait(on loop: EventLoop) async { try? await theWakeup(of: loop).wait() }
+
+        func signal(on loop: EventLoop) { theWakeup(of: loop).signal() }
+    }
+}
+
+/// Runs `body` as the root task of a new loop on a thread of its own, and returns what it returned.
+///
+/// - Parameter virtual: whether the loop's clock is virtual; then only simulated transports may be used.
+package func withLoop<Value: Sendable>(
+    virtual: Bool = false, _ body: @escaping @Sendable (EventLoop) async throws -> Value
+) async throws -> Value {
+    let loop = try EventLoop(virtual: virtual)
+    return try await withCheckedThrowingContinuation { continuation in
+        do {
+            let thread = try startThread(name: "loop") {
+                continuation.resume(with: Result { try loop.run { try await body(loop) } })
+            }
+            pthread_detach(thread)
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}
+
+/// pthread_create(3) with a closure.
+private func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) -> pthread_t {
+    final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+    var thread = pthread_t()
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let code = pthread_create(
+        &thread, nil,
+        { argument in
+            // `argument` is the retained pointer that was passed just below.
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            _ = cw_set_thread_name(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    guard code == 0 else {
+        start.release()
+        throw SystemError(code: code, call: "pthread_create")
+    }
+    return thread
+}

@@ -1,0 +1,69 @@
+import CLinux
+internal import Glibc
+
+/// The epoll instance of a loop and the table of what is registered with it.
+final class Poller {
+    private let epoll: Descriptor
+    private var watches: [Watch?] = []
+    private var generation: UInt32 = 0
+    private let events: UnsafeMutableBufferPointer<epoll_event>
+
+    init() throws(SystemError) {
+        epoll = Descriptor(owning: try systemCall("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
+        events = .allocate(capacity: 256)
+        events.initialize(repeating: epoll_event())
+    }
+
+    deinit { events.deallocate() }
+
+    /// Registers a descriptor.
+    ///
+    /// - Throws: `EPERM` for what cannot be waited for (a regular file is always ready), `EEXIST` when it is watched.
+    func add(
+        _ descriptor: Int32, _ interest: Readiness, handler: @escaping (Readiness) -> Void
+    ) throws(SystemError) -> Watch {
+        generation &+= 1
+        let watch = Watch(
+            descriptor: descriptor, interest: interest, generation: generation, poller: self, handler: handler)
+        try control(EPOLL_CTL_ADD, descriptor, interest, watch.token)
+        let index = Int(descriptor)
+        while watches.count <= index { watches.append(nil) }
+        watches[index] = watch
+        return watch
+    }
+
+    func remove(_ watch: Watch) {
+        let index = Int(watch.descriptor)
+        guard index < watches.count, watches[index] === watch else { return }
+        watches[index] = nil
+        // A library may have closed its descriptor already; the kernel has then removed it by itself.
+        _ = try? control(EPOLL_CTL_DEL, watch.descriptor, [], 0)
+    }
+
+    func control(
+        _ operation: Int32, _ descriptor: Int32, _ interest: Readiness, _ token: UInt64
+    ) throws(SystemError) {
+        var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: token))
+        try systemCall("epoll_ctl") { epoll_ctl(epoll.number, operation, descriptor, &event) }
+    }
+
+    /// Waits for events, at most until `timeout` has passed (nil: for ever), and hands them to their handlers.
+    func poll(timeout: Duration?) {
+        let count: Int32
+        if let timeout {
+            let nanoseconds = max(0, timeout.nanoseconds)
+            var limit = timespec(
+                tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+            count = epoll_pwait2(epoll.number, events.baseAddress, Int32(events.count), &limit, nil)
+        } else {
+            count = epoll_pwait2(epoll.number, events.baseAddress, Int32(events.count), nil, nil)
+        }
+        guard count > 0 else { return }  // a signal or the time limit: the loop looks at everything anyhow
+        for event in events[..<Int(count)] {
+            let token = event.data.u64
+            let index = Int(UInt32(truncatingIfNeeded: token))
+            guard index < watches.count, let watch = watches[index], watch.token == token else { continue }
+            watch.handler?(Readiness(rawValue: event.events))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import CLinux
+internal import Glibc
+
+/// Delivers signals on a loop, through a signalfd.
+///
+/// The signals are blocked for the calling thread and all it starts afterwards, so make it before any other thread.
+package final class SignalWatch {
+    private let descriptor: Descriptor
+    private var watch: Watch?
+
+    /// Calls `handler` with the number of each signal of `signals` that arrives.
+    package init(
+        _ signals: [Int32], on loop: EventLoop, handler: @escaping (Int32) -> Void
+    ) throws(SystemError) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        let flags = Int32(SFD_NONBLOCK | SFD_CLOEXEC)
+        let number = try systemCall("signalfd") { signalfd(-1, &set, flags) }
+        descriptor = Descriptor(owning: number)
+        watch = try loop.watch(number, interest: .read) { _ in
+            var info = signalfd_siginfo()
+            let size = MemoryLayout<signalfd_siginfo>.size
+            while Glibc.read(number, &info, size) == size { handler(Int32(info.ssi_signo)) }
+        }
+    }
+
+    /// Ends the delivery; the signals stay blocked.
+    package func cancel() {
+        watch?.cancel()
+        watch = nil
+    }
+
+    deinit { watch?.cancel() }
+}

@@ -1,0 +1,101 @@
+/// A piece of work that a loop does at a given time, once. Belongs to its loop: used on its thread only.
+package final class LoopTimer {
+    package let deadline: LoopInstant
+    fileprivate(set) var body: (() -> Void)?
+    /// Breaks ties: equal deadlines fire in the order they were set.
+    fileprivate let order: UInt64
+    /// Where in the heap it is; −1 when it is not.
+    fileprivate var position = -1
+
+    init(deadline: LoopInstant, order: UInt64, body: @escaping () -> Void) {
+        self.deadline = deadline
+        self.order = order
+        self.body = body
+    }
+
+    fileprivate func precedes(_ other: LoopTimer) -> Bool {
+        deadline == other.deadline ? order < other.order : deadline < other.deadline
+    }
+
+    /// Takes the work out, so that it can be done only once.
+    func take() -> (() -> Void)? {
+        defer { body = nil }
+        return body
+    }
+}
+
+/// Timers by deadline: a binary heap from which any timer can be removed, in logarithmic time.
+struct TimerHeap {
+    private var heap: [LoopTimer] = []
+    private var nextOrder: UInt64 = 0
+
+    var count: Int { heap.count }
+
+    /// The earliest deadline.
+    var earliest: LoopInstant? { heap.first?.deadline }
+
+    mutating func insert(deadline: LoopInstant, body: @escaping () -> Void) -> LoopTimer {
+        let timer = LoopTimer(deadline: deadline, order: nextOrder, body: body)
+        nextOrder += 1
+        timer.position = heap.count
+        heap.append(timer)
+        siftUp(timer.position)
+        return timer
+    }
+
+    /// Removes a timer; nothing happens when it has fired or was removed already.
+    mutating func remove(_ timer: LoopTimer) {
+        timer.body = nil
+        let hole = timer.position
+        guard hole >= 0 else { return }
+        timer.position = -1
+        let last = heap.removeLast()
+        guard hole < heap.count else { return }
+        place(last, at: hole)
+        siftDown(hole)
+        siftUp(last.position)
+    }
+
+    /// Removes and returns the earliest timer when its time has come.
+    mutating func popDue(at now: LoopInstant) -> LoopTimer? {
+        guard let first = heap.first, first.deadline <= now else { return nil }
+        first.position = -1
+        let last = heap.removeLast()
+        if !heap.isEmpty {
+            place(last, at: 0)
+            siftDown(0)
+        }
+        return first
+    }
+
+    private mutating func place(_ timer: LoopTimer, at index: Int) {
+        heap[index] = timer
+        timer.position = index
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var index = start
+        let timer = heap[index]
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard timer.precedes(heap[parent]) else { break }
+            place(heap[parent], at: index)
+            index = parent
+        }
+        place(timer, at: index)
+    }
+
+    private mutating func siftDown(_ start: Int) {
+        var index = start
+        let timer = heap[index]
+        while true {
+            var child = 2 * index + 1
+            guard child < heap.count else { break }
+            if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+            guard heap[child].precedes(timer) else { break }
+            place(heap[child], at: index)
+            index = child
+        }
+        place(timer, at: index)
+    }
+}
