@@ -1,7 +1,6 @@
 import CatAPI
 import Glibc
 import Reactor
-import TestSupport
 import Testing
 
 @Suite struct CatAPIServerTests {
