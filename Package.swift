@@ -42,7 +42,7 @@ let package = Package(
         program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
 
         .target(
-            name: "TestSupport", dependencies: ["Reactor"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["Feed", "Reactor"], path: "Tests/TestSupport", swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport"]),
         tests("InputsTests", ["Inputs", "Feed", "Reactor", "TestSupport"]),

@@ -31,5 +31,9 @@ static inline int cw_set_thread_name(const char *name) { return prctl(PR_SET_NAM
 /* errno is a macro over a thread-local. */
 static inline int cw_errno(void) { return errno; }
 
-/* pipe2(2) is hidden without _GNU_SOURCE, which would change the types that the Glibc module declares. */
+/* pipe2(2) and accept4(2) are hidden without _GNU_SOURCE, which would change the types that the Glibc module declares. */
 extern int pipe2(int pipedes[2], int flags);
+extern int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
+
+/* accept4(2) with close-on-exec and without blocking, the peer's address left out. */
+static inline int cw_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }

@@ -24,6 +24,8 @@ package struct Event: Sendable {
         indirect case error(Failure)
         /// How far a paged input has come.
         case progress(Progress)
+        /// How the agent itself is doing; the store adds what it counts.
+        case agent(AgentSample)
     }
 
     package init(time: Timestamp, source: SourceID, body: Body) {
@@ -174,5 +176,18 @@ package struct Progress: Sendable, Equatable {
         self.done = done
         self.total = total
         self.page = page
+    }
+}
+
+/// What the agent knows of itself besides what its store counts.
+package struct AgentSample: Sendable, Equatable {
+    /// The most that a timer of the loop was late since the last sample, in milliseconds.
+    package var loopLag: Double
+    /// Processor time the agent has used since its start, user and system, in milliseconds.
+    package var cpu: Double
+
+    package init(loopLag: Double, cpu: Double) {
+        self.loopLag = loopLag
+        self.cpu = cpu
     }
 }

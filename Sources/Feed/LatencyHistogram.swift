@@ -1,0 +1,136 @@
+/// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %.
+///
+/// Buckets are log-linear: 64 of equal width to each power of two, so that a bucket's midpoint is at most 1/128 (0.8 %)
+/// off any value in it. They reach from 1 µs to 1 hour; what lies outside is counted in the first or the last bucket,
+/// with `minimum`, `maximum` and `sum` still exact. Only the stretch of buckets between the smallest and the largest
+/// value seen is held: nothing while empty, about 8 KiB at the very most. A bucket's counter sticks at 4,294,967,295.
+package struct LatencyHistogram: Sendable, Equatable {
+    /// How many durations were recorded.
+    package private(set) var count = 0
+    /// How many failures were counted; they have no duration.
+    package private(set) var errors = 0
+    /// Of all durations, in milliseconds.
+    package private(set) var sum = 0.0
+    /// The shortest duration, in milliseconds; 0 while empty.
+    package private(set) var minimum = 0.0
+    /// The longest duration, in milliseconds; 0 while empty.
+    package private(set) var maximum = 0.0
+    /// The newest duration, in milliseconds; 0 while empty.
+    package private(set) var last = 0.0
+
+    /// Which bucket `counts` starts with.
+    private var firstBucket = 0
+    private var counts: [UInt32] = []
+
+    package init() {}
+
+    /// In milliseconds; 0 while empty.
+    package var mean: Double {
+        count == 0 ? 0 : Swift.min(Swift.max(sum / Double(count), minimum), maximum)
+    }
+
+    /// How many buckets are held in memory, at 4 bytes each.
+    package var heldBuckets: Int { counts.count }
+
+    /// Counts one duration; `milliseconds` that are negative or not finite are refused, and false is returned.
+    @discardableResult
+    package mutating func record(_ milliseconds: Double) -> Bool {
+        record(milliseconds, times: 1)
+    }
+
+    /// Counts the same duration `times` times (nothing if less than 1); refuses what `record(_:)` refuses.
+    @discardableResult
+    package mutating func record(_ milliseconds: Double, times: Int) -> Bool {
+        guard milliseconds >= 0, milliseconds.isFinite else { return false }
+        guard times > 0 else { return true }
+        minimum = count == 0 ? milliseconds : Swift.min(minimum, milliseconds)
+        maximum = count == 0 ? milliseconds : Swift.max(maximum, milliseconds)
+        last = milliseconds
+        count = count.addingClamped(times)
+        sum += milliseconds * Double(times)
+        add(times, to: Self.bucket(of: milliseconds))
+        return true
+    }
+
+    /// Counts `number` failures; a number below 1 is ignored.
+    package mutating func recordErrors(_ number: Int = 1) {
+        errors = errors.addingClamped(Swift.max(number, 0))
+    }
+
+    /// Adds everything `other` has counted, as if it had been recorded here after what is here already.
+    package mutating func merge(_ other: LatencyHistogram) {
+        recordErrors(other.errors)
+        guard other.count > 0 else { return }
+        minimum = count == 0 ? other.minimum : Swift.min(minimum, other.minimum)
+        maximum = count == 0 ? other.maximum : Swift.max(maximum, other.maximum)
+        last = other.last
+        count = count.addingClamped(other.count)
+        sum += other.sum
+        reach(other.firstBucket)
+        reach(other.firstBucket + other.counts.count - 1)
+        for (offset, number) in other.counts.enumerated() where number > 0 {
+            add(Int(number), to: other.firstBucket + offset)
+        }
+    }
+
+    /// The duration in milliseconds that `percent` (0 to 100) percent of all do not exceed; 0 while empty.
+    ///
+    /// Nearest rank: of n durations in ascending order the one at place ⌈percent · n / 100⌉, at least the first. The first and
+    /// the last are exact; of any other, the midpoint of its bucket, limited to the shortest and the longest.
+    package func percentile(_ percent: Double) -> Double {
+        guard count > 0 else { return 0 }
+        // `seen` is whole, so reaching the exact quotient is reaching it rounded up.
+        let rank = percent * Double(count) / 100
+        if rank <= 1 { return minimum }
+        if rank > Double(count - 1) { return maximum }
+        var seen = 0.0
+        for (offset, number) in counts.enumerated() {
+            seen += Double(number)
+            if seen >= rank {
+                return Swift.min(Swift.max(Self.midpoint(of: firstBucket + offset), minimum), maximum)
+            }
+        }
+        return maximum
+    }
+
+    private mutating func add(_ times: Int, to bucket: Int) {
+        reach(bucket)
+        let place = bucket - firstBucket
+        counts[place] = UInt32(clamping: Int(counts[place]).addingClamped(times))
+    }
+
+    /// Makes `counts` cover `bucket`.
+    private mutating func reach(_ bucket: Int) {
+        if counts.isEmpty {
+            firstBucket = bucket
+            counts = [0]
+        } else if bucket < firstBucket {
+            counts.insert(contentsOf: repeatElement(0, count: firstBucket - bucket), at: 0)
+            firstBucket = bucket
+        } else if bucket >= firstBucket + counts.count {
+            counts.append(contentsOf: repeatElement(0, count: bucket - firstBucket - counts.count + 1))
+        }
+    }
+
+    // The exponent and the first six bits of a positive Double's fraction, read as one integer, number the buckets.
+    private static let shift = 46
+    private static let shortest = 0.001
+    private static let longest = 3_600_000.0
+    private static let origin = Int(shortest.bitPattern >> shift)
+
+    private static func bucket(of milliseconds: Double) -> Int {
+        Int(Swift.min(Swift.max(milliseconds, shortest), longest).bitPattern >> shift) - origin
+    }
+
+    private static func midpoint(of bucket: Int) -> Double {
+        Double(bitPattern: UInt64(bucket + origin) << shift | 1 << (shift - 1))
+    }
+}
+
+extension Int {
+    /// The sum, or the largest or smallest integer where it would overflow.
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}

@@ -1,0 +1,99 @@
+extension LineWriter {
+    /// Appends the escaped form of `count` bytes at `start`: sixteen at a time while none needs a second look.
+    mutating func escape(_ start: UnsafePointer<UInt8>, _ count: Int) {
+        let raw = UnsafeRawPointer(start)
+        var index = 0
+        while index < count {
+            // In bounds: sixteen bytes are only loaded where sixteen are left, and stored where six times as many fit.
+            while count - index >= 16 {
+                let chunk = raw.loadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
+                guard Self.isPlain(chunk) else { break }
+                UnsafeMutableRawPointer(next).storeBytes(of: chunk, as: SIMD16<UInt8>.self)
+                advance(16)
+                index += 16
+            }
+            let end = min(count, index + 16)
+            while index < end {
+                let byte = start[index]
+                if byte >= 0x80 {
+                    index += scalar(start + index, count - index)
+                } else {
+                    escape(byte)
+                    index += 1
+                }
+            }
+        }
+    }
+
+    /// Whether all are printable ASCII without `"` and `\`: as signed bytes, those below 0x20 include all above 0x7F.
+    @inline(__always)
+    private static func isPlain(_ chunk: SIMD16<UInt8>) -> Bool {
+        let signed = SIMD16<Int8>(truncatingIfNeeded: chunk)
+        let special = (signed .< 0x20) .| (chunk .== 0x22) .| (chunk .== 0x5C)
+        return !any(special)
+    }
+
+    @inline(__always)
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case 0x22: self.raw("\\\"")
+        case 0x5C: self.raw("\\\\")
+        case 0x20...: self.byte(byte)
+        case 0x0A: self.raw("\\n")
+        case 0x0D: self.raw("\\r")
+        case 0x09: self.raw("\\t")
+        case 0x08: self.raw("\\b")
+        case 0x0C: self.raw("\\f")
+        default:
+            self.raw("\\u00")
+            self.byte(48 + byte >> 4)
+            let low = byte & 15
+            self.byte(low < 10 ? 48 + low : 87 + low)
+        }
+    }
+
+    /// Copies one scalar of several bytes, or writes U+FFFD for the longest start of one that is broken.
+    ///
+    /// - Returns: how many bytes of the input that was, at least 1. (Unicode 15, table 3-7.)
+    private mutating func scalar(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        let length = UTF8Scalar.length(start, count)
+        guard length > 0 else {
+            self.byte(0xEF)
+            self.byte(0xBF)
+            self.byte(0xBD)
+            return -length
+        }
+        self.raw(UnsafeBufferPointer(start: start, count: length))
+        return length
+    }
+
+    @inline(__always)
+    private mutating func advance(_ count: Int) {
+        self = LineWriter(next + count)
+    }
+}
+
+/// The well-formed byte sequences of UTF-8 (Unicode 15, table 3-7).
+enum UTF8Scalar {
+    /// The length of the scalar at `start`, or, negated, of the longest start of one when it is broken (at least 1).
+    static func length(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        let first = start[0]
+        let needed: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch first {
+        case 0x00...0x7F: return 1
+        case 0xC2...0xDF: needed = 2
+        case 0xE0: (needed, second) = (3, 0xA0...0xBF)
+        case 0xED: (needed, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: needed = 3
+        case 0xF0: (needed, second) = (4, 0x90...0xBF)
+        case 0xF4: (needed, second) = (4, 0x80...0x8F)
+        case 0xF1...0xF3: needed = 4
+        default: return -1
+        }
+        for place in 1..<needed {
+            guard place < count, (place == 1 ? second : 0x80...0xBF).contains(start[place]) else { return -place }
+        }
+        return needed
+    }
+}

@@ -1,0 +1,113 @@
+/// Writes the pieces of a line into memory that somebody else has reserved.
+///
+/// It does not look at bounds: whoever makes one reserves the most that the pieces can need, with the `most…` figures
+/// here, so that the hot path is nothing but stores.
+package struct LineWriter {
+    package private(set) var next: UnsafeMutablePointer<UInt8>
+
+    package init(_ start: UnsafeMutablePointer<UInt8>) { next = start }
+
+    /// The most bytes that `text` makes of `count` bytes: every one as `\u00XX`.
+    package static func mostEscaped(_ count: Int) -> Int { count * 6 }
+    /// The most bytes of a number, an integer or a `Double`.
+    package static let mostNumber = 32
+    /// Bytes of a quoted time: `"2026-11-20T12:52:56.123456Z"`.
+    package static let timeLength = 29
+
+    @inline(__always)
+    package mutating func byte(_ byte: UInt8) {
+        next.pointee = byte
+        next += 1
+    }
+
+    /// Text of the program's own, ASCII and in need of no escape.
+    @inline(__always)
+    package mutating func raw(_ text: StaticString) {
+        next.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        next += text.utf8CodeUnitCount
+    }
+
+    /// Bytes that are JSON already.
+    @inline(__always)
+    package mutating func raw(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let start = bytes.baseAddress else { return }
+        next.update(from: start, count: bytes.count)
+        next += bytes.count
+    }
+
+    /// Bytes that are JSON already.
+    @inline(__always)
+    package mutating func raw(_ bytes: Bytes) {
+        bytes.withUnsafeBufferPointer { raw($0) }
+    }
+
+    /// A decimal integer.
+    package mutating func integer(_ value: Int) {
+        if value < 0 { byte(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        var digits = 1
+        var bound: UInt = 10
+        while digits < 20, rest >= bound {
+            digits += 1
+            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+            if overflow { break }
+            bound = next
+        }
+        var place = next + digits
+        next = place
+        for _ in 0..<digits {
+            let (quotient, remainder) = rest.quotientAndRemainder(dividingBy: 10)
+            place -= 1
+            place.pointee = UInt8(truncatingIfNeeded: remainder) &+ 48
+            rest = quotient
+        }
+    }
+
+    /// A finite number, in the fewest digits that read back as the same number; whole ones without a fraction.
+    package mutating func number(_ value: Double) {
+        if let whole = Int(exactly: value), whole.magnitude < 1 << 53 {
+            return integer(whole)
+        }
+        var text = value.description  // shortest round trip, and JSON's grammar for what is finite
+        text.withUTF8 { raw($0) }
+    }
+
+    /// Milliseconds to the microsecond, without trailing zeros; what is not finite or negative is 0.
+    package mutating func milliseconds(_ value: Double) {
+        let clamped = value > 0 && value < 1e12 ? value : 0
+        let microseconds = Int((clamped * 1_000).rounded())
+        integer(microseconds / 1_000)
+        var fraction = microseconds % 1_000
+        guard fraction > 0 else { return }
+        byte(UInt8(ascii: "."))
+        var divisor = 100
+        while fraction > 0 {
+            byte(UInt8(truncatingIfNeeded: fraction / divisor) &+ 48)
+            fraction %= divisor
+            divisor /= 10
+        }
+    }
+
+    package mutating func bool(_ value: Bool) {
+        if value { raw("true") } else { raw("false") }
+    }
+
+    /// A JSON string with its quotes; see `mostEscaped`.
+    package mutating func string(_ text: String) {
+        var text = text
+        text.withUTF8 { string($0) }
+    }
+
+    /// A JSON string with its quotes, of UTF-8; what is not UTF-8 becomes U+FFFD.
+    @inline(__always)
+    package mutating func string(_ text: Bytes) {
+        text.withUnsafeBufferPointer { string($0) }
+    }
+
+    /// A JSON string with its quotes, of UTF-8; what is not UTF-8 becomes U+FFFD.
+    package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
+        byte(UInt8(ascii: "\""))
+        if let start = text.baseAddress { escape(start, text.count) }
+        byte(UInt8(ascii: "\""))
+    }
+}

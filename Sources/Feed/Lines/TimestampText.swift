@@ -1,0 +1,74 @@
+package import Reactor
+
+/// Writes times as RFC 3339 in UTC with microseconds, always 27 bytes: `2026-11-20T12:52:56.123456Z`.
+///
+/// Keeps the text of the last second it wrote: consecutive events mostly share it.
+package struct TimestampText: Sendable {
+    private var second = Int64.min
+    /// `"YYYY-MM-DDTHH:MM:SS.`, the opening quote included.
+    private var prefix: InlineArray<21, UInt8> = .init(repeating: 0)
+
+    package init() {}
+
+    /// Writes the time in quotes, 29 bytes. Years before 0000 and after 9999 are taken as the first and last of those.
+    package mutating func write(_ time: Timestamp, to writer: inout LineWriter) {
+        let clamped = min(max(time.microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
+        var (second, fraction) = clamped.quotientAndRemainder(dividingBy: 1_000_000)
+        if fraction < 0 {
+            second -= 1
+            fraction += 1_000_000
+        }
+        if second != self.second { render(second) }
+        prefix.span.withUnsafeBufferPointer { writer.raw($0) }
+        var rest = UInt32(truncatingIfNeeded: fraction)
+        let place = writer.next
+        for offset in stride(from: 5, through: 0, by: -1) {
+            place[offset] = UInt8(truncatingIfNeeded: rest % 10) &+ 48
+            rest /= 10
+        }
+        place[6] = UInt8(ascii: "Z")
+        place[7] = UInt8(ascii: "\"")
+        writer = LineWriter(place + 8)
+    }
+
+    private mutating func render(_ second: Int64) {
+        self.second = second
+        let days = (second >= 0 ? second : second - 86_399) / 86_400
+        let ofDay = Int(second - days * 86_400)
+        let (year, month, day) = Self.civil(days: Int(days))
+        prefix[0] = UInt8(ascii: "\"")
+        put(year, digits: 4, at: 1)
+        prefix[5] = UInt8(ascii: "-")
+        put(month, digits: 2, at: 6)
+        prefix[8] = UInt8(ascii: "-")
+        put(day, digits: 2, at: 9)
+        prefix[11] = UInt8(ascii: "T")
+        put(ofDay / 3_600, digits: 2, at: 12)
+        prefix[14] = UInt8(ascii: ":")
+        put(ofDay / 60 % 60, digits: 2, at: 15)
+        prefix[17] = UInt8(ascii: ":")
+        put(ofDay % 60, digits: 2, at: 18)
+        prefix[20] = UInt8(ascii: ".")
+    }
+
+    private mutating func put(_ value: Int, digits: Int, at place: Int) {
+        var rest = value
+        for offset in stride(from: digits - 1, through: 0, by: -1) {
+            prefix[place + offset] = UInt8(truncatingIfNeeded: rest % 10) + 48
+            rest /= 10
+        }
+    }
+
+    /// The proleptic Gregorian date of a day since 1970-01-01, by counting years from 1 March in eras of 400 years.
+    private static func civil(days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468  // since 0000-03-01
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}

@@ -1,0 +1,153 @@
+/// Numbers the series of a store densely from 0: which one a source and a key mean.
+///
+/// A source's own series (no key) is looked up directly by the source's index; one with a key in a hash table with open
+/// addressing. Keys come from upstream and may be chosen to collide, so the hash is seeded at random. Never more than
+/// `limit` series are held; what would be one more has no number, and is counted in `refused`.
+package struct SeriesTable: Sendable {
+    /// The longest key taken, in bytes.
+    package static let longestKey = 1_024
+
+    /// How many series there may be.
+    package let limit: Int
+    /// How many times `index(source:key:)` had to answer nil.
+    package private(set) var refused = 0
+
+    private struct Entry {
+        var source: Int
+        /// Where the key lies in `keys`; negative for a source's own series, which has none.
+        var offset: Int
+        var length: Int
+        var hash: UInt64
+    }
+
+    private struct Slot {
+        /// The upper half of the hash, so that most other keys need not be looked at.
+        var tag: UInt32
+        /// Into `entries`; -1 in a free slot.
+        var index: Int32
+    }
+
+    private var entries: [Entry] = []
+    private var keys: [UInt8] = []
+    /// By source: its own series, or -1.
+    private var own: [Int32] = []
+    /// A power of two of them, at most half in use, so that a search always ends at a free one.
+    private var slots = [Slot](repeating: Slot(tag: 0, index: -1), count: 16)
+    private var keyed = 0
+    private let hash: KeyHash
+
+    /// A table of at most `limit` series (0 to 2^30).
+    package init(limit: Int = 10_000) {
+        var random = SystemRandomNumberGenerator()
+        self.init(limit: limit, seed: (random.next(), random.next()))
+    }
+
+    /// A table whose hash has a known seed, for tests.
+    package init(limit: Int, seed: (UInt64, UInt64)) {
+        precondition((0...(1 << 30)).contains(limit), "a slot's index has 31 bits")
+        self.limit = limit
+        hash = KeyHash(seed: seed)
+    }
+
+    /// How many series there are; their indices are 0 until here.
+    package var count: Int { entries.count }
+
+    /// The source of series `index`, which must exist.
+    package func source(of index: Int) -> SourceID { SourceID(index: entries[index].source) }
+
+    /// The key of series `index`, which must exist; nil for a source's own series.
+    package func key(of index: Int) -> Bytes? {
+        let entry = entries[index]
+        return entry.offset < 0 ? nil : keys[entry.offset..<entry.offset + entry.length]
+    }
+
+    /// The series' index, a new one when it was not there; nil when it cannot be added, which is counted.
+    ///
+    /// Sources are dense: memory grows with the greatest source index that has a series.
+    package mutating func index(source: SourceID, key: Bytes?) -> Int? {
+        guard let key else {
+            if source.index < own.count, own[source.index] >= 0 { return Int(own[source.index]) }
+            return addOwn(source.index)
+        }
+        return key.withUnsafeBytes { index(source: source, keyBytes: $0) }
+    }
+
+    /// The same for a key that lies somewhere in memory; it is copied when it is new.
+    package mutating func index(source: SourceID, keyBytes key: UnsafeRawBufferPointer) -> Int? {
+        guard key.count <= Self.longestKey else { return refuse() }
+        let hash = hash(key, source: source.index)
+        let slot = slot(of: key, source: source.index, hash: hash)
+        if slots[slot].index >= 0 { return Int(slots[slot].index) }
+        return add(key, source: source.index, hash: hash, slot: slot)
+    }
+
+    /// The series' index, or nil when there is none; changes and counts nothing.
+    package func find(source: SourceID, key: Bytes?) -> Int? {
+        guard let key else {
+            return source.index < own.count && own[source.index] >= 0 ? Int(own[source.index]) : nil
+        }
+        return key.withUnsafeBytes { key in
+            guard key.count <= Self.longestKey else { return nil }
+            let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
+            return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
+        }
+    }
+
+    /// The slot that holds the series, or the free one where it belongs.
+    @inline(__always)
+    private func slot(of key: UnsafeRawBufferPointer, source: Int, hash: UInt64) -> Int {
+        let mask = slots.count - 1
+        let tag = UInt32(truncatingIfNeeded: hash >> 32)
+        var place = Int(truncatingIfNeeded: hash) & mask
+        while slots[place].index >= 0 {
+            if slots[place].tag == tag, isEntry(Int(slots[place].index), key, source) { break }
+            place = (place + 1) & mask
+        }
+        return place
+    }
+
+    @inline(__always)
+    private func isEntry(_ index: Int, _ key: UnsafeRawBufferPointer, _ source: Int) -> Bool {
+        let entry = entries[index]
+        guard entry.source == source, entry.length == key.count else { return false }
+        return keys.withUnsafeBytes { keys in
+            // In bounds: `add` appended exactly `length` bytes at `offset`, and `keys` never shrinks.
+            KeyHash.areEqual(UnsafeRawBufferPointer(rebasing: keys[entry.offset..<entry.offset + entry.length]), key)
+        }
+    }
+
+    @inline(never)
+    private mutating func addOwn(_ source: Int) -> Int? {
+        guard entries.count < limit else { return refuse() }
+        if source >= own.count { own.append(contentsOf: repeatElement(-1, count: source - own.count + 1)) }
+        own[source] = Int32(entries.count)
+        entries.append(Entry(source: source, offset: -1, length: 0, hash: 0))
+        return entries.count - 1
+    }
+
+    @inline(never)
+    private mutating func add(_ key: UnsafeRawBufferPointer, source: Int, hash: UInt64, slot: Int) -> Int? {
+        guard entries.count < limit else { return refuse() }
+        slots[slot] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(entries.count))
+        entries.append(Entry(source: source, offset: keys.count, length: key.count, hash: hash))
+        keys.append(contentsOf: key)
+        keyed += 1
+        if keyed * 2 > slots.count { grow() }
+        return entries.count - 1
+    }
+
+    private mutating func refuse() -> Int? {
+        refused &+= 1
+        return nil
+    }
+
+    private mutating func grow() {
+        slots = [Slot](repeating: Slot(tag: 0, index: -1), count: slots.count * 2)
+        let mask = slots.count - 1
+        for (index, entry) in entries.enumerated() where entry.offset >= 0 {
+            var place = Int(truncatingIfNeeded: entry.hash) & mask
+            while slots[place].index >= 0 { place = (place + 1) & mask }
+            slots[place] = Slot(tag: UInt32(truncatingIfNeeded: entry.hash >> 32), index: Int32(index))
+        }
+    }
+}

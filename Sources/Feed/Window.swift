@@ -1,0 +1,74 @@
+package import Reactor
+
+/// What one series did in one window of time: the last value by event time, and how many there were and how they spread.
+package struct Window: Sendable, Equatable {
+    /// Which window since the Unix epoch: number k reaches from k widths to k + 1 widths; negative before 1970.
+    package let index: Int64
+    /// The value with the greatest event time; of several at that time the one with the greatest sequence number.
+    package private(set) var last: Double
+    /// The event time of `last`, in microseconds.
+    private var lastMicroseconds: Int64
+    /// The sequence number of `last`.
+    package private(set) var lastSequence: Int
+    /// How many values there were, at least 1.
+    package private(set) var count: Int
+    package private(set) var minimum: Double
+    package private(set) var maximum: Double
+    /// Of all values in the order they were recorded; infinite where a Double cannot hold it.
+    package private(set) var sum: Double
+    /// How many lines were already emitted for the window, which is the next line's `revision`.
+    package internal(set) var revision: Int32 = 0
+    /// Whether the window changed since its last line.
+    package internal(set) var isDirty = true
+
+    /// A window that saw one value, which must be finite.
+    package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
+        self.index = index
+        last = value
+        lastMicroseconds = time.microseconds
+        lastSequence = sequence
+        count = 1
+        minimum = value
+        maximum = value
+        sum = value
+    }
+
+    /// The event time of `last`.
+    package var lastTime: Timestamp { Timestamp(microseconds: lastMicroseconds) }
+
+    /// The mean of all values; always finite, also where the sum is not.
+    package var mean: Double { Swift.min(Swift.max(sum / Double(count), minimum), maximum) }
+
+    /// Takes one more value, which must be finite; `time` in microseconds since the epoch.
+    ///
+    /// Plain integers, as the calls of `Timestamp`'s members across modules were the most of what this costs.
+    @inline(__always)
+    mutating func add(_ value: Double, time: Int64, sequence: Int) {
+        if time > lastMicroseconds || (time == lastMicroseconds && sequence >= lastSequence) {
+            last = value
+            lastMicroseconds = time
+            lastSequence = sequence
+        }
+        count += 1
+        if value < minimum { minimum = value }
+        if value > maximum { maximum = value }
+        sum += value
+    }
+
+    /// The number of the window of `width` microseconds (more than 0) that holds `time`.
+    package static func index(of time: Timestamp, width: Int64) -> Int64 {
+        let (quotient, remainder) = time.microseconds.quotientAndRemainder(dividingBy: width)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// When window `index` of `width` microseconds starts; limited to what a `Timestamp` can say.
+    package static func start(of index: Int64, width: Int64) -> Timestamp {
+        let (start, overflow) = index.multipliedReportingOverflow(by: width)
+        return Timestamp(microseconds: overflow ? (index < 0 ? .min : .max) : start)
+    }
+
+    /// When window `index` of `width` microseconds ends, which is the first time outside it; limited likewise.
+    package static func end(of index: Int64, width: Int64) -> Timestamp {
+        index == .max ? Timestamp(microseconds: .max) : start(of: index + 1, width: width)
+    }
+}

@@ -1,0 +1,40 @@
+/// Bytes to and from somewhere, never blocking. Not `Sendable`: it belongs to the actor that made it, on its loop.
+///
+/// The kinds are `DescriptorStream` (pipes, terminals, files, sockets) and `SimulatedStream` (memory, for virtual time).
+package protocol ByteStream: AnyObject {
+    /// Takes as many of the bytes as there is room for now.
+    ///
+    /// - Returns: how many were taken, 0 when there is no room.
+    /// - Throws: `SystemError`; `EPIPE` or `ECONNRESET` when nobody reads at the other end any more.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int
+
+    /// Reads what is there now.
+    ///
+    /// - Returns: how many bytes were read, 0 at the end of the stream, nil when there is nothing yet.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int?
+
+    /// Suspends until there may be room again, or the other end is gone.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    func waitUntilWritable() async throws(CancellationError)
+
+    /// Suspends until there may be something to read, or the stream has ended.
+    func waitUntilReadable() async throws(CancellationError)
+
+    /// Suspends until the other end is gone; a pipe's reader that leaves is noticed before the next write.
+    func waitUntilHungUp() async throws(CancellationError)
+
+    /// Closes it; waiting tasks come back and see the error at their next call. Harmless when repeated.
+    func close()
+}
+
+/// Where streams come in.
+package protocol Listener: AnyObject {
+    /// The next stream that somebody opened.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, `SystemError` (`EMFILE`, `EBADF` when closed).
+    func accept() async throws -> any ByteStream
+
+    /// Stops listening; a waiting `accept` throws.
+    func close()
+}

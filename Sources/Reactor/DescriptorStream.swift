@@ -1,0 +1,141 @@
+import CLinux
+internal import Glibc
+
+/// A byte stream over a descriptor: a pipe, a terminal, a socket or a file.
+///
+/// It registers once, edge-triggered, and tries before it waits: a steady stream costs no epoll_ctl(2).
+package final class DescriptorStream: ByteStream {
+    private enum Kind {
+        /// `send` and `recv` need no `O_NONBLOCK`, which other processes that share the socket would see.
+        case socket
+        /// Was opened with `O_NONBLOCK`.
+        case nonblocking
+        /// Is always ready and cannot be waited for.
+        case file
+    }
+
+    private let kind: Kind
+    private let number: Int32
+    private var descriptor: Descriptor?
+    private var watch: Watch?
+    private let readable: Wakeup
+    private let writable: Wakeup
+    private let hungUp: Wakeup
+
+    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set.
+    ///
+    /// - Throws: `SystemError` when it cannot be watched.
+    package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
+        let number = descriptor.number
+        self.number = number
+        self.descriptor = consume descriptor
+        var status = stat()
+        try systemCall("fstat") { fstat(number, &status) }
+        var kind: Kind = status.st_mode & S_IFMT == S_IFSOCK ? .socket : .nonblocking
+        readable = Wakeup(loop: loop)
+        writable = Wakeup(loop: loop)
+        hungUp = Wakeup(loop: loop)
+        let wakeups = (readable, writable, hungUp)
+        do {
+            watch = try loop.watch(number, interest: [.read, .write, .readHangUp, .edgeTriggered]) { readiness in
+                let isOver = !readiness.isDisjoint(with: [.error, .hangUp])
+                if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { wakeups.0.signal() }
+                if isOver || readiness.contains(.write) { wakeups.1.signal() }
+                if isOver { wakeups.2.signal() }
+            }
+        } catch {
+            guard error.code == EPERM else { throw error }
+            kind = .file
+        }
+        self.kind = kind
+    }
+
+    deinit { watch?.cancel() }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        guard descriptor != nil else { throw SystemError(code: EBADF, call: "write") }
+        guard !bytes.isEmpty else { return 0 }
+        let taken = try nonblockingCall("write") {
+            kind == .socket
+                ? send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+                : Glibc.write(number, bytes.baseAddress, bytes.count)
+        }
+        return taken ?? 0
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        guard descriptor != nil else { throw SystemError(code: EBADF, call: "read") }
+        return try nonblockingCall("read") {
+            kind == .socket
+                ? recv(number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                : Glibc.read(number, buffer.baseAddress, buffer.count)
+        }
+    }
+
+    package func waitUntilWritable() async throws(CancellationError) {
+        if kind != .file { try await writable.wait() }
+    }
+
+    package func waitUntilReadable() async throws(CancellationError) {
+        if kind != .file { try await readable.wait() }
+    }
+
+    package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
+
+    package func close() {
+        guard descriptor != nil else { return }
+        watch?.cancel()
+        watch = nil
+        descriptor = nil
+        for wakeup in [readable, writable, hungUp] { wakeup.signal() }
+    }
+}
+
+extension DescriptorStream {
+    /// One of the process's standard streams, without blocking and without changing it for anybody who shares it:
+    /// `O_NONBLOCK` belongs to the open file description, which the shell has too, so a pipe or terminal is opened anew
+    /// through /proc/self/fd.
+    ///
+    /// - Parameter number: 0, 1 or 2.
+    package static func standard(_ number: Int32, on loop: EventLoop) throws(SystemError) -> DescriptorStream {
+        var status = stat()
+        try systemCall("fstat") { fstat(number, &status) }
+        let type = status.st_mode & S_IFMT
+        guard type == S_IFIFO || type == S_IFCHR else {
+            return try DescriptorStream(owning: Descriptor(owning: duplicate(number)), on: loop)
+        }
+        let access = try systemCall("fcntl") { cw_get_status_flags(number) } & O_ACCMODE
+        do {
+            let path = "/proc/self/fd/\(number)"
+            let anew = try Descriptor.open(path, flags: access | O_NONBLOCK | O_NOCTTY)
+            return try DescriptorStream(owning: anew, on: loop)
+        } catch {
+            // Not ours to open (su, sudo): the flag it is, given back at exit.
+            NonblockingFlag.set(on: number)
+            return try DescriptorStream(owning: Descriptor(owning: duplicate(number)), on: loop)
+        }
+    }
+
+    private static func duplicate(_ number: Int32) throws(SystemError) -> Int32 {
+        try systemCall("dup") { cw_duplicate(number) }
+    }
+}
+
+/// Sets `O_NONBLOCK` on a standard stream and takes it back when the process exits.
+private enum NonblockingFlag {
+    static func set(on number: Int32) {
+        let flags = cw_get_status_flags(number)
+        guard flags >= 0, flags & O_NONBLOCK == 0 else { return }
+        _ = cw_set_status_flags(number, flags | O_NONBLOCK)
+        switch number {
+        case 0: atexit { NonblockingFlag.clear(0) }
+        case 1: atexit { NonblockingFlag.clear(1) }
+        default: atexit { NonblockingFlag.clear(2) }
+        }
+    }
+
+    private static func clear(_ number: Int32) {
+        let flags = cw_get_status_flags(number)
+        if flags >= 0 { _ = cw_set_status_flags(number, flags & ~O_NONBLOCK) }
+    }
+}

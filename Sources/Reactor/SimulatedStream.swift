@@ -1,0 +1,119 @@
+internal import Glibc
+
+/// One end of a byte stream in memory, for tests in virtual time: it has the bounds and the errors of a real one.
+package final class SimulatedStream: ByteStream {
+    /// What flows in one direction.
+    private final class Channel {
+        var bytes: [UInt8] = []
+        let capacity: Int
+        var isWriterGone = false
+        var isReaderGone = false
+        let readable: Wakeup
+        let writable: Wakeup
+        let hungUp: Wakeup
+
+        init(capacity: Int, loop: EventLoop) {
+            self.capacity = capacity
+            readable = Wakeup(loop: loop)
+            writable = Wakeup(loop: loop)
+            hungUp = Wakeup(loop: loop)
+        }
+    }
+
+    private let incoming: Channel
+    private let outgoing: Channel
+    private var isClosed = false
+
+    private init(incoming: Channel, outgoing: Channel) {
+        self.incoming = incoming
+        self.outgoing = outgoing
+    }
+
+    /// The two ends of a stream that holds up to `capacity` bytes in each direction.
+    package static func pair(
+        capacity: Int = 65_536, on loop: EventLoop
+    ) -> (SimulatedStream, SimulatedStream) {
+        let there = Channel(capacity: capacity, loop: loop)
+        let back = Channel(capacity: capacity, loop: loop)
+        return (
+            SimulatedStream(incoming: back, outgoing: there), SimulatedStream(incoming: there, outgoing: back)
+        )
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        if isClosed { throw SystemError(code: EBADF, call: "write") }
+        if outgoing.isReaderGone { throw SystemError(code: EPIPE, call: "write") }
+        let taken = min(bytes.count, outgoing.capacity - outgoing.bytes.count)
+        guard taken > 0 else { return 0 }
+        outgoing.bytes.append(contentsOf: bytes.prefix(taken))
+        outgoing.readable.signal()
+        return taken
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        if isClosed { throw SystemError(code: EBADF, call: "read") }
+        guard !incoming.bytes.isEmpty else { return incoming.isWriterGone ? 0 : nil }
+        let taken = min(buffer.count, incoming.bytes.count)
+        buffer.copyBytes(from: incoming.bytes.prefix(taken))
+        incoming.bytes.removeFirst(taken)
+        incoming.writable.signal()
+        return taken
+    }
+
+    package func waitUntilWritable() async throws(CancellationError) { try await outgoing.writable.wait() }
+
+    package func waitUntilReadable() async throws(CancellationError) { try await incoming.readable.wait() }
+
+    package func waitUntilHungUp() async throws(CancellationError) { try await outgoing.hungUp.wait() }
+
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        outgoing.isWriterGone = true
+        incoming.isReaderGone = true
+        for channel in [incoming, outgoing] {
+            channel.readable.signal()
+            channel.writable.signal()
+        }
+        incoming.hungUp.signal()
+    }
+}
+
+/// A listener in memory, for tests in virtual time.
+package final class SimulatedListener: Listener {
+    private let loop: EventLoop
+    private let arrived: Wakeup
+    private var waiting: [SimulatedStream] = []
+    private var isClosed = false
+
+    package init(on loop: EventLoop) {
+        self.loop = loop
+        arrived = Wakeup(loop: loop)
+    }
+
+    /// Opens a stream to the listener; this is the client's end.
+    ///
+    /// - Throws: `ECONNREFUSED` when nobody listens any more.
+    package func connect(capacity: Int = 65_536) throws(SystemError) -> SimulatedStream {
+        if isClosed { throw SystemError(code: ECONNREFUSED, call: "connect") }
+        let (client, server) = SimulatedStream.pair(capacity: capacity, on: loop)
+        waiting.append(server)
+        arrived.signal()
+        return client
+    }
+
+    package func accept() async throws -> any ByteStream {
+        while waiting.isEmpty {
+            if isClosed { throw SystemError(code: EBADF, call: "accept") }
+            try await arrived.wait()
+        }
+        return waiting.removeFirst()
+    }
+
+    package func close() {
+        isClosed = true
+        for stream in waiting { stream.close() }
+        waiting = []
+        arrived.signal()
+    }
+}

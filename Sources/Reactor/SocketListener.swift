@@ -1,0 +1,52 @@
+import CLinux
+internal import Glibc
+
+/// Accepts the streams of a listening socket.
+package final class SocketListener: Listener {
+    private let loop: EventLoop
+    private let number: Int32
+    private var descriptor: Descriptor?
+    private var watch: Watch?
+    private let ready: Wakeup
+
+    /// Takes over a socket that listens already.
+    package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
+        self.loop = loop
+        number = descriptor.number
+        self.descriptor = consume descriptor
+        let ready = Wakeup(loop: loop)
+        self.ready = ready
+        watch = try loop.watch(number, interest: [.read, .edgeTriggered]) { _ in ready.signal() }
+    }
+
+    deinit { watch?.cancel() }
+
+    package func accept() async throws -> any ByteStream {
+        while true {
+            guard descriptor != nil else { throw SystemError(code: EBADF, call: "accept4") }
+            if let accepted = try acceptNow() {
+                return try DescriptorStream(owning: Descriptor(owning: accepted), on: loop)
+            }
+            try await ready.wait()
+        }
+    }
+
+    private func acceptNow() throws(SystemError) -> Int32? {
+        while true {
+            do {
+                return try nonblockingCall("accept4") { cw_accept(number) }
+            } catch {
+                // That one left before it was let in: look for the next.
+                guard error.code == ECONNABORTED || error.code == EPROTO else { throw error }
+            }
+        }
+    }
+
+    package func close() {
+        guard descriptor != nil else { return }
+        watch?.cancel()
+        watch = nil
+        descriptor = nil
+        ready.signal()
+    }
+}

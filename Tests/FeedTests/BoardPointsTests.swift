@@ -1,0 +1,69 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct BoardPointsTests {
+    @Test(arguments: [(1, 1), (1, 3), (4, 10), (16, 40), (100, 90)])
+    func agreesWithOneListOfAllPoints(_ perSeries: Int, _ limit: Int) {
+        var random = SeededGenerator(seed: 5)
+        var points = BoardPoints(limitPerSeries: perSeries, limit: limit)
+        var twin: [(series: Int, point: BoardPoint)] = []
+        var trimmed: Set<Int> = []
+        for sequence in 1...2_000 {
+            let series = Int(min(random.next() % 7, random.next() % 7))
+            let time = Int64(sequence) - Int64(random.next() % 5)
+            let point = BoardPoint(time: Timestamp(microseconds: time), value: 1, sequence: sequence)
+            let expiry = Int64(sequence) - 60
+            points.append(point, to: series, expiry: expiry)
+
+            while let first = twin.firstIndex(where: { $0.series == series }), twin[first].point.microseconds <= expiry
+            {
+                twin.remove(at: first)
+            }
+            twin.append((series, point))
+            if twin.count(where: { $0.series == series }) > perSeries,
+                let first = twin.firstIndex(where: { $0.series == series })
+            {
+                twin.remove(at: first)
+                trimmed.insert(series)
+            }
+            if twin.count > limit { trimmed.insert(twin.removeFirst().series) }
+            #expect(points.count == twin.count, "seed \(random.seed)")
+            if sequence % 10 == 0 {
+                for series in 0..<7 {
+                    #expect(
+                        Array(points[series]) == twin.filter { $0.series == series }.map(\.point), "seed \(random.seed)"
+                    )
+                    #expect(points.isTrimmed(series) == trimmed.contains(series), "seed \(random.seed)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5, 63, 64])
+    func ringsAgreeWithAnArray(_ capacity: Int) {
+        var random = SeededGenerator(seed: 6)
+        var ring = BoardRing<Int>(capacity: capacity)
+        var twin: [Int] = []
+        for number in 0..<500 {
+            if random.next() % 3 == 0 {
+                #expect(ring.first == twin.first)
+                ring.removeFirst()
+                if !twin.isEmpty { twin.removeFirst() }
+            } else {
+                let oldest = ring.append(number)
+                #expect(oldest == (twin.count == capacity ? twin.first : nil))
+                twin.append(number)
+                if twin.count > capacity { twin.removeFirst() }
+            }
+            #expect(Array(ring) == twin)
+            if let last = twin.indices.last {
+                ring[last] += 1
+                twin[last] += 1
+            }
+        }
+        ring.removeAll()
+        #expect(ring.isEmpty)
+    }
+}

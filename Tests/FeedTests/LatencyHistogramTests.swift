@@ -1,0 +1,157 @@
+import Feed
+import TestSupport
+import Testing
+
+@Suite struct LatencyHistogramTests {
+    static let percents: [Double] = [0, 1, 25, 50, 90, 95, 99, 99.9, 100]
+
+    /// Values in milliseconds as different endpoints make them.
+    enum Spread: CaseIterable {
+        case uniform, logUniform, exponential, twoHumps, constant, tiny
+
+        func draw(_ random: inout SeededGenerator) -> Double {
+            let unit = Double.random(in: 0..<1, using: &random)
+            switch self {
+            case .uniform: return 1 + unit * 999
+            case .logUniform: return power(10, unit * 9.2 - 3)
+            case .exponential:
+                // The sum of geometric bits stands in for a logarithm, which needs no C library.
+                return Double(random.next().leadingZeroBitCount) * 17 + unit * 17
+            case .twoHumps: return random.next() % 10 == 0 ? 900 + unit * 200 : 2 + unit
+            case .constant: return 130.1
+            case .tiny: return 0.001 + unit * 0.01
+            }
+        }
+
+        private func power(_ base: Double, _ exponent: Double) -> Double {
+            var result = 1.0
+            for _ in 0..<Int(exponent.magnitude) { result *= base }
+            let rest = 1 + (exponent.magnitude - Double(Int(exponent.magnitude))) * (base - 1)
+            return exponent < 0 ? 1 / (result * rest) : result * rest
+        }
+    }
+
+    private func ceiling(_ value: Double) -> Int {
+        Double(Int(value)) < value ? Int(value) + 1 : Int(value)
+    }
+
+    @Test(arguments: Spread.allCases)
+    func percentilesAreWithinOnePercentOfTheSortedValues(_ spread: Spread) {
+        var random = SeededGenerator(seed: 41)
+        for size in [1, 2, 3, 10, 99, 100, 101, 5_000] {
+            var histogram = LatencyHistogram()
+            var values: [Double] = []
+            for _ in 0..<size {
+                let value = spread.draw(&random)
+                values.append(value)
+                let taken = histogram.record(value)
+                #expect(taken)
+            }
+            let sum = values.reduce(0, +)
+            #expect(histogram.count == size)
+            #expect(histogram.last == values.last)
+            #expect(histogram.sum == sum)
+            #expect((histogram.mean - sum / Double(size)).magnitude <= 1e-9 * histogram.mean)
+            values.sort()
+            #expect(histogram.minimum == values.first)
+            #expect(histogram.maximum == values.last)
+            for percent in Self.percents {
+                let rank = max(1, ceiling(percent * Double(size) / 100))
+                let exact = values[rank - 1]
+                let found = histogram.percentile(percent)
+                #expect(
+                    (found - exact).magnitude <= 0.01 * exact,
+                    "seed \(random.seed), \(spread), \(size) values: p\(percent) is \(found), not \(exact)")
+                #expect(found >= histogram.minimum && found <= histogram.maximum)
+            }
+        }
+    }
+
+    @Test(arguments: Spread.allCases)
+    func mergingEqualsRecordingEverythingInOne(_ spread: Spread) {
+        var random = SeededGenerator(seed: 42)
+        for parts in 1...5 {
+            var whole = LatencyHistogram()
+            var merged = LatencyHistogram()
+            for _ in 0..<parts {
+                var part = LatencyHistogram()
+                for _ in 0..<Int(random.next() % 300) {
+                    // Multiples of 1/1024 add up without rounding, so that even the sums must be equal.
+                    let value = Double(Int(spread.draw(&random) * 1024)) / 1024
+                    whole.record(value)
+                    part.record(value)
+                }
+                let errors = Int(random.next() % 3)
+                whole.recordErrors(errors)
+                part.recordErrors(errors)
+                merged.merge(part)
+            }
+            #expect(merged == whole, "seed \(random.seed), \(spread), \(parts) parts")
+        }
+    }
+
+    @Test(arguments: [-1, -0.000_001, .nan, .infinity, -.infinity, .signalingNaN])
+    func refusesWhatIsNoDuration(_ value: Double) {
+        var histogram = LatencyHistogram()
+        histogram.record(5)
+        let before = histogram
+        let taken = histogram.record(value)
+        #expect(!taken)
+        #expect(histogram == before)
+    }
+
+    @Test(arguments: [0.0, -0.0, 1e-300, 0.000_9, 3_600_001, 1e12, Double.greatestFiniteMagnitude])
+    func keepsTheExtremesExactOutsideItsRange(_ value: Double) {
+        var histogram = LatencyHistogram()
+        let taken = histogram.record(value)
+        #expect(taken)
+        #expect(histogram.minimum == value && histogram.maximum == value && histogram.sum == value)
+        for percent in Self.percents { #expect(histogram.percentile(percent) == value) }
+        histogram.record(10)
+        #expect(histogram.minimum == min(value, 10) && histogram.maximum == max(value, 10))
+        #expect((histogram.percentile(value < 10 ? 100 : 50) - 10).magnitude <= 0.1)
+    }
+
+    @Test func coversOneMicrosecondToOneHour() {
+        var value = 0.001
+        while value <= 3_600_000 {
+            var histogram = LatencyHistogram()
+            histogram.record(value / 2)
+            histogram.record(value)
+            histogram.record(value * 2)
+            let middle = histogram.percentile(50)
+            #expect((middle - value).magnitude <= 0.01 * value, "\(value) became \(middle)")
+            value *= 1.003_7
+        }
+    }
+
+    @Test func holdsNothingWhileEmptyAndLittleWhenFull() {
+        var histogram = LatencyHistogram()
+        #expect(histogram.heldBuckets == 0)
+        #expect(histogram.mean == 0 && histogram.percentile(99) == 0)
+        histogram.recordErrors()
+        #expect(histogram.heldBuckets == 0 && histogram.errors == 1)
+        histogram.record(100)
+        #expect(histogram.heldBuckets == 1)
+        histogram.record(0)
+        histogram.record(.greatestFiniteMagnitude)
+        #expect(histogram.heldBuckets <= 2_048)
+        #expect(MemoryLayout<LatencyHistogram>.size <= 64)
+    }
+
+    @Test func countsTheSameDurationManyTimesAtOnce() {
+        var once = LatencyHistogram()
+        var many = LatencyHistogram()
+        for _ in 0..<7 { once.record(2.5) }
+        many.record(2.5, times: 7)
+        many.record(9, times: 0)
+        many.record(9, times: -1)
+        #expect(once == many)
+        many.record(1, times: .max)
+        many.record(1, times: .max)
+        many.recordErrors(.max)
+        many.recordErrors(.max)
+        #expect(many.count == .max && many.errors == .max)
+        #expect(many.percentile(50) >= 1)
+    }
+}
