@@ -24,6 +24,7 @@ package actor CatAPIServer {
         loop: EventLoop, port: UInt16 = 0, faults: Bool = false, seed: UInt64,
         wallClock: any WallClock = SystemWallClock()
     ) throws(SystemError) {
+        precondition(!loop.clock.isVirtual, "libmicrohttpd does not follow a virtual clock")
         self.loop = loop
         let responder = Responder(allowsFaults: faults, seed: seed, wallClock: wallClock)
         daemon = try HTTPDaemon(loop: loop, port: port, responder: responder)
