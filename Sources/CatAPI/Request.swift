@@ -1,0 +1,22 @@
+/// What the stand-in looks at in an HTTP request.
+package struct Request: Sendable {
+    package var method: String
+    /// The path as it was sent, without the query.
+    package var path: String
+    package var query: Query
+    /// The `Host` field: URLs in answers start with it.
+    package var host: String
+    /// The `If-None-Match` field, for the `etag` fault.
+    package var ifNoneMatch: String?
+    /// The `If-Modified-Since` field, for the `etag` fault.
+    package var ifModifiedSince: String?
+
+    /// - Parameter target: path and query as in the request line.
+    package init(_ method: String, _ target: String, host: String = "localhost") {
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.method = method
+        self.path = String(halves[0])
+        self.query = Query(halves.count == 2 ? halves[1] : "")
+        self.host = host
+    }
+}

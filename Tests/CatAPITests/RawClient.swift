@@ -1,0 +1,146 @@
+import Glibc
+import Reactor
+
+/// A client that sees what is on the wire: blocking sockets, used on a thread of its own.
+struct RawClient: Sendable {
+    let port: UInt16
+
+    /// What came back until the connection ended, or until there was enough.
+    struct Outcome: Sendable {
+        var bytes: [UInt8] = []
+        var wasReset = false
+        /// Whether the connection ended, and not the reading.
+        var ended = false
+    }
+
+    struct Failure: Error {
+        let call: String
+        let code: Int32
+    }
+
+    /// Sends a request that asks for the connection to be closed after it, and reads the answer.
+    func get(_ target: String, fields: [String] = [], atMost limit: Int = .max) throws -> WireAnswer {
+        let outcome = try talk(request("GET", target, fields: ["Connection: close"] + fields), atMost: limit)
+        return try WireAnswer(outcome)
+    }
+
+    func request(_ method: String, _ target: String, fields: [String] = []) -> String {
+        (["\(method) \(target) HTTP/1.1", "Host: cats.test"] + fields).map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    /// Sends a text as it is and reads until the connection ends or `limit` bytes came.
+    func talk(_ text: String, atMost limit: Int = .max) throws -> Outcome {
+        let descriptor = try connect()
+        defer { close(descriptor) }
+        try send(text, to: descriptor)
+        return try receive(from: descriptor, atMost: limit)
+    }
+
+    /// A connected socket that gives up after 20 s, so that a fault in the server fails a test and does not hang it.
+    func connect() throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            let failure = Failure(call: "connect", code: errno)
+            close(descriptor)
+            throw failure
+        }
+        return descriptor
+    }
+
+    func send(_ text: String, to descriptor: Int32) throws {
+        var left = Array(text.utf8)[...]
+        while !left.isEmpty {
+            let count = left.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure(call: "send", code: errno) }
+            left = left.dropFirst(count)
+        }
+    }
+
+    func receive(from descriptor: Int32, atMost limit: Int = .max) throws -> Outcome {
+        var outcome = Outcome()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while outcome.bytes.count < limit {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno != ECONNRESET { throw Failure(call: "recv", code: errno) }
+            if count <= 0 {
+                outcome.ended = true
+                outcome.wasReset = count < 0
+                return outcome
+            }
+            outcome.bytes += buffer[..<count]
+        }
+        return outcome
+    }
+
+    /// Whether there is nothing to read, not even an end of file.
+    func isSilent(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT)) == -1 && errno == EAGAIN
+    }
+}
+
+/// An HTTP answer, read from the wire.
+struct WireAnswer: Sendable {
+    let status: Int
+    /// By lowercase name.
+    let fields: [String: String]
+    /// As it was sent, chunks undone.
+    let body: [UInt8]
+    let outcome: RawClient.Outcome
+
+    struct Unreadable: Error {
+        let text: String
+    }
+
+    init(_ outcome: RawClient.Outcome) throws {
+        let separator = Array("\r\n\r\n".utf8)
+        let bytes = outcome.bytes
+        guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: separator) }) else {
+            throw Unreadable(text: String(decoding: bytes, as: UTF8.self))
+        }
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count >= 2, words[0] == "HTTP/1.1", let status = Int(words[1]) else {
+            throw Unreadable(text: String(decoding: bytes, as: UTF8.self))
+        }
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let halves = line.split(separator: ":", maxSplits: 1)
+            fields[halves[0].lowercased()] = halves.count == 2 ? String(halves[1].drop { $0 == " " }) : ""
+        }
+        self.status = status
+        self.fields = fields
+        self.outcome = outcome
+        let raw = bytes[(end + separator.count)...]
+        body = fields["transfer-encoding"] == "chunked" ? Self.unchunked(raw) : Array(raw)
+    }
+
+    /// The data of all chunks, the last of which may be cut off.
+    private static func unchunked(_ raw: ArraySlice<UInt8>) -> [UInt8] {
+        var body: [UInt8] = []
+        var left = raw
+        while let lineEnd = left.firstIndex(of: UInt8(ascii: "\r")),
+            let size = Int(String(decoding: left[..<lineEnd], as: UTF8.self), radix: 16), size > 0
+        {
+            let data = left[lineEnd...].dropFirst(2).prefix(size)
+            body += data
+            left = left[data.endIndex...].dropFirst(2)
+        }
+        return body
+    }
+}
