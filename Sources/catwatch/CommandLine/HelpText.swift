@@ -26,7 +26,7 @@ package enum HelpText {
             Every option that is not a request has an environment variable that an option on
             the command line overrides: CATWATCH_EVERY for --every, CATWATCH_MAX_BODY for
             --max-body. CATWATCH_URL takes several URLs separated by blanks, CATWATCH_HEADER
-            one header a line. HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY are honoured.
+            one header a line. http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
 
             """
     }

@@ -30,7 +30,7 @@ package enum ManualPage {
             CATWATCH_URL and CATWATCH_PRESET take several values separated by blanks, CATWATCH_HEADER one header a line.
             Flags are set by 1 and not by 0.
             .PP
-            HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY are honoured.
+            http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
             .SH SIGNALS
             SIGINT ends with a summary on standard error, SIGTERM ends with a bye line, SIGQUIT prints the summary and goes on.
             .SH EXIT STATUS
