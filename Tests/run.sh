@@ -80,6 +80,16 @@ check_linkage() {
     awk '{ print "  " $1 }' <<<"$libraries" | sort | paste -sd' ' | fold -s -w 100
 }
 
+# `swift test`, which must have run something: a filter that matches nothing is no success.
+run_tests() {
+    local log=.build/tests.log
+    swift test --disable-xctest "$@" 2>&1 | tee "$log"
+    if ! grep -qE 'Test run with [1-9][0-9]* tests?' "$log"; then
+        echo "Tests/run.sh: not a single test was run" >&2
+        return 1
+    fi
+}
+
 run_lint() {
     heading "format"
     swift format lint --strict --parallel --recursive Package.swift Sources Tests
@@ -97,13 +107,13 @@ run_build() {
 
 run_tsan() {
     heading "thread sanitizer over the unit tests"
-    swift test --sanitize=thread --scratch-path .build/tsan --disable-xctest --skip EndToEndTests
+    run_tests --sanitize=thread --scratch-path .build/tsan --skip EndToEndTests
 }
 
 run_unit() {
     build_debug
     heading "unit tests"
-    swift test --skip-build --disable-xctest --skip EndToEndTests "${strict[@]}"
+    run_tests --skip-build --skip EndToEndTests "${strict[@]}"
 }
 
 run_e2e() {
@@ -114,7 +124,7 @@ run_e2e() {
     "$venv/bin/python" Tests/python/validate_lines.py --self-test
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
     heading "end-to-end tests of $CATWATCH_BINARY"
-    swift test --skip-build --disable-xctest --filter EndToEndTests "${strict[@]}"
+    run_tests --skip-build --filter EndToEndTests "${strict[@]}"
 }
 
 parts=()

@@ -53,9 +53,9 @@ install_packages() {
     say "installing $*"
     "${apt[@]}" update >&2
     "${apt[@]}" install --no-install-recommends "$@" >&2
-    # The unit's package is installed along with nginx-light; an nginx that was there before is none of our business.
-    if [[ " $* " == *" nginx-light "* && -z $had_nginx ]] && command -v deb-systemd-helper >/dev/null; then
-        "${root[@]}" deb-systemd-helper disable nginx.service >&2
+    # For systemd and SysV; an nginx that was there before is none of our business.
+    if [[ " $* " == *" nginx-light "* && -z $had_nginx ]]; then
+        "${root[@]}" update-rc.d nginx disable >&2
     fi
 }
 
