@@ -25,17 +25,6 @@
 /* open(2) is variadic. */
 static inline int cw_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
-/* fcntl(2) is variadic. */
-static inline int cw_get_status_flags(int fd) { return fcntl(fd, F_GETFL); }
-static inline int cw_set_status_flags(int fd, int flags) { return fcntl(fd, F_SETFL, flags); }
-static inline int cw_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
-
-/* prctl(2) is variadic. */
-static inline int cw_set_thread_name(const char *name) { return prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
-
-/* errno is a macro over a thread-local. */
-static inline int cw_errno(void) { return errno; }
-
 /* What one step of getopt_long(3) tells. */
 struct cw_option_step {
     int code;             /* what getopt_long returned */
@@ -56,3 +45,14 @@ static inline struct cw_option_step cw_next_option(
     struct cw_option_step step = {code, optopt, optind, optarg};
     return step;
 }
+
+/* fcntl(2) is variadic. */
+static inline int cw_get_status_flags(int fd) { return fcntl(fd, F_GETFL); }
+static inline int cw_set_status_flags(int fd, int flags) { return fcntl(fd, F_SETFL, flags); }
+static inline int cw_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+/* prctl(2) is variadic. */
+static inline int cw_set_thread_name(const char *name) { return prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
+
+/* errno is a macro over a thread-local. */
+static inline int cw_errno(void) { return errno; }
