@@ -1,6 +1,8 @@
 """Proves that validate_lines.py can fail: good streams have to pass, and every spoilt one has to be refused for its reason."""
 
 import json
+import pathlib
+import re
 import sys
 
 import jsonschema
@@ -42,7 +44,7 @@ ERROR = (
 )
 PROGRESS = '{"seq":6,"time":"%s","type":"progress","source":"breeds","done":60,"total":98,"page":2}' % TIME
 AGENT = (
-    '{"seq":7,"time":"%s","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":0,"late":0,"series":3,'
+    '{"seq":7,"time":"%s","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":0,"late":0,"future":0,"series":3,'
     '"refused_series":0,"loop_lag_ms":0.3,"cpu_ms":41.0,"outputs":[{"output":"stdout","state":"ok","behind":0}]}' % TIME
 )
 GAP = '{"type":"gap","time":"%s","from":8,"to":90,"reason":"slow_reader"}' % TIME
@@ -74,7 +76,7 @@ PASSES = {
     "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
-    "no device": (swap(0, '"device":"d",', ""), {}),
+    "an error of an endpoint": (swap(6, '"code"', '"endpoint":"GET http://h/x","code"'), {}),
 }
 
 FAILS = {
@@ -115,6 +117,8 @@ FAILS = {
     "milliseconds in a time": (swap(2, "678901Z", "678Z"), "schema of data", {}),
     "a local time": (swap(2, "678901Z", "678901+01:00"), "schema of data", {}),
     "month 13": (swap(2, "2025-01", "2025-13"), "schema of data", {}),
+    "a fraction of a millisecond to wait": (swap(6, "4180", "4180.5"), "schema of error", {}),
+    "an endpoint after the code": (swap(6, '"attempt"', '"endpoint":"GET http://h/x","attempt"'), "another order", {}),
     "an unknown code": (swap(6, '"timeout"', '"time_out"'), "schema of error", {}),
     "no message": (swap(6, '"message":"no answer within 10 s",', ""), "schema of error", {}),
     "an unknown type that is no data event": (swap(7, '"progress"', '"progres"'), "schema of data", {}),
@@ -136,6 +140,7 @@ FAILS = {
     "too much private": (swap(4, '"private_bytes":5242880', '"private_bytes":99999999'), "more private", {}),
     "too much done": (swap(7, '"done":60', '"done":99'), "more done", {}),
     "hello with a number": (swap(0, '"format":1', '"format":1,"seq":1'), "schema of hello", {}),
+    "no device": (swap(0, '"device":"d",', ""), "schema of hello", {}),
     "format 2": (swap(0, '"format":1', '"format":2'), "schema of hello", {}),
     "a short history": (swap(0, '"history_s":120', '"history_s":9'), "history shorter", {}),
     "keys in another order": (swap(2, '"seq":1,"time":"%s"' % TIME, '"time":"%s","seq":1' % TIME), "another order", {}),
@@ -161,6 +166,30 @@ def outcome(raw, arguments):
         return None, validate_lines.check(raw, **arguments)
     except validate_lines.Wrong as wrong:
         return str(wrong), None
+
+
+def documentation_problems():
+    """What the schema has and docs/wire-format.md does not say, type by type."""
+    path = pathlib.Path(__file__).parents[2] / "docs/wire-format.md"
+    sections = dict(section.split("\n", 1) for section in path.read_text(encoding="utf-8").split("\n## ")[1:])
+    for name in sorted(validate_lines.VALIDATORS):
+        text = sections["Data events" if name == "data" else name]
+        schema = validate_lines.SCHEMA["$defs"][name]
+        for key in keys(schema):
+            if not re.search(rf"[`.]{re.escape(key)}`", text):
+                yield f"docs/wire-format.md does not say what {key!r} of {name} is"
+    for code in validate_lines.SCHEMA["$defs"]["error"]["properties"]["code"]["enum"]:
+        if f"| `{code}` |" not in sections["error"]:
+            yield f"docs/wire-format.md does not say when the code {code!r} is used"
+
+
+def keys(schema):
+    """The names of all properties, inner ones too."""
+    for key, part in schema.get("properties", {}).items():
+        yield key
+        if isinstance(part, dict):
+            yield from keys(part)
+            yield from keys(part.get("items", {}))
 
 
 def main():
@@ -198,6 +227,7 @@ def main():
     for name in ("an unknown code", "a reserved type", "a text as value", "hello with a number", "truncated false"):
         if all(schema.is_valid(json.loads(line)) for line in FAILS[name][0]):
             problems.append(f"the schema as a whole takes {name}")
+    problems += documentation_problems()
     for problem in problems:
         print(f"validate_lines --self-test: {problem}", file=sys.stderr)
     print(f"self-test: {len(PASSES)} streams that pass, {len(cases)} that fail, {len(problems)} problems")
