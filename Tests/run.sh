@@ -83,6 +83,7 @@ check_linkage() {
 # `swift test`, which must have run something: a filter that matches nothing is no success.
 run_tests() {
     local log=.build/tests.log
+    mkdir -p .build
     swift test --disable-xctest "$@" 2>&1 | tee "$log"
     if ! grep -qE 'Test run with [1-9][0-9]* tests?' "$log"; then
         echo "Tests/run.sh: not a single test was run" >&2
