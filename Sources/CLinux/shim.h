@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -19,6 +23,27 @@
 
 /* open(2) is variadic. */
 static inline int cw_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+/* What one step of getopt_long(3) tells. */
+struct cw_option_step {
+    int code;             /* what getopt_long returned */
+    int option;           /* optopt */
+    int next;             /* optind */
+    const char *argument; /* optarg */
+};
+
+/* getopt_long(3) speaks through global variables. Callers see to it that there is one at a time. `restart` begins a new
+   scan; nothing is printed. */
+static inline struct cw_option_step cw_next_option(
+    int count, char *const *arguments, const char *shorts, const struct option *longs, int restart)
+{
+    if (restart) optind = 0; /* 0 and not 1: Glibc starts over then, after a scan that was left in the middle, too */
+    opterr = 0;
+    optarg = NULL;
+    int code = getopt_long(count, arguments, shorts, longs, NULL);
+    struct cw_option_step step = {code, optopt, optind, optarg};
+    return step;
+}
 
 /* fcntl(2) is variadic. */
 static inline int cw_get_status_flags(int fd) { return fcntl(fd, F_GETFL); }

@@ -1,0 +1,130 @@
+/// Completion scripts for shells, made from the option table.
+package enum Completions {
+    /// The script for that shell; how to load it stands in its first lines.
+    package static func script(for shell: Command.Shell) -> String {
+        switch shell {
+        case .bash: bash
+        case .zsh: zsh
+        case .fish: fish
+        }
+    }
+
+    private static var bash: String {
+        var cases = ""
+        var nothing: [String] = []
+        for entry in OptionTable.entries {
+            guard case .required = entry.argument else { continue }
+            let names = (["--\(entry.long)"] + (entry.short.map { ["-\($0)"] } ?? [])).joined(separator: "|")
+            switch entry.completion {
+            case .nothing: nothing.append(names)
+            case .file: cases += "        \(names)) mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
+            case .words(let words):
+                cases +=
+                    "        \(names)) "
+                    + "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$word\"); return ;;\n"
+            }
+        }
+        cases += "        \(nothing.joined(separator: "|"))) return ;;\n"
+        let all = OptionTable.entries.map { "--\($0.long)" }.joined(separator: " ")
+        return """
+            # bash completion for catwatch: source <(catwatch --completions bash)
+            _catwatch() {
+                local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+                COMPREPLY=()
+                # Bash makes '=' a word of its own.
+                if [[ $word == "=" ]]; then word=""; fi
+                if [[ $previous == "=" ]]; then previous=${COMP_WORDS[COMP_CWORD - 2]}; fi
+                case $previous in
+            \(cases)    esac
+                mapfile -t COMPREPLY < <(compgen -W '\(all)' -- "$word")
+            }
+            complete -F _catwatch catwatch
+
+            """
+    }
+
+    private static var zsh: String {
+        let arguments = OptionTable.entries.map { entry in
+            let help = "[" + zshEscaped(entry.help) + "]"
+            let action: String
+            switch entry.argument {
+            case .none: action = ""
+            case .required(let name): action = ":\(zshName(name)):\(zshAction(entry.completion))"
+            case .optional(let name): action = "::\(zshName(name)):\(zshAction(entry.completion))"
+            }
+            // An optional argument has to follow its equals sign at once.
+            let equals =
+                switch entry.argument {
+                case .none: ""
+                case .required: "="
+                case .optional: "=-"
+                }
+            let star = entry.repeats == .last ? "" : "*"
+            guard let short = entry.short else { return "    '\(star)--\(entry.long)\(equals)\(help)\(action)'" }
+            let shortEquals = equals == "=" ? "+" : ""
+            let shortAction = equals == "=-" ? "" : action
+            let exclusion = star.isEmpty ? "(-\(short) --\(entry.long))" : star
+            return "    '\(exclusion)-\(short)\(shortEquals)\(help)\(shortAction)' \\\n"
+                + "    '\(exclusion)--\(entry.long)\(equals)\(help)\(action)'"
+        }
+        return """
+            #compdef catwatch
+            # zsh completion for catwatch: catwatch --completions zsh > a folder of $fpath, as _catwatch
+            _arguments -s -S \\
+            \(arguments.joined(separator: " \\\n"))
+
+            """
+    }
+
+    private static var fish: String {
+        let lines = OptionTable.entries.map { entry in
+            var line = "complete -c catwatch -l \(entry.long)"
+            if let short = entry.short { line += " -s \(short)" }
+            switch (entry.argument, entry.completion) {
+            case (.none, _): break
+            case (.optional, .words(let words)): line += " -a '\(words.joined(separator: " "))'"
+            case (.optional, _): break
+            case (.required, .nothing): line += " -x"
+            case (.required, .file): line += " -r -F"
+            case (.required, .words(let words)): line += " -x -a '\(words.joined(separator: " "))'"
+            }
+            return line + " -d '\(fishEscaped(entry.help))'"
+        }
+        return """
+            # fish completion for catwatch: catwatch --completions fish | source
+            complete -c catwatch -f
+            \(lines.joined(separator: "\n"))
+
+            """
+    }
+
+    private static func zshAction(_ completion: OptionTable.Completion) -> String {
+        switch completion {
+        case .nothing: " "
+        case .file: "_files"
+        case .words(let words): "(\(words.joined(separator: " ")))"
+        }
+    }
+
+    private static func zshName(_ name: String) -> String {
+        String(name.lowercased().filter { $0.isLetter || $0 == " " })
+    }
+
+    /// Inside single quotes and brackets of an `_arguments` specification.
+    private static func zshEscaped(_ text: String) -> String {
+        text.reduce(into: "") { output, character in
+            switch character {
+            case "'": output += "'\\''"
+            case "[", "]", "\\", ":": output += "\\\(character)"
+            default: output.append(character)
+            }
+        }
+    }
+
+    private static func fishEscaped(_ text: String) -> String {
+        text.reduce(into: "") { output, character in
+            if character == "'" || character == "\\" { output += "\\" }
+            output.append(character)
+        }
+    }
+}

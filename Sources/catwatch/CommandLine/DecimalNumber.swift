@@ -1,0 +1,62 @@
+/// A non-negative decimal number at the front of a text, kept exactly: digits, and perhaps a point and digits.
+struct DecimalNumber {
+    /// What follows the number: its unit.
+    let rest: Substring.UTF8View
+    private let whole: Substring.UTF8View
+    private let fraction: Substring.UTF8View
+
+    /// Nil when the text does not begin with a digit, or a point has no digit after it.
+    init?(prefixOf text: String.UTF8View) {
+        let text = text[...]
+        whole = text.prefix(while: Self.isDigit)
+        guard !whole.isEmpty else { return nil }
+        let tail = text[whole.endIndex...]
+        guard tail.first == UInt8(ascii: ".") else {
+            fraction = tail.prefix(0)
+            rest = tail
+            return
+        }
+        fraction = tail.dropFirst().prefix(while: Self.isDigit)
+        guard !fraction.isEmpty else { return nil }
+        rest = text[fraction.endIndex...]
+    }
+
+    /// The number times `unit`; nil when that overflows or is not whole.
+    func scaled(by unit: Int64) -> Int64? {
+        guard let units = Self.integer(whole) else { return nil }
+        let (product, overflow) = units.multipliedReportingOverflow(by: unit)
+        guard !overflow else { return nil }
+        guard let part = scaledFraction(by: unit) else { return nil }
+        let (sum, carried) = product.addingReportingOverflow(part)
+        return carried ? nil : sum
+    }
+
+    /// The digits after the point times `unit`; nil when the result has a fraction of its own.
+    private func scaledFraction(by unit: Int64) -> Int64? {
+        var digits = fraction
+        while digits.last == UInt8(ascii: "0") { digits = digits.dropLast() }
+        guard !digits.isEmpty else { return 0 }
+        // 18 digits fit into Int64, and no unit has more factors of ten than that.
+        guard digits.count <= 18, let numerator = Self.integer(digits) else { return nil }
+        var denominator: Int64 = 1
+        for _ in digits { denominator *= 10 }
+        let product = numerator.multipliedFullWidth(by: unit)
+        // numerator < denominator, so the quotient is below `unit` and fits.
+        let (quotient, remainder) = denominator.dividingFullWidth(product)
+        return remainder == 0 ? quotient : nil
+    }
+
+    private static func integer(_ digits: Substring.UTF8View) -> Int64? {
+        var value: Int64 = 0
+        for digit in digits {
+            let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
+            guard !overflow else { return nil }
+            let (sum, carried) = tenfold.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
+            guard !carried else { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

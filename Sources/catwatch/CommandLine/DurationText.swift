@@ -1,0 +1,50 @@
+/// Durations as people write them: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `7d`, and bare seconds.
+package enum DurationText {
+    /// Reads a duration.
+    ///
+    /// - Parameter range: what the option allows, both ends included.
+    /// - Throws: `UsageError` when the text is no duration, has a finer fraction than nanoseconds, or is out of range.
+    package static func parse(_ text: String, in range: ClosedRange<Duration>) throws(UsageError) -> Duration {
+        guard let number = DecimalNumber(prefixOf: text.utf8), let unit = nanoseconds(of: number.rest) else {
+            throw UsageError(
+                "\(UsageError.quoted(text)) is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
+        }
+        guard let value = number.scaled(by: unit), case let duration = Duration.nanoseconds(value),
+            range.contains(duration)
+        else {
+            throw UsageError(
+                "\(UsageError.quoted(text)) is out of range; "
+                    + "write \(format(range.lowerBound)) to \(format(range.upperBound))")
+        }
+        return duration
+    }
+
+    /// The shortest text that `parse` reads back as this duration: `2m`, `500ms`, `1.5s`; exact to the nanosecond.
+    package static func format(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds = attoseconds / 1_000_000_000
+        if nanoseconds == 0 {
+            for (unit, name) in [(86_400, "d"), (3_600, "h"), (60, "m")] as [(Int64, String)]
+            where seconds != 0 && seconds % unit == 0 {
+                return "\(seconds / unit)\(name)"
+            }
+            return "\(seconds)s"
+        }
+        if seconds == 0 && nanoseconds % 1_000_000 == 0 { return "\(nanoseconds / 1_000_000)ms" }
+        var fraction = String(nanoseconds)
+        fraction = String(repeating: "0", count: 9 - fraction.count) + fraction
+        while fraction.hasSuffix("0") { fraction.removeLast() }
+        return "\(seconds).\(fraction)s"
+    }
+
+    private static func nanoseconds(of unit: Substring.UTF8View) -> Int64? {
+        switch String(Substring(unit)) {
+        case "ms": 1_000_000
+        case "s", "": 1_000_000_000
+        case "m": 60_000_000_000
+        case "h": 3_600_000_000_000
+        case "d": 86_400_000_000_000
+        default: nil
+        }
+    }
+}

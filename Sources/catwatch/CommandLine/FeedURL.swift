@@ -1,0 +1,160 @@
+/// An http or https URL that was checked; it prints without its secrets.
+///
+/// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query, as
+/// API keys live there.
+package struct FeedURL: Sendable, Hashable {
+    package enum Scheme: String, Sendable {
+        case http, https
+    }
+
+    package let scheme: Scheme
+    /// `user:password`, percent-encoded as it was written. A secret.
+    package let userInfo: String?
+    /// In lower case; an IPv6 address has its brackets.
+    package let host: String
+    /// 1 to 65535; nil when the scheme's own is meant.
+    package let port: Int?
+    /// Begins with a slash; not ASCII is percent-encoded.
+    package let path: String
+    /// Without its question mark; not ASCII is percent-encoded. May hold a secret.
+    package let query: String?
+
+    /// Checks a URL; a fragment is left off, as it is never sent.
+    ///
+    /// - Throws: `UsageError` that names what is wrong, without the user name and password.
+    package init(_ text: String) throws(UsageError) {
+        func fault(_ what: String) -> UsageError { UsageError("\(Self.redact(text)) \(what)") }
+
+        guard !text.isEmpty else { throw UsageError("the URL is empty; write http://HOST/PATH") }
+        for byte in text.utf8 where byte <= 0x20 || byte == 0x7F {
+            throw fault("holds a space or a control character; write %20 for a space")
+        }
+        // Some readers take a backslash for a slash and others for a part of the host: nobody gets to choose here.
+        guard !text.utf8.contains(UInt8(ascii: "\\")) else { throw fault("holds a backslash; write / or %5C") }
+
+        let (scheme, rest) = try Self.splitScheme(text, fault)
+        self.scheme = scheme
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        var hostAndPort = authority
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            userInfo = Self.percentEncoded(authority[..<at])
+            hostAndPort = authority[authority.index(after: at)...]
+        } else {
+            userInfo = nil
+        }
+        (host, port) = try Self.splitPort(hostAndPort, fault)
+
+        let target = rest[authority.endIndex...].prefix { $0 != UInt8(ascii: "#") }
+        let path = target.prefix { $0 != UInt8(ascii: "?") }
+        self.path = path.isEmpty ? "/" : Self.percentEncoded(path)
+        query = path.endIndex == target.endIndex ? nil : Self.percentEncoded(target[path.endIndex...].dropFirst())
+    }
+
+    /// `https://host:port`: where the requests go, without any secret.
+    package var origin: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
+
+    /// What is asked for, without user name and password, which go into a header of their own. May hold a secret.
+    package var withoutUserInfo: String { origin + path + (query.map { "?\($0)" } ?? "") }
+
+    private static func splitScheme(
+        _ text: String, _ fault: (String) -> UsageError
+    ) throws(UsageError) -> (Scheme, rest: Substring.UTF8View) {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            throw fault("has no scheme; write http:// or https:// in front")
+        }
+        let name = Substring(text.utf8[..<colon]).lowercased()
+        let rest = text.utf8[text.utf8.index(after: colon)...]
+        guard rest.starts(with: "//".utf8) else {
+            let known = Scheme(rawValue: name) != nil
+            throw fault(
+                known ? "needs two slashes after '\(name):'" : "has no scheme; write http:// or https:// in front")
+        }
+        guard let scheme = Scheme(rawValue: name) else { throw fault("is neither an http nor an https URL") }
+        return (scheme, rest: rest.dropFirst(2))
+    }
+
+    private static func splitPort(
+        _ text: Substring.UTF8View, _ fault: (String) -> UsageError
+    ) throws(UsageError) -> (host: String, port: Int?) {
+        let host: Substring.UTF8View
+        if text.first == UInt8(ascii: "[") {
+            guard let end = text.firstIndex(of: UInt8(ascii: "]")) else { throw fault("has no ] after its address") }
+            host = text[...end]
+            let address = host.dropFirst().dropLast()
+            guard address.contains(UInt8(ascii: ":")), address.allSatisfy(isAddressByte) else {
+                throw fault("has no IPv6 address between its brackets")
+            }
+        } else {
+            host = text.prefix { $0 != UInt8(ascii: ":") }
+            guard !host.isEmpty else { throw fault("has no host") }
+            guard host.allSatisfy({ $0 < 0x80 }) else {
+                throw fault("has a host outside ASCII; write its xn-- form")
+            }
+            guard host.count <= 253, host.allSatisfy(isHostByte) else {
+                throw fault("has a host that is no valid name")
+            }
+        }
+        let name = Substring(host).lowercased()
+        let tail = text[host.endIndex...]
+        guard let colon = tail.first else { return (name, nil) }
+        let digits = tail.dropFirst()
+        // The port itself is not printed: it may be half a password before a slash that should have been %2F.
+        guard colon == UInt8(ascii: ":"), digits.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(String(Substring(digits))), (1...65_535).contains(port)
+        else { throw fault("has a port that is not a number from 1 to 65535") }
+        return (name, port)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    private static func percentEncoded(_ bytes: Substring.UTF8View) -> String {
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(Substring(bytes)) }
+        var output = ""
+        for byte in bytes {
+            if byte < 0x80 {
+                output.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                output += "%" + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return output
+    }
+
+    /// A URL that may be none, in quotes, for a message: what could be a user name, a password or a key is left out.
+    package static func redact(_ text: String) -> String {
+        var shown = text[...]
+        if let at = shown.lastIndex(of: "@") {
+            // Up to the last @ anything may belong to the password, so all of it goes, but not a well-formed scheme.
+            let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
+            shown = "\(scheme)…\(shown[at...])"
+        }
+        if let query = shown.firstIndex(of: "?") { shown = shown[..<query] + "?…" }
+        return UsageError.quoted(shown)
+    }
+}
+
+extension FeedURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The URL without user name, password and query.
+    package var description: String { origin + path + (query == nil ? "" : "?…") }
+
+    package var debugDescription: String { description }
+
+    /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
+    package var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}

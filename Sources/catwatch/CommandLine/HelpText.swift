@@ -1,0 +1,42 @@
+/// The text of `--help`, made from the option table.
+package enum HelpText {
+    /// The main options and examples, on one screen of 24 lines of 80 columns with room for the prompt.
+    package static var main: String {
+        """
+        Usage: catwatch [options]     watch JSON feeds, stream what they say as NDJSON
+
+        \(list(.main))
+
+        A DURATION is 500ms, 10s, 2m, 1h or bare seconds. Data goes to stdout, the rest
+        to stderr. Exit: 0 fine, 1 ended without a single event, 2 wrong usage.
+          catwatch --demo | jq .
+          catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms
+        TLS, headers, tokens, limits: catwatch --help=all   Manual: catwatch --man
+
+        """
+    }
+
+    /// Every option, and what the environment does.
+    package static var all: String {
+        let groups = OptionTable.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
+        return """
+            Usage: catwatch [options]     watch JSON feeds, stream what they say as NDJSON
+
+            \(groups)
+            Every option that is not a request has an environment variable that an option on
+            the command line overrides: CATWATCH_EVERY for --every, CATWATCH_MAX_BODY for
+            --max-body. CATWATCH_URL takes several URLs separated by blanks, CATWATCH_HEADER
+            one header a line. http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
+
+            """
+    }
+
+    /// One line an option: how it is written, then what it does.
+    private static func list(_ group: OptionTable.Group) -> String {
+        let entries = OptionTable.entries.filter { $0.group == group }
+        let width = (entries.map(\.usage.count).max() ?? 0) + 2
+        return entries.map { entry in
+            "  " + entry.usage + String(repeating: " ", count: width - entry.usage.count) + entry.help
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,140 @@
+import CLinux
+import Feed
+
+/// Splits a command line with Glibc's `getopt_long(3)` and words its complaints.
+///
+/// What the field expects comes with it: abbreviated long options, `--name=value`, clustered short options, options
+/// after operands (unless POSIXLY_CORRECT is set), and `--` before operands that begin with a dash.
+enum LongOptions {
+    struct Scan {
+        /// The options in the order given.
+        var occurrences: [Occurrence] = []
+        var operands: [String] = []
+    }
+
+    struct Occurrence {
+        /// The index into the table.
+        var entry: Int
+        /// Empty when there is none.
+        var argument: String
+    }
+
+    /// - Throws: `UsageError` for an unknown or ambiguous option, a missing argument, or one too many.
+    ///
+    /// Stops at the first request such as `--help`: what comes after it does not matter any more.
+    static func scan(_ arguments: [String], _ entries: [OptionTable.Entry]) throws(UsageError) -> Scan {
+        // getopt_long keeps its state in global variables. A pthread mutex and not a `Synchronization.Mutex`, about which the Thread Sanitizer reports false races.
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+
+        let names = entries.map { strdup($0.long) }
+        let strings = (["catwatch"] + arguments).map { strdup($0) }
+        defer {
+            for pointer in names { free(pointer) }
+            for pointer in strings { free(pointer) }
+        }
+        // getopt_long reorders what it says it takes as constant, so this is memory of its own and no Swift array.
+        let vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
+        for (index, pointer) in strings.enumerated() { (vector + index).initialize(to: pointer) }
+        (vector + strings.count).initialize(to: nil)
+        defer { vector.deallocate() }
+        var table = entries.enumerated().map { index, entry in
+            option(
+                name: UnsafePointer(names[index]), has_arg: entry.argument.kind, flag: nil,
+                val: firstLong + Int32(index))
+        }
+        table.append(option())
+        let short = shortOptions(entries)
+
+        var scan = Scan()
+        var restart: Int32 = 1
+        while true {
+            let step = cw_next_option(Int32(strings.count), vector, short, table, restart)
+            restart = 0
+            if step.code == -1 {
+                for index in Int(step.next)..<strings.count {
+                    if let pointer = vector[index] { scan.operands.append(String(cString: pointer)) }
+                }
+                return scan
+            }
+            if let index = index(of: step.code, in: entries) {
+                let argument = step.argument.map { String(cString: $0) } ?? ""
+                scan.occurrences.append(Occurrence(entry: index, argument: argument))
+                if case .request = entries[index].effect { return scan }
+                continue
+            }
+            // The last argument that was looked at: the unknown option, when it is a long one.
+            let current = vector[Int(max(1, step.next)) - 1].map { String(cString: $0) } ?? ""
+            throw complaint(missing: step.code == colon, option: step.option, current: current, entries)
+        }
+    }
+
+    private static func complaint(
+        missing: Bool, option code: Int32, current: String, _ entries: [OptionTable.Entry]
+    ) -> UsageError {
+        if let index = index(of: code, in: entries) {
+            let entry = entries[index]
+            // getopt tells by `optopt` which option it was, but not whether it was written long or short.
+            if missing, case .required(let argument) = entry.argument {
+                return UsageError("needs an argument: \(argument)", option: "--\(entry.long)")
+            }
+            return UsageError("takes no argument", option: "--\(entry.long)")
+        }
+        if code != 0 {
+            // A byte of a character outside ASCII comes as it is, and negative.
+            let byte = UInt8(truncatingIfNeeded: code)
+            return UsageError("unknown option '-\(Sanitizer.visible(bytes: CollectionOfOne(byte)))'")
+        }
+        let name = current.drop { $0 == "-" }.prefix { $0 != "=" }
+        let alike = entries.map(\.long).filter { $0.hasPrefix(name) }
+        if alike.count > 1 && !name.isEmpty {
+            let words = alike.map { "--\($0)" }.joined(separator: ", ")
+            return UsageError("option \(UsageError.quoted("--" + name)) is ambiguous: \(words)")
+        }
+        // What follows the equals sign may be a secret, so only the name is shown.
+        let known = entries.map(\.long)
+        let hint = EditDistance.suggestion(for: name, among: known).map { "; did you mean '--\($0)'?" } ?? ""
+        return UsageError("unknown option \(UsageError.quoted("--" + name))\(hint)")
+    }
+
+    /// Begins with a colon: a missing argument is told from an unknown option then.
+    private static func shortOptions(_ entries: [OptionTable.Entry]) -> String {
+        entries.reduce(into: ":") { text, entry in
+            guard let short = entry.short else { return }
+            text.append(short)
+            switch entry.argument {
+            case .none: break
+            case .required: text += ":"
+            case .optional: text += "::"
+            }
+        }
+    }
+
+    private static func index(of code: Int32, in entries: [OptionTable.Entry]) -> Int? {
+        if code >= firstLong { return Int(code - firstLong) }
+        guard let byte = UInt8(exactly: code), code != 0 else { return nil }
+        return entries.firstIndex { $0.short?.asciiValue == byte }
+    }
+
+    /// Codes of long options begin above every character.
+    private static let firstLong: Int32 = 256
+    private static let colon = Int32(UInt8(ascii: ":"))
+
+    /// Never freed: it guards what lives as long as the process.
+    nonisolated(unsafe) private static let lock = {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        return mutex
+    }()
+}
+
+extension OptionTable.Argument {
+    /// The `has_arg` of `getopt_long(3)`.
+    fileprivate var kind: Int32 {
+        switch self {
+        case .none: no_argument
+        case .required: required_argument
+        case .optional: optional_argument
+        }
+    }
+}

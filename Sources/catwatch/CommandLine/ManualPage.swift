@@ -1,0 +1,78 @@
+/// The manual page, made from the option table: `catwatch --man | man -l -`.
+package enum ManualPage {
+    /// The page in the man macros of roff(7).
+    package static var text: String {
+        var page = """
+            .TH CATWATCH 1 "" "catwatch \(Version.current)" "User Commands"
+            .SH NAME
+            catwatch \\- watch JSON feeds and stream what they say as NDJSON
+            .SH SYNOPSIS
+            .B catwatch
+            .RI [ options ]
+            .SH DESCRIPTION
+            Polls JSON over HTTP, keeps the last value of every window over a rolling history, and writes what it sees to
+            standard output, one JSON object a line.
+            Without an option that names a feed it polls https://catfact.ninja/fact.
+
+            """
+        for group in OptionTable.Group.allCases {
+            page += ".SH \(escaped(group.rawValue.uppercased()))\n"
+            for entry in OptionTable.entries where entry.group == group {
+                page += ".TP\n.B \(escaped(trimmed(entry.usage)))\n\(escaped(sentence(entry)))\n"
+            }
+        }
+        page += """
+            .SH DURATIONS AND SIZES
+            A duration is 500ms, 10s, 1.5s, 2m, 1h, 7d, or bare seconds.
+            A size is 64KiB, 1MiB, 1MB, 2GiB, or bare bytes.
+            .SH ENVIRONMENT
+            An option on the command line overrides its variable.
+            CATWATCH_URL and CATWATCH_PRESET take several values separated by blanks, CATWATCH_HEADER one header a line.
+            Flags are set by 1 and not by 0.
+            .PP
+            http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
+            .SH SIGNALS
+            SIGINT ends with a summary on standard error, SIGTERM ends with a bye line, SIGQUIT prints the summary and goes on.
+            .SH EXIT STATUS
+            .TP
+            .B 0
+            Fine, also when ended by a signal or when the reader of standard output left.
+            .TP
+            .B 1
+            Ended by itself without a single event.
+            .TP
+            .B 2
+            Wrong usage or configuration.
+            .SH EXAMPLES
+            .nf
+            \(escaped("catwatch --demo | jq ."))
+            \(escaped("catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms"))
+            \(escaped("CATWATCH_URL='http://A/x http://B/y' catwatch -n 100 > sample.ndjson"))
+            .fi
+
+            """
+        return page
+    }
+
+    private static func sentence(_ entry: OptionTable.Entry) -> String {
+        let help = entry.help.prefix(1).uppercased() + entry.help.dropFirst() + "."
+        return help + (entry.environment.map { " Environment: \($0)." } ?? "")
+    }
+
+    private static func trimmed(_ usage: String) -> String { String(usage.drop { $0 == " " }) }
+
+    /// Text that roff shows as it is: a hyphen stays one, and nothing becomes a request.
+    private static func escaped(_ text: String) -> String {
+        var output = ""
+        for character in text {
+            switch character {
+            case "\\": output += "\\e"
+            case "-": output += "\\-"
+            case "'": output += "\\(aq"
+            case ".": output += output.isEmpty ? "\\&." : "."
+            default: output.append(character)
+            }
+        }
+        return output
+    }
+}

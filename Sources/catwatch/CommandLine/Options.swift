@@ -1,0 +1,104 @@
+/// What the command line and the environment ask for; every value is checked and in range.
+package struct Options: Sendable, Equatable {
+    /// What `--url` gave, in order; `feeds` says what is watched when there is none.
+    package var urls: [FeedURL] = []
+    package var presets: [Preset] = []
+    /// Start the stand-in API on loopback, and take the presets from there.
+    package var demo = false
+    /// The poll period of every feed, 10 ms to 1 day.
+    package var every: Duration = .seconds(2)
+    /// JSON Pointer (RFC 6901) to the number of every feed; nil: the first number, or the preset's own.
+    package var value: String?
+    /// JSON Pointer (RFC 6901) to the text of every feed; nil: the first string, or the preset's own.
+    package var text: String?
+
+    /// The window width: whole seconds, 1 s to 1 h.
+    package var interval: Duration = .seconds(10)
+    /// How far back windows are kept, whole seconds, `interval` to 1 day; see `resolvedHistory`.
+    package var history: Duration?
+
+    package var output: Output = .ndjson
+    /// Stop after that many data events, from 1.
+    package var count: Int?
+    /// Stop after that time, 10 ms to 365 days.
+    package var duration: Duration?
+    package var verbosity: Verbosity = .normal
+    /// How many bytes of recent lines are kept for readers, 1 MiB to 4 GiB.
+    package var logBytes = 8 << 20
+
+    /// How every request is made.
+    package var request = RequestOptions()
+
+    package init() {}
+
+    /// How far back windows are kept: what was asked for, else 2 minutes, or one window when that is longer.
+    package var resolvedHistory: Duration { history ?? max(.seconds(120), interval) }
+
+    package enum Preset: String, Sendable, CaseIterable {
+        /// Random cat facts, one at a time.
+        case fact
+
+        /// Its path at the API.
+        package var path: String {
+            switch self {
+            case .fact: "/fact"
+            }
+        }
+
+        /// The JSON Pointers into its documents.
+        package var pointers: (value: String, text: String) {
+            switch self {
+            case .fact: ("/length", "/fact")
+            }
+        }
+    }
+
+    package enum Output: String, Sendable, CaseIterable {
+        /// Lines of JSON to stdout.
+        case ndjson
+        /// Nothing to stdout.
+        case none
+    }
+
+    /// What stderr says.
+    package enum Verbosity: Int, Sendable, Comparable {
+        /// Errors that end the program.
+        case quiet
+        /// Failures of the upstream as well.
+        case normal
+        /// Every request as well.
+        case verbose
+
+        package static func < (left: Verbosity, right: Verbosity) -> Bool { left.rawValue < right.rawValue }
+    }
+}
+
+/// How requests are made; the same for every feed.
+package struct RequestOptions: Sendable, Equatable {
+    /// One deadline for the whole request, name resolution to last byte; 10 ms to 10 min.
+    package var timeout: Duration = .seconds(10)
+    /// The most bytes of an answer's body after decompression, 1 B to 1 GiB.
+    package var maxBody = 1 << 20
+    /// How many redirects are followed, 0 to 50.
+    package var maxRedirects = 10
+    /// What `--header` gave; `headerFields(environment:)` has all of them.
+    package var headers: [HeaderField] = []
+    /// Path of a file with one `Name: value` a line.
+    package var headerFile: String?
+    package var bearer: BearerSource?
+    /// Path of a PEM file of certificate authorities that replaces the system's.
+    package var caFile: String?
+    /// Path of a PEM file with the client's certificate, perhaps its key as well.
+    package var certificate: String?
+    /// Path of a PEM file with the client's private key.
+    package var key: String?
+
+    package init() {}
+
+    /// Where the bearer token is read from.
+    package enum BearerSource: Sendable, Equatable {
+        case file(String)
+        /// The name of an environment variable.
+        case environment(String)
+    }
+}

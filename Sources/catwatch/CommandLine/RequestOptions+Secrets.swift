@@ -1,0 +1,50 @@
+extension RequestOptions {
+    /// All headers to send: `--header`, then those of the header file, then the bearer token. Reads files, so it blocks.
+    ///
+    /// In a header file every line is `Name: value`; empty lines and lines that begin with `#` are skipped.
+    /// - Throws: `UsageError` when a file cannot be read, a line is no header, the environment variable is not set, or
+    ///   there are two `Authorization` headers.
+    package func headerFields(environment: [String: String]) throws(UsageError) -> [HeaderField] {
+        var fields = headers
+        if let headerFile {
+            fields += try UsageError.about("--header-file") { () throws(UsageError) in
+                try Self.readHeaders(headerFile)
+            }
+        }
+        switch bearer {
+        case .file(let path):
+            fields.append(
+                try UsageError.about("--bearer-file") { () throws(UsageError) in
+                    try HeaderField(bearer: SecretFile.read(path), from: UsageError.quoted(path))
+                })
+        case .environment(let name):
+            fields.append(
+                try UsageError.about("--bearer-env") { () throws(UsageError) in
+                    let variable = "the environment variable \(UsageError.quoted(name))"
+                    guard let token = environment[name] else { throw UsageError("\(variable) is not set") }
+                    return try HeaderField(bearer: token, from: variable)
+                })
+        case nil: break
+        }
+        guard fields.count(where: { $0.name.lowercased() == "authorization" }) <= 1 else {
+            throw UsageError("there is more than one Authorization header; give one of --header and --bearer-…")
+        }
+        return fields
+    }
+
+    private static func readHeaders(_ path: String) throws(UsageError) -> [HeaderField] {
+        let text = try SecretFile.read(path)
+        var fields: [HeaderField] = []
+        // By bytes: a carriage return and a line feed are one Character.
+        for (index, line) in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = Substring(line.last == 0x0D ? line.dropLast() : line)
+            if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") { continue }
+            do throws(UsageError) {
+                fields.append(try HeaderField(String(line)))
+            } catch {
+                throw UsageError("line \(index + 1) of \(UsageError.quoted(path)): \(error.message)")
+            }
+        }
+        return fields
+    }
+}

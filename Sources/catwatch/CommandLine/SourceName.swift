@@ -1,0 +1,57 @@
+/// Names the sources that `--url` makes.
+package enum SourceName {
+    /// What no data source may be called: the types of the lines the agent writes itself, and its own source.
+    package static let reserved: Set<String> = [
+        "hello", "stats", "latency", "memory", "window", "error", "progress", "agent", "gap", "bye", "resync",
+        "restart",
+        "catwatch",
+    ]
+
+    /// The longest name, in characters, before a `-2` is added.
+    package static let maximumLength = 64
+
+    /// One name for each URL, in order, no two alike and none reserved.
+    ///
+    /// A source is named after the last component of its URL's path, or the host when there is none. Characters outside
+    /// `[A-Za-z0-9._-]` become `-`. A name that is taken or reserved gets `-2`, `-3`, … added.
+    package static func names(for urls: [FeedURL]) -> [String] {
+        var taken = reserved
+        // How often a base was asked for, so that many alike do not try all suffixes again.
+        var next: [String: Int] = [:]
+        return urls.map { url in
+            let base = base(for: url)
+            var name = base
+            while !taken.insert(name).inserted {
+                let suffix = next[base, default: 2]
+                next[base] = suffix + 1
+                name = "\(base)-\(suffix)"
+            }
+            return name
+        }
+    }
+
+    private static func base(for url: FeedURL) -> String {
+        let components = url.path.utf8.split(separator: UInt8(ascii: "/"))
+        if let last = components.last, let name = cleaned(last) { return name }
+        return cleaned(url.host.utf8[...]) ?? "source"
+    }
+
+    /// Nil when nothing is left that a person could read: a name of dots and dashes only.
+    private static func cleaned(_ bytes: Substring.UTF8View) -> String? {
+        var name = ""
+        var readable = false
+        for byte in bytes.prefix(maximumLength) {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                readable = true
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                name += "-"
+            }
+        }
+        return readable ? name : nil
+    }
+}

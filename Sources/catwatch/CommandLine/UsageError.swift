@@ -1,0 +1,39 @@
+import Feed
+
+/// Wrong usage: the program says so on stderr and leaves with `exitCode`.
+package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What the program exits with.
+    package static let exitCode: Int32 = 2
+
+    /// What was given wrongly, `--every` or `CATWATCH_EVERY`; nil when it is no single option.
+    package var option: String?
+    /// What is wrong and what to write instead; safe to print, without secrets.
+    package var message: String
+
+    package init(_ message: String, option: String? = nil) {
+        self.message = message
+        self.option = option
+    }
+
+    /// The text for stderr: one line that says what is wrong and one that says where to look, without the last newline.
+    package var description: String {
+        let subject = option.map { "\($0): " } ?? ""
+        return "catwatch: \(subject)\(message)\nTry 'catwatch --help'."
+    }
+
+    /// Runs `body` and adds to what it throws which option it is about.
+    static func about<Value>(
+        _ option: String, _ body: () throws(UsageError) -> Value
+    ) throws(UsageError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw UsageError(error.message, option: option)
+        }
+    }
+
+    /// User input in quotes: sanitised, cut at 80 characters.
+    static func quoted(_ text: some StringProtocol) -> String {
+        "'" + Sanitizer.visible(String(text), limit: 80) + "'"
+    }
+}

@@ -1,0 +1,7 @@
+/// The version of the program, as `--version`, `hello` lines and the User-Agent header say it.
+package enum Version {
+    /// Semantic version.
+    package static let current = "0.1.0"
+    /// The version of the lines, see docs/wire-format.md.
+    package static let format = 1
+}

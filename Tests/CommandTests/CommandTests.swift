@@ -1,0 +1,208 @@
+import Testing
+import catwatch
+
+@Suite struct CommandTests {
+    private func options(_ arguments: String..., environment: [String: String] = [:]) throws -> Options {
+        let command = try Command.parse(arguments, environment: environment)
+        guard case .watch(let options) = command else { throw Unexpected(command: command) }
+        return options
+    }
+
+    private struct Unexpected: Error { var command: Command }
+
+    private func fault(_ arguments: [String], _ environment: [String: String] = [:]) -> UsageError? {
+        do throws(UsageError) {
+            _ = try Command.parse(arguments, environment: environment)
+            return nil
+        } catch { return error }
+    }
+
+    @Test func watchesWithTheDefaultsWhenNothingIsGiven() throws {
+        let options = try options()
+        #expect(options == Options())
+        #expect(options.every == .seconds(2))
+        #expect(options.interval == .seconds(10))
+        #expect(options.resolvedHistory == .seconds(120))
+        #expect(options.output == .ndjson)
+        #expect(options.verbosity == .normal)
+        #expect(options.request.timeout == .seconds(10))
+        #expect(options.request.maxBody == 1_048_576)
+        #expect(options.logBytes == 8_388_608)
+    }
+
+    @Test func readsEveryOptionLongAndShort() throws {
+        let short = try options(
+            "-u", "http://a/x", "-e500ms", "-p", "fact", "-i", "5", "-o", "none", "-n3", "-d", "1m", "-v")
+        let long = try options(
+            "--url=http://a/x", "--every", "0.5", "--preset=fact", "--interval=5s", "--output", "none", "--count=3",
+            "--duration=60s", "--verbose")
+        #expect(short == long)
+        #expect(short.urls.map(\.withoutUserInfo) == ["http://a/x"])
+        #expect(short.every == .milliseconds(500))
+        #expect(short.presets == [.fact])
+        #expect(short.interval == .seconds(5))
+        #expect(short.output == .none)
+        #expect(short.count == 3)
+        #expect(short.duration == .seconds(60))
+        #expect(short.verbosity == .verbose)
+
+        let rest = try options(
+            "--value", "/a/b", "--text=/c~1d", "--demo", "--history", "10m", "--quiet", "--header", "X-Key: 1",
+            "--header=Accept:json", "--header-file", "h", "--bearer-file=t", "--cacert", "ca", "--cert", "c", "--key",
+            "k", "--timeout", "3", "--max-body", "64KiB", "--max-redirects", "0", "--log-bytes", "2MiB")
+        #expect(rest.value == "/a/b")
+        #expect(rest.text == "/c~1d")
+        #expect(rest.demo)
+        #expect(rest.history == .seconds(600))
+        #expect(rest.verbosity == .quiet)
+        #expect(rest.request.headers.map(\.name) == ["X-Key", "Accept"])
+        #expect(rest.request.headers.map(\.value) == ["1", "json"])
+        #expect(rest.request.headerFile == "h")
+        #expect(rest.request.bearer == .file("t"))
+        #expect(rest.request.caFile == "ca")
+        #expect(rest.request.certificate == "c")
+        #expect(rest.request.key == "k")
+        #expect(rest.request.timeout == .seconds(3))
+        #expect(rest.request.maxBody == 65_536)
+        #expect(rest.request.maxRedirects == 0)
+        #expect(rest.logBytes == 2_097_152)
+    }
+
+    @Test func addsUpRepeatedURLsAndLetsTheLastOfOtherOptionsWin() throws {
+        let options = try options("-u", "http://a/", "-e1", "-u", "http://b/", "-e", "3", "-q", "-v")
+        #expect(options.urls.map(\.host) == ["a", "b"])
+        #expect(options.every == .seconds(3))
+        #expect(options.verbosity == .verbose)
+    }
+
+    @Test func takesUnambiguousAbbreviationsAndClusters() throws {
+        #expect(try options("--dem", "--inter=20").interval == .seconds(20))
+        #expect(try options("-qn2").count == 2)
+        #expect(fault(["--he"])?.message == "option '--he' is ambiguous: --help, --header, --header-file")
+        #expect(fault(["--c=1"])?.message.contains("--count, --cacert, --cert, --completions") == true)
+    }
+
+    @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
+        #expect(try Command.parse(["x", "--version"]) == .version)
+        #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; everything catwatch takes is an option")
+        #expect(try options("--demo", "--").demo)
+        #expect(fault(["-"])?.message.hasPrefix("unexpected '-'") == true)
+        #expect(fault([""])?.message.hasPrefix("unexpected ''") == true)
+    }
+
+    @Test(arguments: [
+        (["--help"], Command.help(all: false)), (["-h"], .help(all: false)), (["--help=all"], .help(all: true)),
+        (["-V"], .version), (["--version", "--nonsense"], .version), (["--man"], .manual),
+        (["--completions", "zsh"], .completions(.zsh)), (["--demo", "--help", "-n"], .help(all: false)),
+    ])
+    func doesWhatIsRequestedInsteadOfWatching(_ arguments: [String], _ expected: Command) throws {
+        #expect(try Command.parse(arguments) == expected)
+    }
+
+    @Test(arguments: [
+        (["--evry", "2"], nil, "unknown option '--evry'; did you mean '--every'?"),
+        (["--intreval=2"], nil, "unknown option '--intreval'; did you mean '--interval'?"),
+        (["--password=hunter2"], nil, "unknown option '--password'"),
+        (["--=x"], nil, "unknown option '--'"),
+        (["-x"], nil, "unknown option '-x'"),
+        (["-vx"], nil, "unknown option '-x'"),
+        (["-é"], nil, "unknown option '-\\xc3'"),
+        (["-\u{1b}"], nil, "unknown option '-␛'"),
+        (["--\u{202e}every"], nil, "unknown option '--\\u{202e}every'; did you mean '--every'?"),
+        (["--every"], "--every", "needs an argument: DURATION"),
+        (["-n"], "--count", "needs an argument: N"),
+        (["--demo=yes"], "--demo", "takes no argument"),
+        (["--output", "view"], "--output", "'view' is not in this version yet; it has ndjson or none"),
+        (["-o", "ndjosn"], "--output", "'ndjosn' is not known; did you mean 'ndjson'?"),
+        (["-o", "NDJSON"], "--output", "'NDJSON' is not known; did you mean 'ndjson'?"),
+        (["-o", "xml"], "--output", "'xml' is not known; write ndjson or none"),
+        (["-p", "breeds"], "--preset", "'breeds' is not in this version yet; it has fact"),
+        (["-p", "fcat"], "--preset", "'fcat' is not known; did you mean 'fact'?"),
+        (["--count", "0"], "--count", "'0' is not a whole number from 1"),
+        (["-n", "-5"], "--count", "'-5' is not a whole number from 1"),
+        (["-n", "1.5"], "--count", "'1.5' is not a whole number from 1"),
+        (["-n", "99999999999999999999"], "--count", "'99999999999999999999' is not a whole number from 1"),
+        (["--max-redirects", "51"], "--max-redirects", "'51' is not a whole number, 0 to 50"),
+        (["--interval", "1.5s"], "--interval", "'1.5s' has a fraction; write whole seconds"),
+        (["--interval", "2h"], "--interval", "'2h' is out of range; write 1s to 1h"),
+        (["--every", "9ms"], "--every", "'9ms' is out of range; write 10ms to 1d"),
+        (["--history", "5s"], "--history", "5s is shorter than one window of --interval 10s"),
+        (["--key", "k"], "--key", "a key needs the certificate it belongs to; add --cert FILE"),
+        (["--value", "length"], "--value", "'length' is no JSON Pointer; it begins with a slash: '/length'"),
+        (["--text", "/a~2"], "--text", "'/a~2' has a ~ that is neither ~0 (for ~) nor ~1 (for /)"),
+        (["--text", "/a~"], "--text", "'/a~' has a ~ that is neither ~0 (for ~) nor ~1 (for /)"),
+        (["--cacert", ""], "--cacert", "the path is empty"),
+        (["--help=me"], "--help", "write --help or --help=all"),
+        (["--completions", "bsh"], "--completions", "'bsh' is not known; did you mean 'bash'?"),
+        (["check"], nil, "unexpected 'check'; everything catwatch takes is an option"),
+        (
+            ["http://me:pw@host/x"], nil,
+            "unexpected 'http://…@host/x'; to poll a URL write --url in front"
+        ),
+        (["me:pw@host"], nil, "unexpected '…@host'; everything catwatch takes is an option"),
+    ])
+    func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
+        #expect(fault(arguments) == UsageError(message, option: option))
+    }
+
+    @Test func printsTheProgramTheOptionAndAHint() {
+        let error = UsageError("takes no argument", option: "--demo")
+        #expect("\(error)" == "catwatch: --demo: takes no argument\nTry 'catwatch --help'.")
+        #expect(UsageError.exitCode == 2)
+    }
+
+    @Test func readsTheEnvironmentAndLetsFlagsWin() throws {
+        let environment = [
+            "CATWATCH_URL": " http://a/1  http://b/2\n", "CATWATCH_EVERY": "5s", "CATWATCH_DEMO": "0",
+            "CATWATCH_VERBOSE": "1", "CATWATCH_MAX_BODY": "2MiB", "CATWATCH_HEADER": "A: 1\nB: 2", "CATWATCH_COUNT": "",
+            "CATWATCH_HELP": "1", "CATWATCH_NONSENSE": "x",
+        ]
+        let plain = try options(environment: environment)
+        #expect(plain.urls.map(\.host) == ["a", "b"])
+        #expect(plain.every == .seconds(5))
+        #expect(!plain.demo)
+        #expect(plain.verbosity == .verbose)
+        #expect(plain.request.maxBody == 2_097_152)
+        #expect(plain.request.headers.map(\.name) == ["A", "B"])
+        #expect(plain.count == nil)
+
+        let flagged = try options("-u", "http://c/", "--every=1", "-q", "--header", "C: 3", environment: environment)
+        #expect(flagged.urls.map(\.host) == ["c"])
+        #expect(flagged.every == .seconds(1))
+        #expect(flagged.verbosity == .quiet)
+        #expect(flagged.request.headers.map(\.name) == ["C"])
+    }
+
+    @Test func namesTheVariableThatIsWrongUnlessAFlagReplacesIt() throws {
+        let wrong = fault([], ["CATWATCH_EVERY": "soon"])
+        #expect(wrong?.option == "CATWATCH_EVERY")
+        #expect(wrong?.message == "'soon' is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
+        #expect(try options("--every", "1", environment: ["CATWATCH_EVERY": "soon"]).every == .seconds(1))
+        #expect(fault([], ["CATWATCH_DEMO": "maybe"])?.message == "'maybe' is neither 1 nor 0")
+        #expect(try Command.parse(["--help"], environment: [:]) == .help(all: false))
+    }
+
+    @Test func keepsOneWindowOfHistoryWhenTheIntervalIsLongerThanTheDefault() throws {
+        #expect(try options("-i", "5m").resolvedHistory == .seconds(300))
+        #expect(try options("-i", "5m", "--history", "5m").resolvedHistory == .seconds(300))
+    }
+
+    /// getopt's state is global: scans that are left in the middle must not disturb each other or the next.
+    @Test func parsesTheSameFromManyThreadsAtOnce() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<200 {
+                group.addTask {
+                    if index.isMultiple(of: 3) {
+                        #expect(throws: UsageError.self) { try Command.parse(["-qvx", "-n", "1", "-u"]) }
+                    } else {
+                        let expected = try Command.parse(["-n", "\(index)", "--dem", "-qe", "3"])
+                        guard case .watch(let options) = expected else { throw Unexpected(command: expected) }
+                        #expect(options.count == index)
+                        #expect(options.demo && options.every == .seconds(3) && options.verbosity == .quiet)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

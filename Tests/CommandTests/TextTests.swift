@@ -1,0 +1,89 @@
+import Testing
+import catwatch
+
+@Suite struct OptionTableTests {
+    @Test func givesEveryOptionANameOfItsOwn() {
+        let entries = OptionTable.entries
+        #expect(Set(entries.map(\.long)).count == entries.count)
+        let shorts = entries.compactMap(\.short)
+        #expect(Set(shorts).count == shorts.count)
+        #expect(shorts.allSatisfy { $0.isASCII && $0.isLetter })
+        #expect(entries.allSatisfy { $0.long.allSatisfy { $0.isLowercase || $0 == "-" } })
+    }
+
+    @Test func namesTheEnvironmentVariablesOfSettingsOnly() {
+        #expect(OptionTable.entry("max-body")?.environment == "CATWATCH_MAX_BODY")
+        #expect(OptionTable.entry("url")?.environment == "CATWATCH_URL")
+        #expect(OptionTable.entry("help")?.environment == nil)
+    }
+
+    /// A default that the help names is the default that the parser uses.
+    @Test func tellsTheDefaultsThatHold() throws {
+        let options = Options()
+        let defaults = [
+            ("every", DurationText.format(options.every)), ("interval", DurationText.format(options.interval)),
+            ("history", DurationText.format(options.resolvedHistory)), ("output", options.output.rawValue),
+            ("timeout", DurationText.format(options.request.timeout)),
+            ("max-body", ByteSize.format(options.request.maxBody)),
+            ("max-redirects", "\(options.request.maxRedirects)"), ("log-bytes", ByteSize.format(options.logBytes)),
+            ("url", "\(try options.feeds()[0].url)"),
+        ]
+        for (long, text) in defaults {
+            #expect(OptionTable.entry(long)?.help.hasSuffix("(\(text))") == true, "--\(long)")
+        }
+    }
+}
+
+@Suite struct HelpTextTests {
+    @Test func fitsOneScreenWithRoomForThePrompt() {
+        let lines = HelpText.main.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.last?.isEmpty == true)
+        #expect(lines.count - 1 <= 23)
+        for line in lines { #expect(line.count <= 80, "\(line)") }
+        for line in HelpText.all.split(separator: "\n") { #expect(line.count <= 88, "\(line)") }
+    }
+
+    @Test func namesEveryOption() {
+        for entry in OptionTable.entries {
+            #expect(HelpText.all.contains("--\(entry.long)"))
+            #expect(HelpText.main.contains(entry.usage) == (entry.group == .main))
+        }
+    }
+
+    @Test func givesExamplesThatParse() throws {
+        let examples = HelpText.main.split(separator: "\n").filter { $0.hasPrefix("  catwatch ") }
+        #expect(examples.count == 2)
+        for example in examples {
+            let words = example.prefix { $0 != "|" }.split(separator: " ").dropFirst().map(String.init)
+            guard case .watch = try Command.parse(words) else {
+                Issue.record("\(example)")
+                continue
+            }
+        }
+    }
+}
+
+@Suite struct ManualPageTests {
+    @Test func namesEveryOptionAndLeavesNoRequestToText() {
+        for entry in OptionTable.entries {
+            let long = entry.long.split(separator: "-").joined(separator: "\\-")
+            #expect(ManualPage.text.contains("\\-\\-\(long)"), "\(entry.long)")
+        }
+        let known = [".TH", ".SH", ".B", ".RI", ".TP", ".PP", ".nf", ".fi"]
+        for line in ManualPage.text.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
+            #expect(known.contains { line == $0 || line.hasPrefix($0 + " ") }, "\(line)")
+        }
+    }
+}
+
+@Suite struct CompletionsTests {
+    @Test(arguments: Command.Shell.allCases)
+    func offersEveryOption(_ shell: Command.Shell) {
+        let script = Completions.script(for: shell)
+        for entry in OptionTable.entries {
+            #expect(script.contains(shell == .fish ? "-l \(entry.long)" : "--\(entry.long)"), "\(entry.long)")
+        }
+        #expect(script.contains("ndjson none"))
+        #expect(script.hasSuffix("\n"))
+    }
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Checks NDJSON on standard input against docs/wire-format.md.
+
+usage: catwatch … | validate_lines.py [--resumed] [--expect-bye]
+       validate_lines.py --self-test
+
+Every line is validated against docs/wire-format.schema.json, and against what a schema cannot say: framing, order of
+lines and of keys, numbering without holes, and what figures in one line mean to each other. Prints one line of summary;
+exits 1 at the first line that is wrong and shows it.
+
+--resumed     the reader asked to begin at a later number, so the first one may be any that the log still holds
+--expect-bye  the last line has to be a bye
+"""
+
+import collections
+import json
+import math
+import pathlib
+import re
+import sys
+
+import jsonschema
+
+SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
+CONNECTION = {"hello", "stats", "gap", "bye"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "agent"}
+MAX_LINE = 1 << 20
+MAX_TEXT = 4096
+# Times are rounded to a microsecond each, so a sum of five may be off by as many.
+ROUNDING_MS = 0.006
+
+# An upstream may send integers of any length.
+sys.set_int_max_str_digits(0)
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+class Wrong(Exception):
+    """A line that breaks the format; the message says how."""
+
+
+def definition(name):
+    return jsonschema.Draft202012Validator({"$ref": "#/$defs/" + name, "$defs": SCHEMA["$defs"]})
+
+
+VALIDATORS = {name: definition(name) for name in CONNECTION | NUMBERED | {"data"}}
+
+
+def need(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+def unique(pairs):
+    """The object of these pairs; a key that comes twice reads differently from parser to parser."""
+    keys = [key for key, _ in pairs]
+    doubled = [key for key, count in collections.Counter(keys).items() if count > 1]
+    need(not doubled, f"key {doubled[:1]} comes twice")
+    return dict(pairs)
+
+
+def refuse_constant(text):
+    raise Wrong(f"{text} is not JSON")
+
+
+def parse(raw):
+    """The object in one line, framing included."""
+    need(len(raw) <= MAX_LINE, f"is {len(raw)} bytes long, at most {MAX_LINE} are allowed")
+    need(raw.endswith(b"\n"), "does not end in a newline")
+    try:
+        text = raw[:-1].decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise Wrong(f"is not UTF-8: {fault}") from None
+    try:
+        # The upstream's own document may have keys twice, it is passed on as it was: only the line's own are checked.
+        line = json.loads(text, object_pairs_hook=list_pairs, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as fault:
+        raise Wrong(f"is not JSON: {fault}") from None
+    need(isinstance(line, Pairs), "is not an object")
+    line = unique(line)
+    for key, value in line.items():
+        line[key] = settle(value, strict=key != "data")
+    need(not re.search(r"[ \t\r\n]", STRING.sub("", text)), "has white space between its tokens")
+    return line
+
+
+class Pairs(list):
+    """The members of an object before anybody decided what a doubled key means."""
+
+
+def list_pairs(pairs):
+    return Pairs(pairs)
+
+
+def settle(value, strict):
+    """The value with its objects made from pairs."""
+    if isinstance(value, Pairs):
+        members = unique(value) if strict else dict(value)
+        return {key: settle(member, strict) for key, member in members.items()}
+    if isinstance(value, list):
+        return [settle(member, strict) for member in value]
+    if strict and isinstance(value, float):
+        need(math.isfinite(value), "has a number that is not finite")
+    return value
+
+
+def check_order(value, schema, path=""):
+    """Known keys come in the order in which the schema has them."""
+    if isinstance(value, list):
+        for member in value:
+            check_order(member, schema.get("items", {}), path)
+    if not isinstance(value, dict):
+        return
+    order = list(schema.get("properties", {}))
+    known = [key for key in value if key in order]
+    need(known == sorted(known, key=order.index), f"has its keys{path} in another order: {', '.join(known)}")
+    for key in known:
+        part = schema["properties"][key]
+        if isinstance(part, dict):
+            check_order(value[key], part, f"{path} in {key}")
+
+
+class Connection:
+    """What has been seen of one connection."""
+
+    def __init__(self, resumed=False):
+        self.resumed = resumed
+        self.count = 0
+        self.hello = None
+        self.expected = None
+        self.gaps = 0
+        self.bye = False
+        self.types = collections.Counter()
+
+    def feed(self, raw):
+        line = parse(raw)
+        kind = line.get("type")
+        name = kind if isinstance(kind, str) and kind in CONNECTION | NUMBERED else "data"
+        fault = jsonschema.exceptions.best_match(VALIDATORS[name].iter_errors(line))
+        if fault is not None:
+            raise Wrong(f"does not fit the schema of {name}: {fault.json_path}: {fault.message[:300]}")
+        check_order(line, SCHEMA["$defs"][name])
+        need(not self.bye, "comes after the bye")
+        expected_kind = ("hello", "stats")[self.count] if self.count < 2 else None
+        if expected_kind:
+            need(kind == expected_kind, f"is {kind!r}; line {self.count + 1} has to be {expected_kind!r}")
+        else:
+            need(kind not in ("hello", "stats"), f"is a second {kind!r}")
+        getattr(self, "see_" + name)(line)
+        if "seq" in line:
+            self.number(line["seq"])
+        self.count += 1
+        self.types[kind] += 1
+
+    def number(self, seq):
+        """Without holes, unless the reader asked for a selection."""
+        if self.expected is None or self.hello["filtered"]:
+            low = self.hello["first_seq"] if self.expected is None else self.expected
+            high = self.hello["next_seq"] if self.expected is None else math.inf
+            if self.hello["filtered"]:
+                high = math.inf
+            need(low <= seq <= high, f"has number {seq}, expected was {low} to {high}")
+        else:
+            need(seq == self.expected, f"has number {seq}, expected was {self.expected} and no gap says why")
+        self.expected = seq + 1
+
+    def see_hello(self, line):
+        self.hello = line
+        need(line["first_seq"] <= line["next_seq"], "has a first_seq after its next_seq")
+        need(line["history_s"] >= line["interval_s"], "has a history shorter than one interval")
+        if not self.resumed:
+            self.expected = line["first_seq"]
+
+    def see_stats(self, line):
+        need(line["as_of"] < self.hello["next_seq"], f"is as of {line['as_of']}, which hello says is not there yet")
+        for endpoint in line["endpoints"]:
+            if endpoint["count"]:
+                ordered = [endpoint[key + "_ms"] for key in ("min", "p50", "p90", "p95", "p99", "max")]
+                need(ordered == sorted(ordered), f"has percentiles that fall: {ordered}")
+                for key in ("last_ms", "mean_ms"):
+                    low, high = ordered[0] - ROUNDING_MS, ordered[-1] + ROUNDING_MS
+                    need(low <= endpoint[key] <= high, f"has a {key} outside of min and max")
+
+    def see_data(self, line):
+        source, series = line["source"], line["series"]
+        need(series == source or series.startswith(source + "/"), f"has series {series!r}, which is not of {source!r}")
+        text = line.get("text", "").encode("utf-8", "surrogatepass")
+        need(len(text) <= MAX_TEXT, f"has a text of {len(text)} bytes, at most {MAX_TEXT} are allowed")
+
+    def see_latency(self, line):
+        phases = sum(line[key] for key in ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "receive_ms"))
+        need(phases <= line["ms"] + ROUNDING_MS, f"has phases of {phases} ms in a request of {line['ms']} ms")
+
+    def see_memory(self, line):
+        need(line["peak_bytes"] >= line["rss_bytes"], "has a peak below what is resident")
+        need(line["private_bytes"] <= line["rss_bytes"], "has more private than resident memory")
+
+    def see_window(self, line):
+        low, high = line["min"], line["max"]
+        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        need(low <= line["last"] <= high, "has a last outside of min and max")
+        need(low - slack <= line["mean"] <= high + slack, "has a mean outside of min and max")
+        need(line["last_seq"] < line["seq"], "comes before its last event")
+        need(line["start"].endswith(".000000Z"), "does not start at a whole second")
+
+    def see_error(self, line):
+        pass
+
+    def see_progress(self, line):
+        need(line["done"] <= line.get("total", math.inf), "has more done than there is")
+
+    def see_agent(self, line):
+        pass
+
+    def see_gap(self, line):
+        first, last = line["from"], line["to"]
+        need(first <= last, f"goes from {first} to {last}")
+        need(self.expected is None or first == self.expected, f"begins at {first}, expected was {self.expected}")
+        self.expected = last + 1
+        self.gaps += 1
+
+    def see_bye(self, line):
+        need(line["run"] == self.hello["run"], "names another run than hello did")
+        if self.expected is not None and not self.hello["filtered"]:
+            need(line["last_seq"] == self.expected - 1, f"says {line['last_seq']}, seen was {self.expected - 1}")
+        self.bye = True
+
+
+def check(stream, resumed=False, expect_bye=False):
+    """The summary of a stream of raw lines, or `Wrong` with the offending line."""
+    connection = Connection(resumed)
+    for raw in stream:
+        try:
+            connection.feed(raw)
+        except Wrong as wrong:
+            shown = raw[:400].decode("utf-8", "backslashreplace").rstrip("\n")
+            raise Wrong(f"line {connection.count + 1} {wrong}\n{shown!a}") from None
+    need(connection.count >= 2, f"the stream has {connection.count} lines; hello and stats are the least")
+    need(connection.bye or not expect_bye, "the stream ends without a bye")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(connection.types.items()))
+    return f"{connection.count} lines are valid: {kinds}; {connection.gaps} gaps"
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        sys.dont_write_bytecode = True
+        import validate_lines_test
+
+        return validate_lines_test.main()
+    unknown = set(arguments) - {"--resumed", "--expect-bye"}
+    if unknown:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        print(check(sys.stdin.buffer, "--resumed" in arguments, "--expect-bye" in arguments))
+    except Wrong as wrong:
+        print(f"validate_lines: {wrong}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,234 @@
+"""Proves that validate_lines.py can fail: good streams have to pass, and every spoilt one has to be refused for its reason."""
+
+import json
+import pathlib
+import re
+import sys
+
+import jsonschema
+
+import validate_lines
+
+TIME = "2025-01-02T03:04:05.678901Z"
+HELLO = (
+    '{"type":"hello","time":"%s","format":1,"run":"r1","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,'
+    '"next_seq":3,"host":{"name":"h","device":"d","os":"o","kernel":"k","arch":"a"},"app":{"name":"catwatch",'
+    '"version":"0.1.0","started":"%s"}}' % (TIME, TIME)
+)
+STATS = (
+    '{"type":"stats","time":"%s","as_of":2,"endpoints":[{"endpoint":"GET https://catfact.ninja/fact","source":"fact",'
+    '"count":20,"errors":1,"last_ms":130.1,"mean_ms":120.5,"min_ms":90,"p50_ms":118,"p90_ms":140,"p95_ms":141,"p99_ms":150,'
+    '"max_ms":150},{"endpoint":"GET http://h/x","source":"x","count":0,"errors":3}],"sources":[{"source":"fact",'
+    '"state":"ok","since":"%s"}]}' % (TIME, TIME)
+)
+FACT = (
+    '{"seq":1,"time":"%s","type":"fact","source":"fact","series":"fact","value":106,"text":"Cats \\u001b[31m",'
+    '"data":{"fact":"Cats  sleep","length":106}}' % TIME
+)
+LATENCY = (
+    '{"seq":2,"time":"%s","type":"latency","source":"fact","endpoint":"GET https://catfact.ninja/fact","status":200,'
+    '"ms":132.412,"dns_ms":1.1,"connect_ms":20.3,"tls_ms":41.0,"wait_ms":69.5,"receive_ms":0.5,"bytes":178,'
+    '"reused":false,"late_ms":0.2}' % TIME
+)
+MEMORY = (
+    '{"seq":3,"time":"%s","type":"memory","source":"catwatch","rss_bytes":14680064,"peak_bytes":15728640,'
+    '"private_bytes":5242880}' % TIME
+)
+WINDOW = (
+    '{"seq":4,"time":"%s","type":"window","source":"fact","series":"fact","start":"2025-01-02T03:04:00.000000Z",'
+    '"seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"mean":98.2,"revision":1}' % TIME
+)
+ERROR = (
+    '{"seq":5,"time":"%s","type":"error","source":"fact","code":"timeout","message":"no answer within 10 s","attempt":3,'
+    '"retry_in_ms":4180}' % TIME
+)
+PROGRESS = '{"seq":6,"time":"%s","type":"progress","source":"breeds","done":60,"total":98,"page":2}' % TIME
+AGENT = (
+    '{"seq":7,"time":"%s","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":0,"late":0,"future":0,"series":3,'
+    '"refused_series":0,"loop_lag_ms":0.3,"cpu_ms":41.0,"outputs":[{"output":"stdout","state":"ok","behind":0}]}' % TIME
+)
+GAP = '{"type":"gap","time":"%s","from":8,"to":90,"reason":"slow_reader"}' % TIME
+KEYED = '{"seq":91,"time":"%s","type":"breed","source":"breeds","series":"breeds/Manx","truncated":true}' % TIME
+BYE = '{"type":"bye","time":"%s","run":"r1","last_seq":91,"reason":"SIGTERM"}' % TIME
+GOOD = [HELLO, STATS, FACT, LATENCY, MEMORY, WINDOW, ERROR, PROGRESS, AGENT, GAP, KEYED, BYE]
+
+
+def swap(index, old, new):
+    """The good stream with a change in one line; the change has to change something."""
+    assert old in GOOD[index], (old, GOOD[index])
+    return GOOD[:index] + [GOOD[index].replace(old, new, 1)] + GOOD[index + 1 :]
+
+
+def without(index):
+    return GOOD[:index] + GOOD[index + 1 :]
+
+
+PASSES = {
+    "all types": (GOOD, {"expect_bye": True}),
+    "no bye": (GOOD[:-1], {}),
+    "only hello and stats": (GOOD[:2], {}),
+    "new keys": (swap(4, '"rss_bytes"', '"new":[1],"rss_bytes"'), {}),
+    "a new data type": (swap(2, '"type":"fact"', '"type":"dog"'), {}),
+    "no value": (swap(2, '"value":106,', ""), {}),
+    "doubled keys in the upstream's document": (swap(2, '"length":106', '"length":106,"length":1e999'), {}),
+    "a late start": ([HELLO.replace('"first_seq":1', '"first_seq":2'), STATS, LATENCY], {}),
+    "resumed": ([HELLO, STATS, LATENCY, MEMORY], {"resumed": True}),
+    "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
+    "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
+    "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
+    "an error of an endpoint": (swap(6, '"code"', '"endpoint":"GET http://h/x","code"'), {}),
+}
+
+FAILS = {
+    "nothing": ([], "0 lines", {}),
+    "no hello": (without(0), "line 1 is 'stats'", {}),
+    "no stats": (without(1), "line 2 is 'fact'", {}),
+    "a second hello": (GOOD[:2] + [HELLO], "line 3 is a second 'hello'", {}),
+    "a hole": (without(3), "line 4 has number 3, expected was 2 and no gap", {}),
+    "a number twice": (GOOD[:4] + [LATENCY], "line 5 has number 2, expected was 3", {}),
+    "a gap that leaves one out": (swap(9, '"from":8', '"from":9'), "begins at 9, expected was 8", {}),
+    "a gap that is too long": (swap(9, '"to":90', '"to":91'), "has number 91, expected was 92", {}),
+    "a gap backwards": (swap(9, '"to":90', '"to":7'), "goes from 8 to 7", {}),
+    "a start that is too late": ([HELLO, STATS, LATENCY], "has number 2, expected was 1", {}),
+    "a resumed start before the log": (
+        [HELLO.replace('"first_seq":1', '"first_seq":2'), STATS, FACT],
+        "has number 1, expected was 2 to 3",
+        {"resumed": True},
+    ),
+    "filtered backwards": (
+        [HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, FACT],
+        "has number 1, expected was 3",
+        {},
+    ),
+    "a line after the bye": (GOOD + [BYE], "comes after the bye", {}),
+    "a bye that says too much": (swap(11, '"last_seq":91', '"last_seq":92'), "says 92, seen was 91", {}),
+    "a bye of another run": (swap(11, '"run":"r1"', '"run":"r2"'), "another run", {}),
+    "a missing bye": (GOOD[:-1], "ends without a bye", {"expect_bye": True}),
+    "stats of the future": (swap(1, '"as_of":2', '"as_of":3'), "as of 3", {}),
+    "percentiles that fall": (swap(1, '"p90_ms":140', '"p90_ms":160'), "percentiles that fall", {}),
+    "a mean above the maximum": (swap(1, '"mean_ms":120.5', '"mean_ms":151'), "mean_ms outside", {}),
+    "figures of nothing": (swap(1, '"count":0,"errors":3', '"count":0,"errors":3,"p50_ms":1'), "schema of stats", {}),
+    "count without figures": (swap(1, '"count":0', '"count":1'), "schema of stats", {}),
+    "a query in an endpoint": (swap(3, "/fact", "/fact?key=1"), "schema of latency", {}),
+    "a password in an endpoint": (swap(3, "https://", "https://me:pw@"), "schema of latency", {}),
+    "phases longer than the request": (swap(3, '"wait_ms":69.5', '"wait_ms":69.6'), "phases of", {}),
+    "a status of none": (swap(3, '"status":200', '"status":0'), "schema of latency", {}),
+    "a negative phase": (swap(3, '"dns_ms":1.1', '"dns_ms":-0.1'), "schema of latency", {}),
+    "milliseconds in a time": (swap(2, "678901Z", "678Z"), "schema of data", {}),
+    "a local time": (swap(2, "678901Z", "678901+01:00"), "schema of data", {}),
+    "month 13": (swap(2, "2025-01", "2025-13"), "schema of data", {}),
+    "a fraction of a millisecond to wait": (swap(6, "4180", "4180.5"), "schema of error", {}),
+    "an endpoint after the code": (swap(6, '"attempt"', '"endpoint":"GET http://h/x","attempt"'), "another order", {}),
+    "an unknown code": (swap(6, '"timeout"', '"time_out"'), "schema of error", {}),
+    "no message": (swap(6, '"message":"no answer within 10 s",', ""), "schema of error", {}),
+    "an unknown type that is no data event": (swap(7, '"progress"', '"progres"'), "schema of data", {}),
+    "a reserved type": (swap(2, '"type":"fact"', '"type":"restart"'), "schema of data", {}),
+    "a type that is no string": (swap(2, '"type":"fact"', '"type":1'), "schema of data", {}),
+    "a text as value": (swap(2, '"value":106', '"value":"106"'), "schema of data", {}),
+    "an infinite value": (swap(2, '"value":106', '"value":1e999'), "not finite", {}),
+    "NaN": (swap(2, '"length":106', '"length":NaN'), "NaN is not JSON", {}),
+    "truncated false": (swap(10, '"truncated":true', '"truncated":false'), "schema of data", {}),
+    "a series of another source": (swap(10, "breeds/Manx", "breed/Manx"), "not of 'breeds'", {}),
+    "a series that only looks alike": (swap(10, "breeds/Manx", "breedsManx"), "not of 'breeds'", {}),
+    "a long text": (swap(2, '"text":"', '"text":"' + "é" * 2050), "text of", {}),
+    "a last outside of its window": (swap(5, '"last":106', '"last":141'), "last outside", {}),
+    "a mean outside of its window": (swap(5, '"mean":98.2', '"mean":60'), "mean outside", {}),
+    "a window of nothing": (swap(5, '"count":5', '"count":0'), "schema of window", {}),
+    "a window before its event": (swap(5, '"last_seq":1', '"last_seq":4'), "before its last event", {}),
+    "a window within a second": (swap(5, "00.000000Z", "00.500000Z"), "whole second", {}),
+    "a peak below": (swap(4, '"peak_bytes":15728640', '"peak_bytes":1'), "peak below", {}),
+    "too much private": (swap(4, '"private_bytes":5242880', '"private_bytes":99999999'), "more private", {}),
+    "too much done": (swap(7, '"done":60', '"done":99'), "more done", {}),
+    "hello with a number": (swap(0, '"format":1', '"format":1,"seq":1'), "schema of hello", {}),
+    "no device": (swap(0, '"device":"d",', ""), "schema of hello", {}),
+    "format 2": (swap(0, '"format":1', '"format":2'), "schema of hello", {}),
+    "a short history": (swap(0, '"history_s":120', '"history_s":9'), "history shorter", {}),
+    "keys in another order": (swap(2, '"seq":1,"time":"%s"' % TIME, '"time":"%s","seq":1' % TIME), "another order", {}),
+    "inner keys in another order": (swap(0, '"name":"h","device":"d"', '"device":"d","name":"h"'), "another order", {}),
+    "a key twice": (swap(2, '"value":106', '"value":106,"value":106'), "comes twice", {}),
+    "an inner key twice": (swap(0, '"os":"o"', '"os":"o","os":"o"'), "comes twice", {}),
+    "white space": (swap(2, '"value":106', '"value": 106'), "white space", {}),
+    "white space in the document": (swap(2, '"length":106', '"length":\t106'), "white space", {}),
+    "an empty line": (GOOD[:3] + [""] + GOOD[3:], "is not JSON", {}),
+    "an array": (GOOD[:2] + ["[1]"], "is not an object", {}),
+    "a torn line": (swap(3, '"reused":false,"late_ms":0.2}', ""), "is not JSON", {}),
+    "two lines in one": (GOOD[:2] + [FACT + LATENCY], "is not JSON", {}),
+    "raw control characters": (swap(2, "\\u001b", "\x1b"), "is not JSON", {}),
+}
+
+
+def encode(lines):
+    return [line.encode("utf-8") + b"\n" for line in lines]
+
+
+def outcome(raw, arguments):
+    try:
+        return None, validate_lines.check(raw, **arguments)
+    except validate_lines.Wrong as wrong:
+        return str(wrong), None
+
+
+def documentation_problems():
+    """What the schema has and docs/wire-format.md does not say, type by type."""
+    path = pathlib.Path(__file__).parents[2] / "docs/wire-format.md"
+    sections = dict(section.split("\n", 1) for section in path.read_text(encoding="utf-8").split("\n## ")[1:])
+    for name in sorted(validate_lines.VALIDATORS):
+        text = sections["Data events" if name == "data" else name]
+        schema = validate_lines.SCHEMA["$defs"][name]
+        for key in keys(schema):
+            if not re.search(rf"[`.]{re.escape(key)}`", text):
+                yield f"docs/wire-format.md does not say what {key!r} of {name} is"
+    for code in validate_lines.SCHEMA["$defs"]["error"]["properties"]["code"]["enum"]:
+        if f"| `{code}` |" not in sections["error"]:
+            yield f"docs/wire-format.md does not say when the code {code!r} is used"
+
+
+def keys(schema):
+    """The names of all properties, inner ones too."""
+    for key, part in schema.get("properties", {}).items():
+        yield key
+        if isinstance(part, dict):
+            yield from keys(part)
+            yield from keys(part.get("items", {}))
+
+
+def main():
+    problems = []
+    for name, (lines, arguments) in PASSES.items():
+        wrong, _ = outcome(encode(lines), arguments)
+        if wrong:
+            problems.append(f"{name} should pass: {wrong}")
+    cases = [(name, encode(lines), reason, arguments) for name, (lines, reason, arguments) in FAILS.items()]
+    good = encode(GOOD)
+    cases += [
+        ("no newline at the end", good[:2] + [good[2][:-1]], "newline", {}),
+        ("invalid UTF-8", good[:2] + [good[2].replace(b"sleep", b"sl\xffep")], "not UTF-8", {}),
+        ("a line of a megabyte and a byte", good[:2] + [good[2].replace(b"sleep", b"z" * (1 << 20))], "bytes long", {}),
+    ]
+    # Every key that a type has to have is missed.
+    for index, line in enumerate(GOOD):
+        for key in json.loads(line):
+            if key in validate_lines.SCHEMA["$defs"].get(json.loads(line)["type"], {}).get("required", []):
+                rest = {other: value for other, value in json.loads(line).items() if other != key}
+                spoilt = json.dumps(rest, separators=(",", ":"))
+                cases.append((f"line {index + 1} without {key}", encode(GOOD[:index] + [spoilt]), f"line {index + 1} ", {}))
+    for name, raw, reason, arguments in cases:
+        wrong, summary = outcome(raw, arguments)
+        if wrong is None:
+            problems.append(f"{name} should fail: {summary}")
+        elif reason not in wrong:
+            problems.append(f"{name} should fail for {reason!r}: {wrong}")
+    # The whole schema, which others use, says the same as the definition that is picked by the type here.
+    schema = jsonschema.Draft202012Validator(validate_lines.SCHEMA)
+    schema.check_schema(validate_lines.SCHEMA)
+    for line in GOOD:
+        if not schema.is_valid(json.loads(line)):
+            problems.append(f"the schema as a whole refuses {line}")
+    for name in ("an unknown code", "a reserved type", "a text as value", "hello with a number", "truncated false"):
+        if all(schema.is_valid(json.loads(line)) for line in FAILS[name][0]):
+            problems.append(f"the schema as a whole takes {name}")
+    problems += documentation_problems()
+    for problem in problems:
+        print(f"validate_lines --self-test: {problem}", file=sys.stderr)
+    print(f"self-test: {len(PASSES)} streams that pass, {len(cases)} that fail, {len(problems)} problems")
+    return 1 if problems else 0

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|e2e …]
+#
+# Without a part it runs all of them, the end-to-end tests last, so the output ends with the test runner's own summary.
+# --long gives the random tests their full size.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PYTHONDONTWRITEBYTECODE=1
+strict=(-Xswiftc -warnings-as-errors -Xcxx -Werror)
+release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
+venv=.build/venv
+
+step=
+begun=$SECONDS
+# Names the step that begins, and says how long the one before it took.
+heading() {
+    if [[ -n $step ]]; then printf -- '-- %s: %s s\n' "$step" $((SECONDS - begun)); fi
+    step=$1
+    begun=$SECONDS
+    printf '\n== %s\n' "$step"
+}
+
+failed() {
+    local status=$?
+    if ((status != 0)) && [[ -n $step ]]; then printf '\nTests/run.sh: failed at: %s\n' "$step" >&2; fi
+    exit "$status"
+}
+trap failed EXIT
+
+# The Python environment, made anew when the requirements have changed.
+prepare_python() {
+    local python=/usr/bin/python3
+    [[ -x $python ]] || python=python3
+    if cmp -s Tests/python/requirements.txt "$venv/requirements.txt"; then return; fi
+    heading "python environment"
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+    "$venv/bin/pip" install --disable-pip-version-check --quiet --requirement Tests/python/requirements.txt
+    cp Tests/python/requirements.txt "$venv/requirements.txt"
+}
+
+# Each part needs what the ones before it made, which is there already when all are run: nothing is built twice.
+debug_built=
+build_debug() {
+    if [[ -n $debug_built ]]; then return; fi
+    heading "debug build with tests, warnings are errors"
+    swift build --build-tests "${strict[@]}"
+    debug_built=1
+}
+
+release_built=
+build_release() {
+    if [[ -n $release_built ]]; then return; fi
+    heading "release build, warnings are errors"
+    swift build "${release[@]}"
+    CATWATCH_BINARY=$(swift build "${release[@]}" --show-bin-path)/catwatch
+    export CATWATCH_BINARY
+    release_built=1
+}
+
+# The program links the system's libraries and a static Swift: no Foundation, no ICU, no dynamic Dispatch.
+check_linkage() {
+    heading "linkage of the release build"
+    local unwanted libraries symbols
+    libraries=$(ldd "$CATWATCH_BINARY")
+    # A check that looks at nothing must not pass.
+    grep -q 'libc\.so' <<<"$libraries"
+    if unwanted=$(grep -iE 'Foundation|libicu|dispatch|BlocksRuntime|libswift' <<<"$libraries"); then
+        printf 'links what it must not:\n%s\n' "$unwanted" >&2
+        return 1
+    fi
+    symbols=$(nm "$CATWATCH_BINARY")
+    grep -q ' T main$' <<<"$symbols"
+    # Mangled names of the modules Foundation and FoundationEssentials, and of Core Foundation's C functions.
+    if unwanted=$(grep -E '[$]s(10Foundation|20FoundationEssentials)| _*CF(Runtime|String|Allocator)' <<<"$symbols"); then
+        printf 'holds symbols of Foundation:\n%s\n' "$(head -5 <<<"$unwanted")" >&2
+        return 1
+    fi
+    awk '{ print "  " $1 }' <<<"$libraries" | sort | paste -sd' ' | fold -s -w 100
+}
+
+# `swift test`, which must have run something: a filter that matches nothing is no success.
+run_tests() {
+    local log=.build/tests.log
+    mkdir -p .build
+    swift test --disable-xctest "$@" 2>&1 | tee "$log"
+    if ! grep -qE 'Test run with [1-9][0-9]* tests?' "$log"; then
+        echo "Tests/run.sh: not a single test was run" >&2
+        return 1
+    fi
+}
+
+run_lint() {
+    heading "format"
+    swift format lint --strict --parallel --recursive Package.swift Sources Tests
+    if command -v shellcheck >/dev/null; then
+        heading "shell scripts"
+        shellcheck examples/*.sh Tests/run.sh .ci/run
+    fi
+}
+
+run_build() {
+    build_debug
+    build_release
+    check_linkage
+}
+
+run_tsan() {
+    heading "thread sanitizer over the unit tests"
+    run_tests --sanitize=thread --scratch-path .build/tsan --skip EndToEndTests
+}
+
+run_unit() {
+    build_debug
+    heading "unit tests"
+    run_tests --skip-build --skip EndToEndTests "${strict[@]}"
+}
+
+run_e2e() {
+    prepare_python
+    build_debug
+    build_release
+    heading "the checker of lines can fail"
+    "$venv/bin/python" Tests/python/validate_lines.py --self-test
+    export CATWATCH_PYTHON=$PWD/$venv/bin/python
+    heading "end-to-end tests of $CATWATCH_BINARY"
+    run_tests --skip-build --filter EndToEndTests "${strict[@]}"
+}
+
+parts=()
+for argument in "$@"; do
+    case $argument in
+        --long) export CATWATCH_LONG=1 ;;
+        lint | build | unit | tsan | e2e) parts+=("$argument") ;;
+        *)
+            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|e2e …]" >&2
+            exit 2
+            ;;
+    esac
+done
+if ((${#parts[@]} == 0)); then parts=(lint build tsan unit e2e); fi
+
+if ! command -v swift >/dev/null; then
+    echo "Tests/run.sh: swift is not on the PATH; it needs Swift 6.2 or later, https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+examples/setup.sh build test
+for part in "${parts[@]}"; do "run_$part"; done

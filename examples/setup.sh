@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that catwatch needs, those that are missing: examples/setup.sh build|test|bench …
+# This is the one list of them. Elsewhere than on Debian and its derivatives it says what to install.
+set -euo pipefail
+
+# What a Debian 12 with nothing but the Swift toolchain lacks: to run the toolchain, to compile and link C++, to link us.
+build_packages=(
+    ca-certificates git tzdata libncurses6 libsqlite3-0 libuuid1 libxml2
+    binutils g++ libc6-dev pkg-config
+    libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev
+)
+# Python for the checks of the lines and for httpbin; nginx as a server that is not ours; the rest to look from outside.
+test_packages=(python3 python3-venv nginx-light curl jq openssl procps shellcheck tmux)
+# The peers that catwatch-bench measures itself against.
+bench_packages=(collectd-core libyajl2 nginx-light)
+
+say() { echo "setup: $*" >&2; }
+
+usage() {
+    echo "usage: ${0##*/} build|test|bench …" >&2
+    exit 2
+}
+
+# Whether dpkg has the package installed and configured.
+installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }
+
+policy=/usr/sbin/policy-rc.d
+made_policy=
+tidy_up() {
+    if [[ -n $made_policy ]]; then "${root[@]}" rm -f "$policy"; fi
+}
+
+# Tests and benchmarks start servers of their own: a package must not start one now, nor at the next boot.
+install_packages() {
+    root=()
+    if ((EUID != 0)); then
+        if ! command -v sudo >/dev/null; then
+            say "neither root nor sudo; as root run: apt-get install --no-install-recommends $*"
+            exit 1
+        fi
+        root=(sudo)
+    fi
+    trap tidy_up EXIT
+    trap 'exit 130' INT TERM
+    if [[ ! -e $policy ]]; then
+        made_policy=1
+        printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null
+        "${root[@]}" chmod 755 "$policy"
+    fi
+    local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+    local had_nginx=
+    if installed nginx; then had_nginx=1; fi
+    say "installing $*"
+    "${apt[@]}" update >&2
+    "${apt[@]}" install --no-install-recommends "$@" >&2
+    # For systemd and SysV; an nginx that was there before is none of our business.
+    if [[ " $* " == *" nginx-light "* && -z $had_nginx ]]; then
+        "${root[@]}" update-rc.d nginx disable >&2
+    fi
+}
+
+# Without apt: what has to be there by whatever way.
+elsewhere() {
+    local missing=() package tool library
+    for library in libcurl libmicrohttpd simdjson; do
+        pkg-config --exists "$library" 2>/dev/null || missing+=("$library with its headers")
+    done
+    for package in "$@"; do
+        tool=
+        case $package in
+            python3 | curl | jq | openssl | shellcheck | tmux) tool=$package ;;
+            nginx-light) tool=nginx ;;
+        esac
+        if [[ -n $tool ]] && ! command -v "$tool" >/dev/null; then say "some checks will miss the command $tool"; fi
+    done
+    if ((${#missing[@]} == 0)); then return; fi
+    say "this is not a Debian; install by your system's means what these Debian packages have:"
+    say "  $*"
+    say "not found by pkg-config: $(printf '%s, ' "${missing[@]}" | sed 's/, $//')"
+    exit 1
+}
+
+main() {
+    (($# > 0)) || usage
+    local packages=() missing=() package
+    for package in "$@"; do
+        case $package in
+            build) packages+=("${build_packages[@]}") ;;
+            test) packages+=("${test_packages[@]}") ;;
+            bench) packages+=("${bench_packages[@]}") ;;
+            *) usage ;;
+        esac
+    done
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        elsewhere "${packages[@]}"
+        return
+    fi
+    for package in "${packages[@]}"; do
+        installed "$package" || missing+=("$package")
+    done
+    if ((${#missing[@]} > 0)); then install_packages "${missing[@]}"; fi
+}
+
+main "$@"
