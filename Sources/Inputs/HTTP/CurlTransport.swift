@@ -101,8 +101,8 @@ package actor CurlTransport: HTTPTransport {
             if (try? watch.update(interest)) != nil { return }
             watch.cancel()  // the library closed and opened it again without a word
         }
-        watches[socket] = try? loop.watch(socket, interest: interest) { [unowned self] readiness in
-            self.assumeIsolated { $0.socketIsReady(socket, readiness) }
+        watches[socket] = try? loop.watch(socket, interest: interest) { [weak self] readiness in
+            self?.assumeIsolated { $0.socketIsReady(socket, readiness) }
         }
     }
 
@@ -110,8 +110,8 @@ package actor CurlTransport: HTTPTransport {
         if let timer { loop.cancel(timer) }
         timer = nil
         guard milliseconds >= 0 else { return }
-        timer = loop.schedule(after: .milliseconds(milliseconds)) { [unowned self] in
-            self.assumeIsolated { $0.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        timer = loop.schedule(after: .milliseconds(milliseconds)) { [weak self] in
+            self?.assumeIsolated { $0.act(on: CURL_SOCKET_TIMEOUT, 0) }
         }
     }
 
@@ -131,10 +131,6 @@ package actor CurlTransport: HTTPTransport {
             guard let transfer = transfers[key] else { continue }
             finish(transfer, transfer.result(code))
         }
-    }
-
-    deinit {
-        if let timer { loop.cancel(timer) }
     }
 }
 
