@@ -19,6 +19,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var timers = TimerHeap()
     private var inboxWatch: Watch?
     private var isFinished = false
+    /// The most that a timer was late since `takeLag`.
+    private var lag = Duration.zero
     /// Pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
 
@@ -137,6 +139,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         guard let earliest = timers.earliest else { return }
         let now = clock.now
         guard earliest <= now else { return }
+        lag = max(lag, earliest.duration(to: now))
         while let timer = timers.popDue(at: now) { timer.take()?() }
     }
 
@@ -197,6 +200,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     /// Timers that are set, for leak tests.
     package var timerCount: Int { timers.count }
+
+    /// The most that a timer was late since this was last asked: what else the loop had to do kept it waiting.
+    package func takeLag() -> Duration {
+        preconditionOnLoop()
+        defer { lag = .zero }
+        return lag
+    }
 
     // MARK: Work elsewhere
 

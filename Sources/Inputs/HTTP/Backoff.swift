@@ -1,0 +1,36 @@
+/// How long to wait after failures in a row: a random time up to a bound that doubles ("full jitter"), so that many
+/// agents that lost one server do not come back together.
+///
+/// | failure | bound, with base 1 s and cap 30 s |
+/// | --- | --- |
+/// | 1 | 1 s |
+/// | 2 | 2 s |
+/// | 3 | 4 s |
+/// | 5 | 16 s |
+/// | 6 and later | 30 s |
+package struct Backoff: Sendable {
+    package let base: Duration
+    package let cap: Duration
+    /// Failures in a row so far.
+    package private(set) var attempt = 0
+
+    package init(base: Duration = .seconds(1), cap: Duration = .seconds(30)) {
+        self.base = base
+        self.cap = cap
+    }
+
+    /// The bound after this many failures in a row, from 1.
+    package func bound(after attempt: Int) -> Duration {
+        // 2^20 seconds are more than any cap; more would overflow in the end.
+        min(cap, base * (1 << max(0, min(attempt - 1, 20))))
+    }
+
+    /// Notes a failure; returns how long to wait.
+    package mutating func fail(using random: inout some RandomNumberGenerator) -> Duration {
+        attempt += 1
+        return bound(after: attempt) * Double.random(in: 0...1, using: &random)
+    }
+
+    /// Notes a success.
+    package mutating func succeed() { attempt = 0 }
+}

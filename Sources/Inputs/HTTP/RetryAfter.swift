@@ -1,0 +1,19 @@
+internal import CCurl
+package import Reactor
+
+/// The `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a date.
+package enum RetryAfter {
+    /// The longest that a server can make us wait.
+    package static let longest = Duration.seconds(300)
+
+    /// How long to wait by this header, clamped to 0…5 minutes; nil when it says nothing that can be understood.
+    package static func delay(_ text: String, now: Timestamp) -> Duration? {
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return Int64(text).map { min(longest, .seconds(min($0, 86_400))) } ?? longest
+        }
+        // All three date forms of RFC 9110, section 5.6.7.
+        let date = curl_getdate(text, nil)
+        guard date >= 0, text.utf8.count <= 64 else { return nil }
+        return max(.zero, min(longest, Timestamp(seconds: Int64(date)) - now))
+    }
+}

@@ -1,0 +1,39 @@
+internal import Glibc
+internal import Reactor
+
+/// Reads small files that the kernel makes up (/proc, /sys): they never block and have no size to ask for.
+enum ProcFile {
+    /// The longest that is read, in bytes.
+    private static let longest = 16_384
+
+    /// The file's text; nil when it cannot be read.
+    static func text(_ path: String) -> String? {
+        guard let file = try? Descriptor.open(path, flags: O_RDONLY) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let number = file.number
+        var used = 0
+        while used < longest {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                read(number, buffer.baseAddress?.advanced(by: used), longest - used)
+            }
+            guard count > 0 else { break }
+            used += count
+        }
+        return used > 0 ? String(decoding: bytes[..<used], as: UTF8.self) : nil
+    }
+
+    /// The file's first line, without blanks around it; nil when there is none.
+    static func line(_ path: String) -> String? {
+        guard let first = text(path)?.split(whereSeparator: { $0.isNewline || $0 == "\0" }).first else { return nil }
+        let words = first.split(separator: " ").joined(separator: " ")
+        return words.isEmpty ? nil : words
+    }
+
+    /// The number, in bytes, behind `name:` in a file of lines like `VmHWM:   1234 kB` (proc(5)).
+    static func kilobytes(_ name: String, in text: String) -> Int? {
+        for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
+            return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,62 @@
+package import Feed
+internal import Glibc
+package import Reactor
+
+/// Publishes what the agent itself uses: a `memory` and an `agent` line at the start and once a window.
+package struct ProcessSampler: Sendable {
+    /// The source's name in the feed.
+    package static let sourceName = "catwatch"
+
+    private let store: EventStore
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private let interval: Duration
+
+    /// - Parameter interval: the width of a window.
+    package init(store: EventStore, on loop: EventLoop, wall: any WallClock, interval: Duration) {
+        self.store = store
+        self.loop = loop
+        self.wall = wall
+        self.interval = interval
+    }
+
+    /// Samples until the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let id = await store.register(name: Self.sourceName, type: "memory")
+        while true {
+            let now = wall.now
+            var events: [Event] = []
+            if let memory = Self.memory() { events.append(Event(time: now, source: id, body: .memory(memory))) }
+            let agent = AgentSample(loopLag: loop.takeLag().milliseconds, cpu: Self.processorTime())
+            events.append(Event(time: now, source: id, body: .agent(agent)))
+            await store.publish(events)
+            // In the middle of each window, so that one sample falls into every one.
+            let width = interval.microseconds
+            let index = Window.index(of: now, width: width)
+            let middle = Window.start(of: index + 1, width: width) + interval / 2
+            try await loop.sleep(for: max(.milliseconds(1), middle - wall.now))
+        }
+    }
+
+    /// What this process holds now; nil where /proc does not say. (proc(5): status, smaps_rollup.)
+    package static func memory() -> MemorySample? {
+        guard let status = ProcFile.text("/proc/self/status"),
+            let resident = ProcFile.kilobytes("VmRSS", in: status),
+            let peak = ProcFile.kilobytes("VmHWM", in: status)
+        else { return nil }
+        let rollup = ProcFile.text("/proc/self/smaps_rollup") ?? ""
+        let clean = ProcFile.kilobytes("Private_Clean", in: rollup)
+        let dirty = ProcFile.kilobytes("Private_Dirty", in: rollup)
+        // Where the kernel has no smaps_rollup, the anonymous part comes close.
+        let anonymous = ProcFile.kilobytes("RssAnon", in: status) ?? 0
+        let privateBytes = clean.flatMap { clean in dirty.map { clean + $0 } } ?? anonymous
+        return MemorySample(resident: resident, peak: peak, privateBytes: privateBytes)
+    }
+
+    /// Processor time used so far, user and system, in milliseconds. (clock_gettime(2).)
+    package static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
+    }
+}

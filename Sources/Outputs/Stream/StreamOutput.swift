@@ -1,0 +1,93 @@
+package import Feed
+internal import Glibc
+package import Reactor
+
+/// Writes the feed to a stream as one connection: `hello`, `stats`, the lines there are, live lines, `bye`.
+///
+/// Whole lines only, straight from the log's memory. A stream that takes nothing is waited for, by this output alone.
+package actor StreamOutput {
+    /// Why writing ended.
+    package enum Ending: Sendable, Equatable {
+        /// The feed ended, and everything was written.
+        case finished
+        /// Nobody reads at the other end any more.
+        case readerGone
+        /// The stream failed otherwise: a full disk, say.
+        case failed(SystemError)
+    }
+
+    private let store: EventStore
+    private let name: String
+    private let loop: EventLoop
+    private let holdsInputs: Bool
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// - Parameters:
+    ///   - name: what `agent` lines call it.
+    ///   - holdsInputs: whether inputs that can wait do so while this is far behind.
+    package init(_ name: String, store: EventStore, on loop: EventLoop, holdsInputs: Bool) {
+        self.name = name
+        self.store = store
+        self.loop = loop
+        self.holdsInputs = holdsInputs
+    }
+
+    /// Writes until the feed ends or the stream does; closes the stream.
+    ///
+    /// - Parameter open: makes the stream, on the loop.
+    /// - Throws: `CancellationError` when the task is cancelled, which may leave the last line unfinished.
+    package func run(
+        _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    ) async throws(CancellationError) -> Ending {
+        let reader = await store.open(name, holdsInputs: holdsInputs)
+        let ending: Ending
+        do {
+            let stream = try open(loop)
+            defer { stream.close() }
+            ending = try await write(reader, to: stream)
+        } catch let error as SystemError {
+            ending = error.code == EPIPE || error.code == ECONNRESET ? .readerGone : .failed(error)
+        } catch {
+            await store.close(reader)
+            throw CancellationError()
+        }
+        await store.close(reader)
+        return ending
+    }
+
+    private func write(_ reader: ReaderID, to stream: any ByteStream) async throws -> Ending {
+        let greeting = await store.greeting()
+        try await write(greeting, to: stream)
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span): try await write(span, to: stream)
+            case .gap(let line): try await write(line, to: stream)
+            case .end(let line):
+                try await write(line, to: stream)
+                return .finished
+            }
+        }
+    }
+
+    private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
+        var written = 0
+        while written < span.count {
+            let count = try span.withUnsafeBytes { bytes throws(SystemError) in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            written += count
+            if count == 0 { try await stream.waitUntilWritable() }
+        }
+    }
+
+    private func write(_ line: [UInt8], to stream: any ByteStream) async throws {
+        var written = 0
+        while written < line.count {
+            let count = try line.withUnsafeBytes { bytes throws(SystemError) in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            written += count
+            if count == 0 { try await stream.waitUntilWritable() }
+        }
+    }
+}
