@@ -1,0 +1,80 @@
+/// Why some bytes are not JSON, and where that shows first.
+package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The first byte, from 0, with which no JSON text can go on; the length of the input where it is cut off.
+    package let offset: Int
+    package let reason: Reason
+
+    package init(offset: Int, reason: Reason) {
+        self.offset = offset
+        self.reason = reason
+    }
+
+    /// One sentence: `not JSON at byte 17: 'x' where ',' or '}' should be`.
+    package var description: String { "not JSON at byte \(offset): \(reason)" }
+
+    package enum Reason: Sendable, Hashable, CustomStringConvertible {
+        /// No bytes, or nothing but white space.
+        case empty
+        /// A U+FEFF at the start, which RFC 8259 section 8.1 forbids to send.
+        case byteOrderMark
+        /// The input ends where something was still to come.
+        case cutOff(Expectation)
+        /// A byte that cannot be where it is.
+        case unexpected(UInt8, Expectation)
+        /// A control character, below U+0020, in a string without an escape (RFC 8259 section 7).
+        case controlCharacter(UInt8)
+        /// Not UTF-8: overlong, a surrogate, above U+10FFFF, or a stray byte (RFC 3629).
+        case invalidUTF8
+        /// A digit after a leading zero (RFC 8259 section 6).
+        case leadingZero
+        /// More levels of arrays and objects than `JSONMinifier.maximumDepth`.
+        case tooDeep
+
+        package var description: String {
+            switch self {
+            case .empty: "there is nothing there"
+            case .byteOrderMark: "it starts with a byte order mark"
+            case .cutOff(let expectation): "it ends where \(expectation) should be"
+            case .unexpected(UInt8(ascii: "<"), .value): "'<' where a value should be, as in HTML"
+            case .unexpected(let byte, .end): "\(Self.name(of: byte)) after the end of the value"
+            case .unexpected(let byte, let expectation): "\(Self.name(of: byte)) where \(expectation) should be"
+            case .controlCharacter(let byte): "\(Self.name(of: byte)) in a string must be escaped"
+            case .invalidUTF8: "invalid UTF-8"
+            case .leadingZero: "a number must not start with 0"
+            case .tooDeep: "nested deeper than \(JSONMinifier.maximumDepth) levels"
+            }
+        }
+
+        /// Never the byte itself unless it is printable ASCII: upstream bytes are hostile to terminals.
+        private static func name(of byte: UInt8) -> String {
+            switch byte {
+            case 0x21...0x7E: "'\(Unicode.Scalar(byte))'"
+            case 0x20: "a space"
+            case 0x0A: "a line break"
+            default: "byte 0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+    }
+
+    /// What could have stood at a fault's place.
+    package enum Expectation: String, Sendable, Hashable, CustomStringConvertible {
+        case value = "a value"
+        case valueOrBracket = "a value or ']'"
+        case key = "a key in quotes"
+        case keyOrBrace = "a key in quotes or '}'"
+        case colon = "':'"
+        case commaOrBracket = "',' or ']'"
+        case commaOrBrace = "',' or '}'"
+        case closingQuote = "a closing quote"
+        case escape = "one of \" \\ / b f n r t u after '\\'"
+        case hexDigit = "a hexadecimal digit"
+        case digit = "a digit"
+        case `true` = "true"
+        case `false` = "false"
+        case null = "null"
+        case continuation = "the rest of a UTF-8 character"
+        case end = "the end"
+
+        package var description: String { rawValue }
+    }
+}

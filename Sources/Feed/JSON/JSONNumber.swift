@@ -1,0 +1,77 @@
+internal import CSimdJSON
+
+/// Turns JSON numbers into doubles.
+package enum JSONNumber {
+    /// The double nearest to a number of valid JSON; nil when that is infinite, or when `token` is no number.
+    ///
+    /// A number too small for a double is 0, as everywhere.
+    package static func double(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
+        if let quick = exact(token) { return quick }
+        guard let base = token.baseAddress else { return nil }
+        var result = 0.0
+        switch csj_number(base, token.count, &result) {
+        case CSJ_OK: return result.isFinite ? result : nil
+        case CSJ_MISSING:
+            // Too large or too small, which the library does not tell apart.
+            return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+        default: return nil
+        }
+    }
+
+    /// The integer that a number is when it is written without fraction and exponent and fits; nil otherwise.
+    package static func integer(_ token: UnsafeBufferPointer<UInt8>) -> Int? {
+        let negative = token.first == UInt8(ascii: "-")
+        let digits = token.dropFirst(negative ? 1 : 0)
+        guard !digits.isEmpty else { return nil }
+        var value = 0
+        for byte in digits {
+            let digit = Int(byte) - Int(UInt8(ascii: "0"))
+            guard 0...9 ~= digit else { return nil }
+            // Downwards, because the least integer has no positive counterpart.
+            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
+            let (difference, underflowed) = product.subtractingReportingOverflow(digit)
+            guard !overflowed, !underflowed else { return nil }
+            value = difference
+        }
+        guard !negative else { return value }
+        return value == .min ? nil : -value
+    }
+
+    /// Powers of ten that a double holds exactly.
+    private static let powers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20,
+        1e21, 1e22,
+    ]
+
+    /// The common case: all digits fit into 53 bits and the power of ten is exact, so that one operation rounds once
+    /// (Clinger, "How to read floating point numbers accurately", 1990). Nil when that does not hold.
+    private static func exact(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
+        var position = 0
+        let negative = token.first == UInt8(ascii: "-")
+        if negative { position = 1 }
+        // 19 digits always fit into 64 bits.
+        guard token.count - position <= 20 else { return nil }
+        var digits: UInt64 = 0
+        var read = 0
+        var exponent = 0
+        var inFraction = false
+        while position < token.count {
+            let byte = token[position]
+            let digit = byte &- UInt8(ascii: "0")
+            if digit < 10 {
+                digits = digits &* 10 &+ UInt64(digit)
+                read += 1
+                if inFraction { exponent -= 1 }
+            } else if byte == UInt8(ascii: "."), !inFraction {
+                inFraction = true
+            } else {
+                return nil  // An exponent is rare.
+            }
+            position += 1
+        }
+        guard 1...19 ~= read, digits <= 1 << 53, exponent >= -22 else { return nil }
+        let value = Double(digits) / powers[-exponent]
+        return negative ? -value : value
+    }
+}

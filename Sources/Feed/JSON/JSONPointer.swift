@@ -1,0 +1,109 @@
+internal import CSimdJSON
+
+/// A JSON Pointer (RFC 6901): where in a document a value is.
+package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
+    /// As it was written: `/data/0/breed`.
+    package let text: String
+    /// The whole document.
+    package static let root = JSONPointer()
+
+    /// The reference tokens, unescaped, one behind the other.
+    let bytes: [UInt8]
+    let steps: [Step]
+
+    /// One reference token.
+    struct Step: Sendable, Hashable {
+        /// Where it lies in `bytes`.
+        var offset: Int
+        var length: Int
+        /// The array index that it is; nil for `01` and `-`, which never are one here.
+        var index: Int?
+    }
+
+    private init() {
+        text = ""
+        bytes = []
+        steps = []
+    }
+
+    /// Parses a pointer: empty for the whole document, or tokens that start with `/`, with `~0` for `~` and `~1` for `/`.
+    ///
+    /// - Throws: `.pointer` with a message that says what to write instead.
+    package init(_ text: String) throws(Failure) {
+        guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else {
+            throw Failure(.pointer, "the JSON Pointer \"\(text)\" does not start with '/'; \"/\(text)\" may be meant")
+        }
+        var bytes: [UInt8] = []
+        var steps: [Step] = []
+        for token in text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
+            let offset = bytes.count
+            var rest = token
+            while let byte = rest.popFirst() {
+                guard byte == UInt8(ascii: "~") else {
+                    bytes.append(byte)
+                    continue
+                }
+                switch rest.popFirst() {
+                case UInt8(ascii: "0"): bytes.append(UInt8(ascii: "~"))
+                case UInt8(ascii: "1"): bytes.append(UInt8(ascii: "/"))
+                default:
+                    throw Failure(
+                        .pointer, "the JSON Pointer \"\(text)\" has a '~' that is not ~0 (for ~) or ~1 (for /)")
+                }
+            }
+            steps.append(Step(offset: offset, length: bytes.count - offset, index: Self.index(bytes[offset...])))
+        }
+        self.text = text
+        self.bytes = bytes
+        self.steps = steps
+    }
+
+    package var description: String { text }
+
+    package static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+        left.bytes == right.bytes && left.steps == right.steps
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes)
+        hasher.combine(steps)
+    }
+
+    /// The first `count` tokens as they were written.
+    private func prefix(_ count: Int) -> String {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.prefix(count + 1).joined(separator: "/")
+    }
+
+    /// What the first `count` tokens lead to, for messages.
+    func place(_ count: Int) -> String { count == 0 ? "the document" : "\"\(prefix(count))\"" }
+
+    /// The name or index that a step asks for, for messages.
+    func name(of step: Int) -> String {
+        let step = steps[step]
+        return String(decoding: bytes[step.offset..<step.offset + step.length], as: UTF8.self)
+    }
+
+    /// Digits without a leading zero (RFC 6901 section 4).
+    private static func index(_ token: ArraySlice<UInt8>) -> Int? {
+        guard token.count == 1 || token.first != UInt8(ascii: "0"), token.first != UInt8(ascii: "-") else { return nil }
+        return token.withUnsafeBufferPointer { JSONNumber.integer($0) }
+    }
+
+    /// The steps as the shim takes them, for the time of the call.
+    func withSteps<Value>(
+        _ body: (UnsafePointer<UInt8>?, UnsafePointer<csj_step>?, Int) -> Value
+    ) -> Value {
+        withUnsafeTemporaryAllocation(of: csj_step.self, capacity: steps.count) { buffer in
+            for (index, step) in steps.enumerated() {
+                buffer.initializeElement(
+                    at: index,
+                    to: csj_step(
+                        offset: UInt32(step.offset), length: UInt32(step.length), index: Int64(step.index ?? -1)))
+            }
+            return bytes.withUnsafeBufferPointer {
+                body($0.baseAddress, UnsafePointer(buffer.baseAddress), steps.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package import Reactor
+
+/// The longer lines about the agent itself.
+extension Line {
+    /// Who speaks; the first line of every connection.
+    package struct Hello: Sendable, Equatable {
+        /// Always 1 here: the decoder refuses other formats.
+        package var format: Int
+        /// Tells the agent's runs apart: sequence numbers start again with each.
+        package var run: String
+        /// Whether lines are left out on request, so that holes in the numbers mean nothing.
+        package var filtered: Bool
+        /// How wide windows are.
+        package var interval: Duration
+        /// How far back the log goes.
+        package var history: Duration
+        /// The oldest sequence number that can be replayed.
+        package var firstSeq: Int
+        /// The number that the next event will have.
+        package var nextSeq: Int
+        package var host: Host
+        package var app: App
+    }
+
+    /// The machine that the agent runs on.
+    package struct Host: Sendable, Equatable {
+        package var name: String?
+        package var device: String?
+        package var os: String?
+        package var kernel: String?
+        package var arch: String?
+    }
+
+    /// The program.
+    package struct App: Sendable, Equatable {
+        package var name: String?
+        package var version: String?
+        package var started: Timestamp?
+    }
+
+    /// All endpoints and sources as of one sequence number; the second line of every connection.
+    package struct Stats: Sendable, Equatable {
+        /// The last sequence number that is counted in; 0 before the first.
+        package var asOf: Int
+        package var endpoints: [Endpoint]
+        package var sources: [Source]
+    }
+
+    /// How one endpoint has answered so far. Times are in milliseconds; nil while there was no answer.
+    package struct Endpoint: Sendable, Equatable {
+        /// Method, origin and path.
+        package var endpoint: String
+        package var source: String?
+        /// Answered requests.
+        package var count: Int
+        package var errors: Int
+        package var last: Double?
+        package var mean: Double?
+        package var min: Double?
+        package var p50: Double?
+        package var p90: Double?
+        package var p95: Double?
+        package var p99: Double?
+        package var max: Double?
+    }
+
+    /// How one source is doing.
+    package struct Source: Sendable, Equatable {
+        package var source: String
+        package var state: String
+        package var since: Timestamp?
+    }
+
+    /// The agent's self-metrics, once a window. Counts are since the start.
+    package struct Agent: Sendable, Equatable {
+        package var events: Int
+        package var readers: Int
+        package var gaps: Int
+        package var late: Int
+        package var series: Int
+        package var refusedSeries: Int
+        /// The longest the loop was late in this window, in milliseconds.
+        package var loopLag: Double
+        /// CPU time used, in milliseconds.
+        package var cpu: Double
+        package var outputs: [Output]
+    }
+
+    /// How one output is doing.
+    package struct Output: Sendable, Equatable {
+        package var output: String
+        package var state: String
+        /// How many lines it has still to take.
+        package var behind: Int
+    }
+}

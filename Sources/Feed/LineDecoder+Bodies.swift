@@ -1,0 +1,166 @@
+internal import Reactor
+
+private let millisecond = 1_000.0
+private let second = 1_000_000.0
+
+extension LatencySample {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            endpoint: try members.string(.endpoint), status: try members.int(.status), ms: try members.double(.ms),
+            dns: try members.doubleIfAny(.dnsMs) ?? 0, connect: try members.doubleIfAny(.connectMs) ?? 0,
+            tls: try members.doubleIfAny(.tlsMs) ?? 0, wait: try members.doubleIfAny(.waitMs) ?? 0,
+            receive: try members.doubleIfAny(.receiveMs) ?? 0, bytes: try members.intIfAny(.bytes) ?? 0,
+            reused: try members.boolIfAny(.reused) ?? false, late: try members.doubleIfAny(.lateMs) ?? 0)
+    }
+}
+
+extension MemorySample {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            resident: try members.int(.rssBytes), peak: try members.int(.peakBytes),
+            privateBytes: try members.int(.privateBytes))
+    }
+}
+
+extension Failure {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            Code(rawValue: try members.string(.code)), try members.string(.message),
+            endpoint: try members.stringIfAny(.endpoint), attempt: try members.intIfAny(.attempt, from: 1),
+            retryIn: try members.durationIfAny(.retryInMs, unit: millisecond))
+    }
+}
+
+extension Progress {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            done: try members.int(.done), total: try members.intIfAny(.total), page: try members.intIfAny(.page) ?? 0)
+    }
+}
+
+extension Line.Window {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        series = try members.string(.series)
+        start = try members.time(.start)
+        guard let width = try members.durationIfAny(.seconds, unit: second) else {
+            throw LineFault(offset: members.offset, reason: .missing(key: LineKey.seconds.text))
+        }
+        guard width > .zero else { throw members.wrong(.seconds, "more than 0") }
+        self.width = width
+        last = try members.double(.last)
+        lastSeq = try members.int(.lastSeq, from: 1)
+        count = try members.int(.count, from: 1)
+        min = try members.double(.min)
+        max = try members.double(.max)
+        mean = try members.double(.mean)
+        band = try members.stringIfAny(.band)
+        trend = try members.stringIfAny(.trend)
+        revision = try members.intIfAny(.revision) ?? 0
+    }
+}
+
+extension Line.Gap {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        from = try members.int(.from, from: 1)
+        to = try members.int(.to, from: from)
+        reason = try members.stringIfAny(.reason)
+    }
+}
+
+extension Line.Bye {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        run = try members.stringIfAny(.run)
+        lastSeq = try members.intIfAny(.lastSeq)
+        reason = try members.stringIfAny(.reason)
+    }
+}
+
+extension Line.Hello {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        format = try members.int(.format)
+        guard format == 1 else {
+            throw LineFault(offset: members.range(.format)?.lowerBound ?? members.offset, reason: .format(format))
+        }
+        run = try members.string(.run)
+        filtered = try members.boolIfAny(.filtered) ?? false
+        interval = try members.durationIfAny(.intervalS, unit: second) ?? .seconds(10)
+        history = try members.durationIfAny(.historyS, unit: second) ?? .seconds(120)
+        firstSeq = try members.int(.firstSeq, from: 1)
+        nextSeq = try members.int(.nextSeq, from: 1)
+        host = try members.objectIfAny(.host) { host throws(LineFault) in try Line.Host(host) } ?? Line.Host()
+        app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? Line.App()
+    }
+}
+
+extension Line.Host {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        name = try members.stringIfAny(.name)
+        device = try members.stringIfAny(.device)
+        os = try members.stringIfAny(.os)
+        kernel = try members.stringIfAny(.kernel)
+        arch = try members.stringIfAny(.arch)
+    }
+}
+
+extension Line.App {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        name = try members.stringIfAny(.name)
+        version = try members.stringIfAny(.version)
+        started = try members.timeIfAny(.started)
+    }
+}
+
+extension Line.Stats {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        asOf = try members.int(.asOf)
+        endpoints = try members.list(.endpoints) { members throws(LineFault) in try Line.Endpoint(members) }
+        sources = try members.list(.sources) { members throws(LineFault) in try Line.Source(members) }
+    }
+}
+
+extension Line.Endpoint {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        endpoint = try members.string(.endpoint)
+        source = try members.stringIfAny(.source)
+        count = try members.int(.count)
+        errors = try members.intIfAny(.errors) ?? 0
+        last = try members.doubleIfAny(.lastMs)
+        mean = try members.doubleIfAny(.meanMs)
+        min = try members.doubleIfAny(.minMs)
+        p50 = try members.doubleIfAny(.p50Ms)
+        p90 = try members.doubleIfAny(.p90Ms)
+        p95 = try members.doubleIfAny(.p95Ms)
+        p99 = try members.doubleIfAny(.p99Ms)
+        max = try members.doubleIfAny(.maxMs)
+    }
+}
+
+extension Line.Source {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        source = try members.string(.source)
+        state = try members.string(.state)
+        since = try members.timeIfAny(.since)
+    }
+}
+
+extension Line.Agent {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        events = try members.int(.events)
+        readers = try members.intIfAny(.readers) ?? 0
+        gaps = try members.intIfAny(.gaps) ?? 0
+        late = try members.intIfAny(.late) ?? 0
+        series = try members.intIfAny(.series) ?? 0
+        refusedSeries = try members.intIfAny(.refusedSeries) ?? 0
+        loopLag = try members.doubleIfAny(.loopLagMs) ?? 0
+        cpu = try members.doubleIfAny(.cpuMs) ?? 0
+        outputs = try members.list(.outputs) { members throws(LineFault) in try Line.Output(members) }
+    }
+}
+
+extension Line.Output {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        output = try members.string(.output)
+        state = try members.string(.state)
+        behind = try members.intIfAny(.behind) ?? 0
+    }
+}

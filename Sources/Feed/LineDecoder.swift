@@ -1,0 +1,77 @@
+internal import Reactor
+
+/// Reads lines of format 1 (docs/wire-format.md), from wherever they come: nothing in them is trusted.
+///
+/// Unknown keys are passed over and unknown types give `.unknown`, because format 1 gains both.
+package enum LineDecoder {
+    /// Strings are cut at this many bytes of UTF-8, between characters.
+    package static let stringLimit = 4096
+
+    /// Reads one line, with its newline or without.
+    ///
+    /// A line with a `series` whose type is not one of the format's own is a data event.
+    ///
+    /// - Returns: the line; `data` in it is a slice of `line` and keeps all of that storage alive.
+    /// - Throws: the first fault, with its offset in the line.
+    package static func decode(_ line: Bytes) throws(LineFault) -> Line {
+        try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
+            do throws(JSONFault) {
+                try JSONMinifier.validate(bytes)
+            } catch {
+                throw LineFault(offset: error.offset, reason: .notJSON(error.reason))
+            }
+            var cursor = JSONCursor(bytes)
+            cursor.skipWhiteSpace()
+            let decoded = try LineMembers.with(bytes, at: cursor.position) { members throws(LineFault) in
+                let type = try members.string(.type)
+                return Line(
+                    seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
+                    source: try members.stringIfAny(.source), body: try body(type, members, in: line))
+            }
+            guard let decoded else { throw LineFault(offset: cursor.position, reason: .notAnObject) }
+            return decoded
+        }
+    }
+
+    private static func body(
+        _ type: String, _ members: borrowing LineMembers, in line: Bytes
+    ) throws(LineFault) -> Line.Body {
+        switch type {
+        case "hello": return .hello(try Line.Hello(members))
+        case "stats": return .stats(try Line.Stats(members))
+        case "gap": return .gap(try Line.Gap(members))
+        case "bye": return .bye(try Line.Bye(members))
+        case "resync": return .resync(Line.Resync(reason: try members.stringIfAny(.reason)))
+        case "latency": return .latency(try numbered(members, LatencySample.init))
+        case "memory": return .memory(try numbered(members, MemorySample.init))
+        case "window": return .window(try numbered(members, Line.Window.init))
+        case "error": return .error(try numbered(members, Failure.init))
+        case "progress": return .progress(try numbered(members, Progress.init))
+        case "agent": return .agent(try numbered(members, Line.Agent.init))
+        // What the journal writes between two runs, and whatever a later version has.
+        case "restart": return .unknown
+        default:
+            guard members.range(.series) != nil else { return .unknown }
+            return .data(try numbered(members) { members throws(LineFault) in try data(members, in: line) })
+        }
+    }
+
+    /// What `make` makes of a line that must have a number and a source.
+    @inline(__always)
+    private static func numbered<Body>(
+        _ members: borrowing LineMembers, _ make: (borrowing LineMembers) throws(LineFault) -> Body
+    ) throws(LineFault) -> Body {
+        for key in [LineKey.seq, .source] where members.value(key) == nil {
+            throw LineFault(offset: members.offset, reason: .missing(key: key.text))
+        }
+        return try make(members)
+    }
+
+    private static func data(_ members: borrowing LineMembers, in line: Bytes) throws(LineFault) -> Line.Data {
+        Line.Data(
+            series: try members.string(.series), value: try members.doubleIfAny(.value),
+            text: try members.stringIfAny(.text),
+            data: members.range(.data).map { line[line.startIndex + $0.lowerBound..<line.startIndex + $0.upperBound] },
+            truncated: try members.boolIfAny(.truncated) ?? false)
+    }
+}

@@ -1,0 +1,75 @@
+/// The keys of format 1, in lines and in the objects inside of them.
+///
+/// Cases have the key's name in camel case: `p50Ms` is `p50_ms`.
+enum LineKey: UInt8, CaseIterable {
+    case seq, time, type, source, series, value, text, data, truncated
+    case endpoint, status, ms, dnsMs, connectMs, tlsMs, waitMs, receiveMs, bytes, reused, lateMs
+    case rssBytes, peakBytes, privateBytes
+    case start, seconds, last, lastSeq, count, min, max, mean, band, trend, revision
+    case code, message, attempt, retryInMs
+    case done, total, page
+    case format, run, filtered, intervalS, historyS, firstSeq, nextSeq, host, app
+    case name, device, os, kernel, arch, version, started
+    case asOf, endpoints, sources, errors, lastMs, meanMs, minMs, p50Ms, p90Ms, p95Ms, p99Ms, maxMs, state, since
+    case events, readers, gaps, late, refusedSeries, loopLagMs, cpuMs, outputs, output, behind
+    case from, to, reason
+
+    /// How many there are; raw values are less than that.
+    static let keyCount = allCases.count
+
+    /// The key as it stands in a line.
+    var text: String {
+        String(describing: self).reduce(into: "") { name, letter in
+            name += letter.isUppercase ? "_" + letter.lowercased() : String(letter)
+        }
+    }
+
+    /// The key with these bytes, unescaped; nil when this version does not know it.
+    @inline(__always)
+    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let name = PackedName(bytes) else { return nil }
+        var slot = name.slot
+        while let entry = Self.table[slot] {
+            if entry.name == name {
+                self = entry.key
+                return
+            }
+            slot = (slot + 1) % Self.table.count
+        }
+        return nil
+    }
+
+    /// A hash table of all keys, a third full, so that a search always ends at a free slot.
+    private static let table: [(name: PackedName, key: LineKey)?] = {
+        var table = [(name: PackedName, key: LineKey)?](repeating: nil, count: PackedName.slots)
+        for key in allCases {
+            // Every key has at most 16 bytes; the tests look each one up.
+            guard let name = Array(key.text.utf8).withUnsafeBufferPointer({ PackedName($0) }) else { continue }
+            var slot = name.slot
+            while table[slot] != nil { slot = (slot + 1) % table.count }
+            table[slot] = (name, key)
+        }
+        return table
+    }()
+}
+
+/// Up to 16 bytes as two numbers, so that names compare at once.
+private struct PackedName: Equatable {
+    static let slots = 256
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    /// Nil when there are more than 16. A zero byte is no different from none, and no key has one.
+    @inline(__always)
+    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count <= 16 else { return nil }
+        for index in 0..<Swift.min(bytes.count, 8) { low |= UInt64(bytes[index]) << UInt64(index * 8) }
+        if bytes.count > 8 {
+            for index in 8..<bytes.count { high |= UInt64(bytes[index]) << UInt64((index - 8) * 8) }
+        }
+    }
+
+    /// Where to look first: the product's top bits depend on all of the name.
+    @inline(__always)
+    var slot: Int { Int(truncatingIfNeeded: ((low ^ (high &* 31)) &* 0x9E37_79B9_7F4A_7C15) >> 56) }
+}

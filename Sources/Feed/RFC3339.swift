@@ -1,0 +1,92 @@
+package import Reactor
+
+/// Times as text: `2026-07-30T09:15:00.123456Z` (RFC 3339).
+package enum RFC3339 {
+    /// The time that `text` says; nil unless all of it is a date and time of RFC 3339 section 5.6.
+    ///
+    /// Takes `Z` and numeric offsets, letters of either case and fractions of 1 to 9 digits, of which what is below a microsecond
+    /// is cut off. A leap second, which only 23:59:60 UTC can be, is the second that follows.
+    package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Timestamp? {
+        // The shortest form is 1970-01-01T00:00:00Z, the longest has nine digits and a numeric offset.
+        guard 20...35 ~= text.count, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
+            text[10] | 0x20 == UInt8(ascii: "t"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            let century = pair(text, 0), let yearOfCentury = pair(text, 2), let month = pair(text, 5),
+            let day = pair(text, 8), let hour = pair(text, 11), let minute = pair(text, 14), let second = pair(text, 17)
+        else { return nil }
+        let year = century * 100 + yearOfCentury
+        guard 1...12 ~= month, 1...days(in: month, of: year) ~= day, hour < 24, minute < 60, second <= 60 else {
+            return nil
+        }
+        var position = 19
+        guard let micros = fraction(text, &position), let offset = offset(text, position) else { return nil }
+        let seconds = daysSinceEpoch(year, month, day) * 86_400 + Int64(hour * 3_600 + minute * 60 + second) - offset
+        // What follows a leap second is the first second of a day.
+        guard second < 60 || seconds.quotientAndRemainder(dividingBy: 86_400).remainder == 0 else { return nil }
+        return Timestamp(microseconds: seconds * 1_000_000 + micros)
+    }
+
+    /// The time that `text` says; nil unless all of it is a date and time of RFC 3339 section 5.6.
+    package static func parse(_ text: Bytes) -> Timestamp? { text.withUnsafeBufferPointer { parse($0) } }
+
+    /// Two digits.
+    @inline(__always)
+    private static func pair(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int? {
+        let tens = text[position] &- UInt8(ascii: "0")
+        let ones = text[position + 1] &- UInt8(ascii: "0")
+        return tens < 10 && ones < 10 ? Int(tens * 10 + ones) : nil
+    }
+
+    /// The microseconds of the fraction that may be at `position`, which goes behind it.
+    private static func fraction(_ text: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> Int64? {
+        guard text[position] == UInt8(ascii: ".") else { return 0 }
+        position += 1
+        var value: Int64 = 0
+        var digits = 0
+        while position < text.count, text[position] &- UInt8(ascii: "0") < 10 {
+            if digits < 6 { value = value * 10 + Int64(text[position] - UInt8(ascii: "0")) }
+            digits += 1
+            position += 1
+        }
+        guard 1...9 ~= digits else { return nil }
+        for _ in min(digits, 6)..<6 { value *= 10 }
+        return value
+    }
+
+    /// How many seconds local time is ahead of UTC; nil unless the text ends with its offset.
+    private static func offset(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int64? {
+        let rest = text.count - position
+        guard rest > 0 else { return nil }
+        let sign = text[position]
+        if sign | 0x20 == UInt8(ascii: "z") { return rest == 1 ? 0 : nil }
+        guard rest == 6, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+            text[position + 3] == UInt8(ascii: ":"),
+            let hours = pair(text, position + 1), let minutes = pair(text, position + 4), hours < 24, minutes < 60
+        else { return nil }
+        let seconds = Int64(hours * 3_600 + minutes * 60)
+        return sign == UInt8(ascii: "-") ? -seconds : seconds
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days from 1970-01-01 in the Gregorian calendar. Counts years from March on, so that a leap day is a year's last.
+    private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+        let marchYear = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        // Year 0 has no days before its March but January and February of it belong to year -1: floor, not truncate.
+        let leapDays = floor(marchYear, 4) - floor(marchYear, 100) + floor(marchYear, 400)
+        // From March on months have 31, 30, 31, 30, 31 days and again: 153 in five.
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        // 719,468 days lie between 0000-03-01 and 1970-01-01.
+        return Int64(marchYear * 365 + leapDays + dayOfYear - 719_468)
+    }
+
+    private static func floor(_ value: Int, _ divisor: Int) -> Int {
+        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+    }
+}

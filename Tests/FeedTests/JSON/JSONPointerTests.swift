@@ -1,0 +1,29 @@
+import Feed
+import Testing
+
+@Suite struct JSONPointerTests {
+    @Test(arguments: ["", "/", "/a", "/a/b", "/a~0b/~1c", "//", "/0/01/-", "/é"])
+    func takesWhatTheRFCTakes(text: String) throws { #expect(try JSONPointer(text).text == text) }
+
+    @Test(arguments: ["a", "a/b", "~0", "#/a", " /a", "length"])
+    func mustStartWithASlash(text: String) throws {
+        let failure = try #require(throws: Failure.self) { try JSONPointer(text) }
+        #expect(failure.code == .pointer)
+        #expect(failure.message == "the JSON Pointer \"\(text)\" does not start with '/'; \"/\(text)\" may be meant")
+    }
+
+    @Test(arguments: ["/~", "/a~", "/~2", "/~/a", "/a/~x"])
+    func knowsTwoEscapesOnly(text: String) throws {
+        let failure = try #require(throws: Failure.self) { try JSONPointer(text) }
+        #expect(failure.code == .pointer)
+        #expect(failure.message.contains("~0"))
+    }
+
+    @Test func isEqualWhenItLeadsToTheSamePlace() throws {
+        #expect(try JSONPointer("/a/b") == JSONPointer("/a/b"))
+        #expect(try JSONPointer("/a/b") != JSONPointer("/ab"))
+        #expect(try JSONPointer("/a~1b") != JSONPointer("/a/b"))
+        #expect(try JSONPointer("") == .root)
+        #expect(try JSONPointer("/") != .root)
+    }
+}

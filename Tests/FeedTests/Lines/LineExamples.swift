@@ -1,0 +1,41 @@
+/// One line of every type of format 1, with every key that it may have.
+enum LineExamples {
+    static let hello =
+        #"{"type":"hello","time":"2001-09-09T01:46:40.000000Z","format":1,"run":"r1","filtered":true,"interval_s":0.5,"#
+        + #""history_s":120,"first_seq":1,"next_seq":42,"host":{"name":"pi","device":"Raspberry Pi","os":"Debian","#
+        + #""kernel":"6.1","arch":"aarch64"},"app":{"name":"catwatch","version":"1.0","started":"2001-09-09T01:46:40Z"}}"#
+    static let stats =
+        #"{"type":"stats","time":"2001-09-09T01:46:40.000000Z","as_of":41,"endpoints":[{"endpoint":"GET http://a/b","#
+        + #""source":"fact","count":20,"errors":1,"last_ms":130.1,"mean_ms":1.5,"min_ms":0.5,"p50_ms":2,"p90_ms":3,"p95_ms":4,"#
+        + #""p99_ms":5,"max_ms":6},{"endpoint":"GET http://a/c","source":"x","count":0,"errors":7}],"#
+        + #""sources":[{"source":"fact","state":"ok","since":"2001-09-09T01:46:40.000000Z"}]}"#
+    static let data =
+        #"{"seq":1,"time":"2001-09-09T01:46:40.000001Z","type":"fact","source":"fact","series":"fact/a","value":106,"#
+        + #""text":"Cats \"sleep\" é","data":{"fact":"Cats","length":106},"truncated":true}"#
+    static let latency =
+        #"{"seq":2,"time":"2001-09-09T01:46:40.000000Z","type":"latency","source":"fact","endpoint":"GET http://a/b","#
+        + #""status":200,"ms":132.412,"dns_ms":1.1,"connect_ms":20.3,"tls_ms":41.0,"wait_ms":69.5,"receive_ms":0.5,"#
+        + #""bytes":178,"reused":true,"late_ms":0.2}"#
+    static let memory =
+        #"{"seq":3,"time":"2001-09-09T01:46:40.000000Z","type":"memory","source":"catwatch","rss_bytes":14680064,"#
+        + #""peak_bytes":15728640,"private_bytes":5242880}"#
+    static let window =
+        #"{"seq":4,"time":"2001-09-09T01:46:40.000000Z","type":"window","source":"fact","series":"fact","#
+        + #""start":"2001-09-09T01:46:30.000000Z","seconds":10,"last":106,"last_seq":1,"count":5,"min":61,"max":140,"#
+        + #""mean":98.2,"band":"long","trend":"improving","revision":2}"#
+    static let error =
+        #"{"seq":5,"time":"2001-09-09T01:46:40.000000Z","type":"error","source":"fact","code":"timeout","#
+        + #""message":"no answer","endpoint":"GET http://a/b","attempt":3,"retry_in_ms":4180}"#
+    static let progress =
+        #"{"seq":6,"time":"2001-09-09T01:46:40.000000Z","type":"progress","source":"breeds","done":60,"total":98,"page":2}"#
+    static let agent =
+        #"{"seq":91,"time":"2001-09-09T01:46:40.000000Z","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":1,"#
+        + #""late":4,"series":3,"refused_series":5,"loop_lag_ms":0.3,"cpu_ms":41.0,"#
+        + #""outputs":[{"output":"unix:/run/x.sock","state":"ok","behind":6}]}"#
+    static let gap = #"{"type":"gap","time":"2001-09-09T01:46:40.000000Z","from":6,"to":90,"reason":"slow_reader"}"#
+    static let bye =
+        #"{"type":"bye","time":"2001-09-09T01:46:40.000000Z","run":"r1","last_seq":91,"reason":"SIGTERM"}"#
+    static let resync = #"{"type":"resync","time":"2001-09-09T01:46:40.000000Z","reason":"new_run"}"#
+
+    static let all = [hello, stats, data, latency, memory, window, error, progress, agent, gap, bye, resync]
+}
