@@ -13,8 +13,10 @@ struct KeyHash: Sendable {
     @inline(__always)
     func callAsFunction(_ bytes: UnsafeRawBufferPointer, source: Int) -> UInt64 {
         let count = bytes.count
-        // A key has at most 1,024 bytes, so source and length do not meet.
-        var state = start ^ (UInt64(truncatingIfNeeded: source) << 16 | UInt64(truncatingIfNeeded: count))
+        // A key has at most 1,024 bytes, so source and length do not meet. Spread by the secret, or keys of different
+        // sources or lengths could be chosen to undo the difference.
+        let header = UInt64(truncatingIfNeeded: source) << 16 | UInt64(truncatingIfNeeded: count)
+        var state = start &+ header &* factor
         var offset = 0
         // Every load is in bounds: eight bytes at `offset` with at least eight left, or `tail`'s own.
         while count - offset > 8 {

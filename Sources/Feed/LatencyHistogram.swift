@@ -93,6 +93,12 @@ package struct LatencyHistogram: Sendable, Equatable {
         return maximum
     }
 
+    /// Sets what a summary knows better than the durations that stand for it.
+    mutating func restore(sum: Double, last: Double) {
+        self.sum = sum
+        self.last = last
+    }
+
     private mutating func add(_ times: Int, to bucket: Int) {
         reach(bucket)
         let place = bucket - firstBucket

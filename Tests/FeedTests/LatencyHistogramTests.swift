@@ -154,4 +154,47 @@ import Testing
         #expect(many.count == .max && many.errors == .max)
         #expect(many.percentile(50) >= 1)
     }
+
+    @Test(arguments: Spread.allCases)
+    func comesBackFromItsSummary(_ spread: Spread) {
+        var random = SeededGenerator(seed: 43)
+        for size in [0, 1, 2, 3, 10, 19, 20, 21, 99, 100, 101, 1_000] {
+            var histogram = LatencyHistogram()
+            for _ in 0..<size { histogram.record(spread.draw(&random)) }
+            histogram.recordErrors(3)
+            let summary = LatencySummary(histogram)
+            let again = LatencySummary(LatencyHistogram(summary))
+            #expect(again.count == size && again.errors == 3 && again.last == summary.last)
+            #expect(again.minimum == summary.minimum && again.maximum == summary.maximum)
+            #expect((again.mean - summary.mean).magnitude <= 1e-12 * summary.mean)
+            for (found, expected) in [
+                (again.p50, summary.p50), (again.p90, summary.p90), (again.p95, summary.p95), (again.p99, summary.p99),
+            ] {
+                #expect(
+                    (found - expected).magnitude <= 0.01 * expected,
+                    "seed \(random.seed), \(spread), \(size) values: \(again), not \(summary)")
+            }
+        }
+    }
+
+    @Test(arguments: [Double.nan, -1, .infinity])
+    func takesNothingButErrorsFromAnImpossibleSummary(_ value: Double) {
+        var summary = LatencySummary()
+        summary.count = 10
+        summary.errors = 2
+        summary.p90 = value
+        let histogram = LatencyHistogram(summary)
+        #expect(histogram.count == 0 && histogram.errors == 2)
+    }
+
+    @Test(arguments: [Int.max, -1, .min])
+    func survivesAHostileSummary(_ count: Int) {
+        var summary = LatencySummary()
+        summary.count = count
+        summary.errors = count
+        summary.p50 = 9
+        summary.p90 = 1
+        let histogram = LatencyHistogram(summary)
+        #expect(histogram.count == max(count, 0) && histogram.errors == max(count, 0))
+    }
 }

@@ -1,0 +1,181 @@
+import Reactor
+
+// One function for each kind of line, told in plain values what the line says; `Board.apply` calls them.
+extension Board {
+    static let longestText = 1_000
+    static let longestName = 2_048
+    static let defaultHistory: Int64 = 120_000_000
+
+    /// Rule 1: a connection begins.
+    mutating func begin(_ new: Line.Hello) {
+        if let old = hello, old.run != new.run {
+            let changes = runChanges + 1
+            self = Board(limits: limits)
+            runChanges = changes
+        }
+        hello = new
+        bye = nil
+    }
+
+    /// Rule 2: whether a numbered line is new; if so its number is the last one now.
+    mutating func advance(to sequence: Int, time: Timestamp) -> Bool {
+        guard sequence > lastSequence else { return false }
+        if isRunning, hello?.filtered != true, sequence > lastSequence + 1 {
+            note(from: lastSequence + 1, to: sequence - 1, reason: "hole", time: time)
+        }
+        isRunning = true
+        lastSequence = sequence
+        return true
+    }
+
+    /// Rule 2: a gap line.
+    mutating func miss(from: Int, to: Int, reason: String, time: Timestamp) {
+        guard to > lastSequence else { return }
+        let first = Swift.max(from, lastSequence + 1)
+        if first <= to { note(from: first, to: to, reason: reason, time: time) }
+        lastSequence = to
+        isRunning = true
+    }
+
+    private mutating func note(from: Int, to: Int, reason: String, time: Timestamp) {
+        gaps.append(BoardGap(from: from, to: to, reason: reason.cut(to: Self.longestText), time: time))
+        gapCount += 1
+        // Both are positive, so that only the sum could overflow.
+        missed = missed.addingReportingOverflow(to - from + 1).overflow ? .max : missed + (to - from + 1)
+    }
+
+    /// Rule 4: a value of a series.
+    mutating func plot(
+        _ value: Double, time: Timestamp, sequence: Int, series name: String, source: String, text: String?
+    ) {
+        guard value.isFinite, let index = seriesIndex(name, source: source) else { return }
+        let point = BoardPoint(time: time, value: value, sequence: sequence)
+        series[index].count += 1
+        if series[index].newest.map({ point.isLater(than: $0) }) ?? true {
+            series[index].newest = point
+            series[index].text = text?.cut(to: Self.longestText)
+        }
+        let history = hello?.history.microseconds ?? Self.defaultHistory
+        let (oldest, overflow) = (clock ?? time).microseconds.subtractingReportingOverflow(history)
+        let expiry = overflow ? .min : oldest
+        if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
+    }
+
+    /// Rule 5: a window of a series.
+    mutating func keep(_ window: BoardWindow, series name: String, source: String) {
+        guard window.width > 0, window.count > 0, let index = seriesIndex(name, source: source) else { return }
+        if let first = series[index].windows.first, first.width != window.width {
+            windowCount -= series[index].windows.count
+            series[index].windows = []
+        }
+        var place = series[index].windows.endIndex
+        while place > 0, series[index].windows[place - 1].start > window.start { place -= 1 }
+        if place > 0, series[index].windows[place - 1].start == window.start {
+            if series[index].windows[place - 1].revision <= window.revision {
+                series[index].windows[place - 1] = window
+            }
+            return
+        }
+        series[index].windows.insert(window, at: place)
+        windowCount += 1
+        if series[index].windows.count > limits.windowsPerSeries || windowCount > limits.windows {
+            series[index].windows.removeFirst()
+            windowCount -= 1
+        }
+    }
+
+    /// Rule 6: the base of all endpoints.
+    mutating func rebase(asOf sequence: Int, _ summaries: [(name: String, source: String, summary: LatencySummary)]) {
+        let known = endpoints
+        let places = endpointsByName
+        endpoints = []
+        endpointsByName = [:]
+        statsAsOf = sequence
+        for (name, source, summary) in summaries where endpointsByName[name] == nil {
+            guard let index = endpointIndex(name, source: source) else { continue }
+            if let old = places[name].map({ known[$0] }) {
+                endpoints[index].newest = old.newest
+                endpoints[index].newestTime = old.newestTime
+                if old.histogram.count == summary.count, old.histogram.errors == summary.errors {
+                    endpoints[index].histogram = old.histogram
+                    continue
+                }
+            }
+            endpoints[index].histogram = LatencyHistogram(summary)
+        }
+    }
+
+    /// Rule 6: one answered request.
+    mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
+        guard let index = endpointIndex(sample.endpoint, source: source) else { return }
+        endpoints[index].newest = sample
+        endpoints[index].newestTime = time
+        if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
+    }
+
+    /// Rules 6 and 7: an error.
+    mutating func fail(_ failure: Failure, source name: String, time: Timestamp, sequence: Int) {
+        if sequence > statsAsOf, let endpoint = failure.endpoint, let index = endpointIndex(endpoint, source: name) {
+            endpoints[index].histogram.recordErrors()
+        }
+        guard let index = sourceIndex(name, time: time) else { return }
+        sources[index].enter(.failing, at: time)
+        sources[index].errors += 1
+        sources[index].code = failure.code.rawValue.cut(to: Self.longestText)
+        sources[index].message = failure.message.cut(to: Self.longestText)
+        sources[index].attempt = failure.attempt
+        sources[index].retryAt = failure.retryIn.map { time.adding($0.microseconds) }
+    }
+
+    // MARK: Names
+
+    mutating func seriesIndex(_ name: String, source: String) -> Int? {
+        if let index = seriesByName[name] { return index }
+        guard series.count < limits.series, Self.isShort(name), Self.isShort(source) else {
+            refusedSeries += 1
+            return nil
+        }
+        series.append(BoardSeries(name: name, source: source))
+        seriesByName[name] = series.count - 1
+        return series.count - 1
+    }
+
+    mutating func endpointIndex(_ name: String, source: String) -> Int? {
+        if let index = endpointsByName[name] { return index }
+        guard endpoints.count < limits.endpoints, Self.isShort(name), Self.isShort(source) else {
+            refusedEndpoints += 1
+            return nil
+        }
+        endpoints.append(BoardEndpoint(name: name, source: source))
+        endpointsByName[name] = endpoints.count - 1
+        return endpoints.count - 1
+    }
+
+    mutating func sourceIndex(_ name: String, time: Timestamp) -> Int? {
+        if let index = sourcesByName[name] { return index }
+        guard sources.count < limits.sources, Self.isShort(name) else {
+            refusedSources += 1
+            return nil
+        }
+        sources.append(BoardSource(name: name, since: time))
+        sourcesByName[name] = sources.count - 1
+        return sources.count - 1
+    }
+
+    private static func isShort(_ name: String) -> Bool { name.utf8.count <= longestName }
+}
+
+extension String {
+    /// At most `limit` code points from the start.
+    func cut(to limit: Int) -> String {
+        utf8.count <= limit ? self : String(unicodeScalars.prefix(limit))
+    }
+}
+
+extension Timestamp {
+    /// The time `microseconds` later, limited to what a `Timestamp` can say.
+    fileprivate func adding(_ microseconds: Int64) -> Timestamp {
+        let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
+        return Timestamp(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)
+    }
+}

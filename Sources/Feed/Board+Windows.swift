@@ -1,0 +1,84 @@
+package import Reactor
+
+extension Board {
+    /// The windows of one series at any width, aligned to the Unix epoch, ascending; those that overlap `range`.
+    ///
+    /// The points kept make windows as `WindowRing` does. Where `width` is a multiple of the width of the agent's own
+    /// windows, these are put together likewise (last of the last, weighed mean), and of two windows for the same time
+    /// the one with the greater count is taken, the one from points when equal: each side can only lack events, the
+    /// points those before the board was attached, trimmed or lost in a gap, the agent's those of the window not closed
+    /// yet. A window nobody saw an event in is absent. At the agent's own width `band` and `trend` are the agent's.
+    ///
+    /// `series` is an index into `series`; `width` is taken as 1 µs if less. There are at most as many windows as points
+    /// and window lines kept of the series.
+    package func windows(of series: Int, width: Duration, over range: Range<Timestamp>) -> [BoardWindow] {
+        guard self.series.indices.contains(series) else { return [] }
+        let width = Swift.max(width.microseconds, 1)
+        let made = windowsOfPoints(series, width: width).map { BoardWindow($0, width: width) }
+        let said = windowsOfLines(self.series[series].windows, width: width)
+        var merged: [BoardWindow] = []
+        merged.reserveCapacity(Swift.max(made.count, said.count))
+        var mine = made.startIndex
+        var theirs = said.startIndex
+        while mine < made.endIndex || theirs < said.endIndex {
+            if theirs == said.endIndex || (mine < made.endIndex && made[mine].start < said[theirs].start) {
+                merged.append(made[mine])
+                mine += 1
+            } else if mine == made.endIndex || said[theirs].start < made[mine].start {
+                merged.append(said[theirs])
+                theirs += 1
+            } else {
+                var window = said[theirs].count > made[mine].count ? said[theirs] : made[mine]
+                window.band = said[theirs].band
+                window.trend = said[theirs].trend
+                merged.append(window)
+                mine += 1
+                theirs += 1
+            }
+        }
+        return merged.filter { window in
+            let end = window.start.microseconds.addingReportingOverflow(width)
+            return window.start < range.upperBound && (end.overflow || end.partialValue > range.lowerBound.microseconds)
+        }
+    }
+
+    /// The series' points as windows, ascending.
+    private func windowsOfPoints(_ series: Int, width: Int64) -> [Window] {
+        var windows: [Window] = []
+        for point in points[series] {
+            let index = Window.index(of: point.time, width: width)
+            // Points come nearly in order, so the place is nearly always the last.
+            var place = windows.endIndex
+            while place > 0, windows[place - 1].index > index { place -= 1 }
+            if place > 0, windows[place - 1].index == index {
+                windows[place - 1].add(point.value, time: point.microseconds, sequence: point.sequence)
+            } else {
+                windows.insert(
+                    Window(index: index, value: point.value, time: point.time, sequence: point.sequence), at: place)
+            }
+        }
+        return windows
+    }
+
+    /// The agent's windows put together to wider ones, ascending; none if they do not fit.
+    private func windowsOfLines(_ lines: [BoardWindow], width: Int64) -> [BoardWindow] {
+        guard let narrow = lines.first?.width, width.isMultiple(of: narrow) else { return [] }
+        if width == narrow { return lines }
+        var windows: [BoardWindow] = []
+        for line in lines {
+            let start = Window.start(of: Window.index(of: line.start, width: width), width: width)
+            if windows.last?.start == start {
+                windows[windows.count - 1].absorb(line)
+            } else {
+                var window = line
+                window.start = start
+                window.width = width
+                window.revision = 0
+                window.band = nil
+                window.trend = nil
+                windows.append(window)
+            }
+        }
+        return windows
+    }
+}

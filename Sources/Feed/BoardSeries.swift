@@ -1,0 +1,75 @@
+package import Reactor
+
+/// One series as a board knows it; its points are in `Board.points(of:)`.
+package struct BoardSeries: Sendable, Equatable {
+    /// `source`, `source/key`, `latency:SOURCE` or `memory:SOURCE`.
+    package let name: String
+    package let source: String
+    /// The latest point by event time, also when it is past the history.
+    package internal(set) var newest: BoardPoint?
+    /// The text that came with `newest`, at most 1,000 code points of it.
+    package internal(set) var text: String?
+    /// How many points arrived in this run.
+    package internal(set) var count = 0
+    /// The agent's own windows, ascending by start, all of one width: the one its newest window line had.
+    package internal(set) var windows: [BoardWindow] = []
+
+    init(name: String, source: String) {
+        self.name = name
+        self.source = source
+    }
+}
+
+/// One window of one series, as the agent said it or as a board made it from points.
+package struct BoardWindow: Sendable, Equatable {
+    package var start: Timestamp
+    /// In microseconds, at least 1.
+    package var width: Int64
+    package var last: Double
+    package var count: Int
+    package var minimum: Double
+    package var maximum: Double
+    package var mean: Double
+    /// Of the window line; 0 for a window made from points.
+    package var revision = 0
+    /// What the agent makes of the value, where it says so.
+    package var band: String?
+    /// Where the agent sees the values going, where it says so.
+    package var trend: String?
+
+    package init(
+        start: Timestamp, width: Int64, last: Double, count: Int, minimum: Double, maximum: Double, mean: Double,
+        revision: Int = 0, band: String? = nil, trend: String? = nil
+    ) {
+        self.start = start
+        self.width = width
+        self.last = last
+        self.count = count
+        self.minimum = minimum
+        self.maximum = maximum
+        self.mean = mean
+        self.revision = revision
+        self.band = band
+        self.trend = trend
+    }
+
+    /// A window made from points.
+    init(_ window: Window, width: Int64) {
+        self.init(
+            start: Window.start(of: window.index, width: width), width: width, last: window.last, count: window.count,
+            minimum: window.minimum, maximum: window.maximum, mean: window.mean)
+    }
+
+    /// Takes in a window that lies within the same wider one and starts no earlier.
+    mutating func absorb(_ later: BoardWindow) {
+        let total = count.addingReportingOverflow(later.count)
+        // Weighed, not summed, so that nothing overflows; limited to the extremes as rounding may leave them.
+        let weight = Double(later.count) / (Double(count) + Double(later.count))
+        minimum = Swift.min(minimum, later.minimum)
+        maximum = Swift.max(maximum, later.maximum)
+        mean = Swift.min(Swift.max(mean * (1 - weight) + later.mean * weight, minimum), maximum)
+        count = total.overflow ? .max : total.partialValue
+        last = later.last
+        revision = 0
+    }
+}

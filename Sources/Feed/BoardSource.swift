@@ -1,0 +1,90 @@
+package import Reactor
+
+/// One source as a board knows it.
+package struct BoardSource: Sendable, Equatable {
+    /// How a source is doing.
+    package enum State: String, Sendable {
+        /// Nothing came from it yet.
+        case starting
+        /// What came last was no error.
+        case ok
+        /// What came last was an error.
+        case failing
+    }
+
+    package let name: String
+    package internal(set) var state = State.starting
+    /// When it came into `state`.
+    package internal(set) var since: Timestamp
+    /// Of the newest error, while failing.
+    package internal(set) var code: String?
+    /// Of the newest error, while failing; at most 1,000 code points.
+    package internal(set) var message: String?
+    /// How many times in a row it failed, as the newest error says; while failing.
+    package internal(set) var attempt: Int?
+    /// When the next try comes, as the newest error says; while failing.
+    package internal(set) var retryAt: Timestamp?
+    /// How far a paged source has come.
+    package internal(set) var progress: Progress?
+    /// How many data lines came from it in this run.
+    package internal(set) var events = 0
+    /// How many error lines came from it in this run.
+    package internal(set) var errors = 0
+    /// The time of its newest data line.
+    package internal(set) var newest: Timestamp?
+
+    init(name: String, since: Timestamp) {
+        self.name = name
+        self.since = since
+    }
+
+    /// Comes into a state at a time; being in it already changes nothing but what the last error said.
+    mutating func enter(_ state: State, at time: Timestamp) {
+        if self.state != state {
+            self.state = state
+            since = time
+        }
+        if state != .failing {
+            code = nil
+            message = nil
+            attempt = nil
+            retryAt = nil
+        }
+    }
+}
+
+/// One endpoint as a board knows it.
+package struct BoardEndpoint: Sendable, Equatable {
+    /// Method, origin and path.
+    package let name: String
+    package let source: String
+    /// All of this run: from the last stats line, and of the lines after it.
+    package internal(set) var histogram = LatencyHistogram()
+    /// The newest latency line's phases, and when it was.
+    package internal(set) var newest: LatencySample?
+    package internal(set) var newestTime: Timestamp?
+
+    init(name: String, source: String) {
+        self.name = name
+        self.source = source
+    }
+}
+
+/// What a reader has missed.
+package struct BoardGap: Sendable, Equatable {
+    /// The first sequence number missed.
+    package var from: Int
+    /// The last sequence number missed.
+    package var to: Int
+    /// As the gap line says; `hole` when numbers were missing without one.
+    package var reason: String
+    /// When the gap line was written, or the line behind the hole.
+    package var time: Timestamp
+}
+
+/// What the agent's process held at a time.
+package struct BoardMemory: Sendable, Equatable {
+    package var time: Timestamp
+    package var source: String
+    package var sample: MemorySample
+}

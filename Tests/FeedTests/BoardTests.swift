@@ -1,0 +1,131 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct BoardTests {
+    private func decode(_ json: String) throws -> Line { try LineDecoder.decode(Bytes(Array(json.utf8))) }
+
+    private func data(_ seq: Int, _ time: Int64, _ value: Double, series: String = "fact") throws -> Line {
+        var line = try decode(
+            #"{"seq":\#(seq),"time":"2026-03-01T12:00:00Z","type":"fact","source":"fact","series":"\#(series)","value":\#(value)}"#
+        )
+        line.time = Timestamp(microseconds: time)
+        return line
+    }
+
+    @Test(arguments: [1, 7, 1_000, 777_777, 10_000_000])
+    func windowsOfPointsAreThoseOfARing(_ width: Int64) throws {
+        var random = SeededGenerator(seed: 12)
+        var board = Board()
+        var ring = WindowRing(width: .microseconds(width), history: .seconds(3_600))
+        let start = Int64.random(in: -1_000_000_000...1_000_000_000, using: &random)
+        var hello = try decode(
+            #"{"type":"hello","time":"2026-03-01T12:00:00Z","format":1,"run":"r","history_s":3600,"first_seq":1,"next_seq":1}"#
+        )
+        hello.time = Timestamp(microseconds: start)
+        board.apply(hello)
+        var now = start
+        for seq in 1...400 {
+            now += Int64.random(in: 0...width / 3 + 2, using: &random)
+            let time = now - Int64.random(in: 0...width * 3, using: &random)
+            let value = Double(Int64.random(in: -800...800, using: &random)) / 8
+            board.apply(try data(seq, time, value))
+            let outcome = ring.record(
+                value, time: Timestamp(microseconds: time), sequence: seq, now: Timestamp(microseconds: now))
+            #expect(outcome == .recorded, "seed \(random.seed)")
+        }
+        let all = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
+        let windows = board.windows(of: 0, width: .microseconds(width), over: all)
+        let expected = ring.held.map {
+            BoardWindow(
+                start: ring.start(of: $0), width: width, last: $0.last, count: $0.count, minimum: $0.minimum,
+                maximum: $0.maximum, mean: $0.mean)
+        }
+        #expect(windows == expected, "seed \(random.seed)")
+
+        let range = Timestamp(microseconds: start)..<Timestamp(microseconds: (start + now) / 2)
+        let some = board.windows(of: 0, width: .microseconds(width), over: range)
+        #expect(
+            some
+                == expected.filter { $0.start < range.upperBound && $0.start + .microseconds(width) > range.lowerBound },
+            "seed \(random.seed)")
+    }
+
+    @Test func holdsNoMoreThanItsBounds() throws {
+        var limits = Board.Limits()
+        limits.series = 50
+        limits.points = 1_000
+        limits.pointsPerSeries = 40
+        limits.lines = 20
+        var board = Board(limits: limits)
+        for seq in 1...20_000 {
+            board.apply(try data(seq, Int64(seq), 1, series: "fact/\(seq % 70)"))
+        }
+        #expect(board.series.count == 50 && board.points.count == 1_000 && board.lines.count == 20)
+        #expect(board.refusedSeries > 0)
+        #expect(board.series.indices.contains { board.isTrimmed($0) })
+        #expect(board.series.indices.allSatisfy { board.points(of: $0).count <= 40 })
+    }
+
+    @Test func ignoresALineThatComesTwice() throws {
+        var board = Board()
+        board.apply(try data(1, 5, 1))
+        board.apply(try data(1, 5, 1))
+        #expect(board.series.first?.count == 1 && board.lines.count == 1 && board.gapCount == 0)
+    }
+
+    @Test(arguments: [Int64.min, .min + 1, -1, 0, 1, .max - 1, .max])
+    func survivesTheLargestNumbers(_ time: Int64) throws {
+        var board = Board()
+        for json in [
+            #""seq":1,"type":"fact","source":"s","series":"fact","value":1.7e308"#,
+            #""seq":2,"type":"fact","source":"s","series":"fact","value":-1.7e308"#,
+            #""seq":3,"type":"window","source":"s","series":"fact","start":"9999-12-31T23:59:59.999999Z","seconds":0.000003,"last":1,"last_seq":1,"count":9223372036854775807,"min":-1.7e308,"max":1.7e308,"mean":1,"revision":9223372036854775807"#,
+            #""seq":4,"type":"window","source":"s","series":"fact","start":"2000-01-01T00:00:00Z","seconds":0.000003,"last":1,"last_seq":1,"count":9223372036854775807,"min":-1.7e308,"max":1.7e308,"mean":1"#,
+            #""seq":5,"type":"error","source":"s","code":"dns","message":"x","retry_in_ms":3e13"#,
+            #""type":"gap","from":1,"to":9223372036854775806,"reason":"slow_reader""#,
+            #""seq":9223372036854775807,"type":"progress","source":"s","done":9223372036854775807"#,
+            #""type":"gap","from":1,"to":9223372036854775807"#,
+            #""type":"stats","as_of":9223372036854775807,"endpoints":[{"endpoint":"e","count":9223372036854775807,"errors":9223372036854775807,"mean_ms":1e308,"p50_ms":1e308}],"sources":[]"#,
+        ] {
+            var line = try decode(#"{"time":"2026-03-01T12:00:00Z",\#(json)}"#)
+            line.time = Timestamp(microseconds: time)
+            board.apply(line)
+        }
+        #expect(board.lastSequence == .max)
+        let all = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
+        for width: Int64 in [.min / 1_000, 0, 1, 3, 6, 3_000_000, .max / 1_000] {
+            for window in board.windows(of: 0, width: .microseconds(width), over: all) {
+                #expect(window.mean.isFinite && window.count > 0)
+            }
+        }
+        #expect(board.windows(of: 1, width: .seconds(1), over: all).isEmpty)
+        #expect(board.windows(of: -1, width: .seconds(1), over: all).isEmpty)
+    }
+
+    @Test func survivesEveryLineOfTheVectorsInAnyOrder() throws {
+        var lines: [Line] = []
+        for name in VectorFiles.names(in: BoardVectorTests.folder) {
+            let bytes = try #require(VectorFiles.read(BoardVectorTests.folder + "/" + name))
+            for line in try VectorJSON(parsing: bytes)["lines"]?.elements ?? [] {
+                lines.append(try LineDecoder.decode(Bytes(Array((line.string ?? "").utf8))))
+            }
+        }
+        var random = SeededGenerator(seed: 13)
+        var limits = Board.Limits()
+        limits.points = 30
+        limits.windows = 10
+        var board = Board(limits: limits)
+        for _ in 0..<LongRun.rounds(short: 5, long: 500) {
+            for line in lines.shuffled(using: &random) {
+                let before = board.lastSequence
+                board.apply(line)
+                #expect(board.points.count <= 30, "seed \(random.seed)")
+                if case .hello = line.body { continue }
+                #expect(board.lastSequence >= before, "seed \(random.seed)")
+            }
+            #expect(board.series.map(\.windows.count).reduce(0, +) <= 10, "seed \(random.seed)")
+        }
+    }
+}

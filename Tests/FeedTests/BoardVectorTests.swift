@@ -1,0 +1,130 @@
+import Feed
+import Reactor
+import Testing
+
+/// Runs Tests/FeedTests/Vectors/board: what a twin in another language must agree with, see the README there.
+@Suite struct BoardVectorTests {
+    static let folder = VectorFiles.folder("board")
+
+    @Test func findsItsVectors() {
+        #expect(VectorFiles.names(in: Self.folder).count >= 8)
+    }
+
+    @Test(arguments: VectorFiles.names(in: folder))
+    func foldsTheLinesIntoTheExpectedState(_ name: String) throws {
+        let bytes = try #require(VectorFiles.read(Self.folder + "/" + name))
+        let vector = try VectorJSON(parsing: bytes)
+        var board = Board(limits: limits(vector["limits"]))
+        for line in vector["lines"]?.elements ?? [] {
+            board.apply(try LineDecoder.decode(Bytes(Array(try #require(line.string).utf8))))
+        }
+        let width = Duration.microseconds(Int64(try #require(vector["width_us"]?.number)))
+        let from = Timestamp(microseconds: Int64(try #require(vector["from_us"]?.number)))
+        let to = Timestamp(microseconds: Int64(try #require(vector["to_us"]?.number)))
+        let state = board.vectorState(width: width, over: from..<to)
+        let difference = state.difference(from: try #require(vector["state"]))
+        #expect(difference == nil, "\(name)")
+    }
+
+    private func limits(_ given: VectorJSON?) -> Board.Limits {
+        var limits = Board.Limits()
+        let keys: [(String, WritableKeyPath<Board.Limits, Int>)] = [
+            ("series", \.series), ("points_per_series", \.pointsPerSeries), ("points", \.points),
+            ("windows_per_series", \.windowsPerSeries), ("windows", \.windows), ("endpoints", \.endpoints),
+            ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
+        ]
+        for (key, path) in keys {
+            if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
+        }
+        return limits
+    }
+}
+
+extension Board {
+    /// The state in the form of the vectors.
+    func vectorState(width: Duration, over range: Range<Timestamp>) -> VectorJSON {
+        .object([
+            "run": .optional(hello?.run), "run_changes": .int(runChanges), "last_seq": .int(lastSequence),
+            "clock": .optional(clock.map { Int($0.microseconds) }),
+            "bye": bye.map { .string($0.reason ?? "") } ?? .null,
+            "series": .array(series.indices.map { vectorSeries($0, width: width, over: range) }),
+            "refused": .object([
+                "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
+            ]),
+            "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.map(\.vector)),
+            "memory": .array(
+                memory.map {
+                    .array([
+                        .time($0.time), .string($0.source), .int($0.sample.resident), .int($0.sample.peak),
+                        .int($0.sample.privateBytes),
+                    ])
+                }),
+            "agent_events": .optional(agent?.events), "lines": .array(lines.map(\.vector)),
+            "gaps": .array(gaps.map { .array([.int($0.from), .int($0.to), .string($0.reason), .time($0.time)]) }),
+            "gap_count": .int(gapCount), "missed": .int(missed),
+        ])
+    }
+
+    private func vectorSeries(_ index: Int, width: Duration, over range: Range<Timestamp>) -> VectorJSON {
+        let series = series[index]
+        return .object([
+            "name": .string(series.name), "source": .string(series.source), "count": .int(series.count),
+            "newest": series.newest.map(\.vector) ?? .null, "text": .optional(series.text),
+            "trimmed": .bool(isTrimmed(index)), "points": .array(points(of: index).map(\.vector)),
+            "window_lines": .array(series.windows.map(\.vector)),
+            "windows": .array(windows(of: index, width: width, over: range).map(\.vector)),
+        ])
+    }
+}
+
+extension VectorJSON {
+    fileprivate static func time(_ time: Timestamp?) -> VectorJSON { .optional(time.map { Int($0.microseconds) }) }
+}
+
+extension BoardPoint {
+    fileprivate var vector: VectorJSON { .array([.time(time), .number(value), .int(sequence)]) }
+}
+
+extension BoardWindow {
+    fileprivate var vector: VectorJSON {
+        .object([
+            "start": .time(start), "width": .int(Int(width)), "last": .number(last), "count": .int(count),
+            "min": .number(minimum), "max": .number(maximum), "mean": .number(mean), "revision": .int(revision),
+            "band": .optional(band), "trend": .optional(trend),
+        ])
+    }
+}
+
+extension BoardEndpoint {
+    fileprivate var vector: VectorJSON {
+        let summary = LatencySummary(histogram)
+        return .object([
+            "name": .string(name), "source": .string(source), "count": .int(summary.count),
+            "errors": .int(summary.errors), "last": .number(summary.last), "mean": .number(summary.mean),
+            "min": .number(summary.minimum), "p50": .number(summary.p50), "p90": .number(summary.p90),
+            "p95": .number(summary.p95), "p99": .number(summary.p99), "max": .number(summary.maximum),
+            "newest_ms": .optional(newest?.ms), "newest_status": .optional(newest?.status),
+            "newest_time": .time(newestTime),
+        ])
+    }
+}
+
+extension BoardSource {
+    fileprivate var vector: VectorJSON {
+        .object([
+            "name": .string(name), "state": .string(state.rawValue), "since": .time(since), "code": .optional(code),
+            "message": .optional(message), "attempt": .optional(attempt), "retry_at": .time(retryAt),
+            "progress": progress.map { .array([.int($0.done), .optional($0.total), .int($0.page)]) } ?? .null,
+            "events": .int(events), "errors": .int(errors), "newest": .time(newest),
+        ])
+    }
+}
+
+extension BoardLine {
+    fileprivate var vector: VectorJSON {
+        .object([
+            "seq": .int(sequence), "time": .time(time), "type": .string(type), "source": .string(source),
+            "series": .optional(series), "value": .optional(value), "text": .optional(text), "code": .optional(code),
+        ])
+    }
+}
