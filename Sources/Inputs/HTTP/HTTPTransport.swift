@@ -35,6 +35,8 @@ package struct HTTPAnswer: Sendable {
     package var body: [UInt8]
     package var headers: HTTPAnswerHeaders
     package var timing: HTTPTiming
+    /// Where the answer points, for a transport that follows redirects.
+    var redirect: String?
 
     package init(
         status: Int, body: [UInt8], headers: HTTPAnswerHeaders = HTTPAnswerHeaders(),
