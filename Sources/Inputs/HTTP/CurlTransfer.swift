@@ -21,7 +21,6 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
 final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's actor, and libcurl calls back on its loop
     let handle: EasyHandle
     let request: HTTPRequest
-    let endpoint: Endpoint
     /// Whether another answer pointed here.
     private let isRedirected: Bool
     var continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
@@ -43,7 +42,6 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         self.isRedirected = isRedirected
         self.request = request
         self.handle = handle
-        endpoint = Endpoint(url: request.url)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -158,7 +156,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     private func failure(_ code: CURLcode) -> HTTPFailure {
         let circumstances = CurlCircumstances(
-            endpoint: endpoint, timeout: request.timeout, maxBody: request.maxBody,
+            endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody,
             isRedirected: isRedirected, isTooLarge: isTooLarge,
             systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
             detail: String(cString: errorText), received: timing.bytes,

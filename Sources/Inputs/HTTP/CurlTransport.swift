@@ -40,7 +40,6 @@ package actor CurlTransport: HTTPTransport {
     /// goes to the request's own origin and nowhere else, which libcurl would only see to for `Authorization`.
     package func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let start = loop.clock.now
-        let origin = Endpoint(url: request.url).origin
         var hop = request
         var spent = 0.0
         for redirects in 0... {
@@ -49,20 +48,14 @@ package actor CurlTransport: HTTPTransport {
                 answer.timing.total += spent
                 return answer
             }
-            let peer = Endpoint(url: hop.url).authority
             spent += answer.timing.total
             answer.timing.total = spent
             guard redirects < request.maxRedirects else {
-                let message = "\(peer) redirected more than \(request.maxRedirects) times"
+                let message = "\(hop.endpoint.authority) redirected more than \(request.maxRedirects) times"
                 throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
             }
-            hop.url = target
+            hop = hop.redirected(to: target)
             hop.timeout = request.timeout - start.duration(to: loop.clock.now)
-            if Endpoint(url: target).origin != origin {
-                hop.headers = []
-                hop.certificate = nil
-                hop.key = nil
-            }
         }
         throw HTTPFailure(.internal, "redirects without end")  // the range above has none
     }
