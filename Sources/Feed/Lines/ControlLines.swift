@@ -174,6 +174,18 @@ package enum ControlLine {
         }
     }
 
+    /// An `error` line without a number, for one connection: what it asked for cannot be had.
+    package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
+        line(atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count)) { writer in
+            write("error", time, &writer)
+            writer.raw(",\"code\":")
+            writer.string(code.rawValue)
+            writer.raw(",\"message\":")
+            writer.string(message)
+            writer.raw("}\n")
+        }
+    }
+
     /// The last line of a connection that ends in order.
     package static func bye(time: Timestamp, run: String, lastSequence: Int, reason: String) -> [UInt8] {
         line(atMost: 256 + LineWriter.mostEscaped(run.utf8.count + reason.utf8.count)) { writer in

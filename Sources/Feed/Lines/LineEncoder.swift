@@ -228,6 +228,8 @@ package struct LineEncoder: Sendable {
         writer.integer(counts.readers)
         writer.raw(",\"gaps\":")
         writer.integer(counts.gaps)
+        writer.raw(",\"stalled\":")
+        writer.integer(counts.stalledReaders)
         writer.raw(",\"late\":")
         writer.integer(counts.late)
         writer.raw(",\"future\":")
@@ -270,6 +272,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var readers = 0
     /// Times that a reader was overtaken.
     package var gaps = 0
+    /// Readers that were closed because they took nothing.
+    package var stalledReaders = 0
     /// Values older than the history.
     package var late = 0
     /// Values from more than a window ahead of the clock.

@@ -5,7 +5,7 @@ package import Reactor
 /// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
 package actor EventStore {
     private let loop: EventLoop
-    private let wall: any WallClock
+    private nonisolated let wall: any WallClock
     package nonisolated let identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -17,6 +17,7 @@ package actor EventStore {
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
+    private var pollers: [String: @Sendable () -> Void] = [:]
     private var ending: String?
     private let limitReached: Wakeup
 
@@ -67,6 +68,21 @@ package actor EventStore {
     /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
 
+    /// Says how a source is polled out of turn; `poll` is called on the loop and must not wait.
+    package func allowPolling(of source: String, _ poll: @escaping @Sendable () -> Void) { pollers[source] = poll }
+
+    /// Has a source polled now.
+    ///
+    /// - Returns: false when there is no such source, or it cannot be polled.
+    package func requestPoll(of source: String) -> Bool {
+        guard let poll = pollers[source] else { return false }
+        poll()
+        return true
+    }
+
+    /// The wall clock's time, as the store's lines have it.
+    package nonisolated var wallTime: Timestamp { wall.now }
+
     /// Closes windows as their time comes, until the task is cancelled.
     package func run() async throws(CancellationError) {
         while true {
@@ -92,15 +108,18 @@ package actor EventStore {
     {
         let id = ReaderID(index: nextReader)
         nextReader += 1
-        let cursor =
-            switch start {
-            case .oldest: state.log.firstSequence
-            case .newest: state.log.nextSequence
-            case .after(let sequence): max(1, min(sequence + 1, state.log.nextSequence))
-            }
-        readers[id] = Reader(name: name, cursor: cursor, holdsInputs: holdsInputs, wakeup: Wakeup(loop: loop))
+        readers[id] = Reader(name: name, cursor: cursor(start), holdsInputs: holdsInputs, wakeup: Wakeup(loop: loop))
         state.counts.readers = readers.count
         return (id, greeting(isFiltered: false))
+    }
+
+    private func cursor(_ start: ReaderStart) -> Int {
+        switch start {
+        case .oldest: state.log.firstSequence
+        case .newest: state.log.nextSequence
+        case .after(let sequence):
+            sequence >= state.log.nextSequence ? state.log.nextSequence : max(1, sequence + 1)
+        }
     }
 
     /// `hello` and `stats` as of now.
@@ -121,6 +140,10 @@ package actor EventStore {
     /// - Throws: `CancellationError` when the task is cancelled.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id] {
+            if reader.isInterrupted {
+                reader.isInterrupted = false
+                return .interrupted
+            }
             switch state.log.read(from: reader.cursor) {
             case .lines(let span):
                 reader.cursor = span.sequences.upperBound + 1
@@ -147,6 +170,23 @@ package actor EventStore {
         }
         throw CancellationError()
     }
+
+    /// Makes a reader's `next`, the one under way or the one after this, come back with `interrupted`.
+    package func interrupt(_ id: ReaderID) {
+        guard let reader = readers[id] else { return }
+        reader.isInterrupted = true
+        waiting.removeAll { $0 === reader }
+        reader.wakeup.signal()
+    }
+
+    /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
+    package func move(_ id: ReaderID, to start: ReaderStart, isFiltered: Bool) -> [UInt8] {
+        readers[id]?.cursor = cursor(start)
+        return greeting(isFiltered: isFiltered)
+    }
+
+    /// Counts a reader that was closed because it took nothing.
+    package func noteStalledReader() { state.counts.stalledReaders += 1 }
 
     /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
     package func setState(_ text: String, of id: ReaderID) { readers[id]?.state = text }
@@ -224,6 +264,8 @@ package actor EventStore {
         let holdsInputs: Bool
         let wakeup: Wakeup
         var state = "ok"
+        /// Whether somebody wants its next `next` to come back at once.
+        var isInterrupted = false
 
         init(name: String?, cursor: Int, holdsInputs: Bool, wakeup: Wakeup) {
             self.name = name
@@ -255,6 +297,8 @@ package enum Delivery: Sendable {
     case lines(LineSpan)
     /// A `gap` line that names what the reader has missed.
     case gap([UInt8])
+    /// Nothing new; somebody called `interrupt`.
+    case interrupted
     /// The `bye` line; nothing comes after it.
     case end([UInt8])
 }

@@ -26,7 +26,7 @@ package actor FailureReporter {
             switch try await store.next(for: reader) {
             case .lines(let span):
                 for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
-            case .gap: break  // the lines are in the feed; this is a courtesy
+            case .gap, .interrupted: break  // the lines are in the feed; this is a courtesy
             case .end: return await store.close(reader)
             }
         }

@@ -61,6 +61,7 @@ package actor StreamOutput {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)
             case .gap(let line): try await write(line, to: stream)
+            case .interrupted: break
             case .end(let line):
                 try await write(line, to: stream)
                 return .finished
