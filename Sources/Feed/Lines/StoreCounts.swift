@@ -13,6 +13,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var series = 0
     /// Times that a series could not be added.
     package var refusedSeries = 0
+
+    package init() {}
 }
 
 /// How an output is doing.
