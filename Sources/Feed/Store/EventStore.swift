@@ -125,7 +125,7 @@ package actor EventStore {
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
             time: now, asOf: state.log.nextSequence - 1, endpoints: state.endpoints,
-            sources: state.sources.map(\.status))
+            sources: state.statuses)
         return hello + stats
     }
 
@@ -194,7 +194,7 @@ package actor EventStore {
 
     package var counts: StoreCounts { state.counts }
     package var endpoints: [EndpointStatistics] { state.endpoints }
-    package var sourceStates: [SourceStatus] { state.sources.map(\.status) }
+    package var sourceStates: [SourceStatus] { state.statuses }
 
     // MARK: Waking and waiting
 

@@ -39,6 +39,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// What lines reserve for names depends on this; real ones are far shorter.
     private static let longestName = 1_024
 
+    /// How the sources are doing, in the order they were registered.
+    package var statuses: [SourceStatus] { sources.map(\.status) }
+
     package let limits: Limits
     package internal(set) var log: LineLog
     package var counts = StoreCounts()
@@ -51,7 +54,8 @@ package struct FeedState: ~Copyable, Sendable {
     private let width: Int64
     private let mostData: Int
     private var table: SeriesTable
-    var endpoints: [EndpointStatistics] = []
+    /// How the endpoints have answered, in the order they were first asked.
+    package internal(set) var endpoints: [EndpointStatistics] = []
     var endpointIndices: [String: Int] = [:]
     /// Series whose closed windows changed in the batch under way.
     var revised: [Int] = []

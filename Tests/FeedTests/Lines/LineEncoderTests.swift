@@ -42,9 +42,10 @@ import Testing
             bytes: .max, reused: false, late: most)
         var encoder = LineEncoder()
         let time = time
-        #expect(GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
-            writer = encoder.latency(sample, sequence: .max, time: time, source: "", to: writer)
-        } != nil)
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
+                writer = encoder.latency(sample, sequence: .max, time: time, source: "", to: writer)
+            } != nil)
         var counts = StoreCounts()
         counts.readers = .max
         counts.gaps = .max
@@ -53,21 +54,24 @@ import Testing
         counts.series = .max
         counts.refusedSeries = .max
         let agent = AgentSample(loopLag: most, cpu: most)
-        #expect(GuardedMemory.bytes(atMost: LineEncoder.mostAgent(source: "", outputs: [])) { writer in
-            writer = encoder.agent(agent, counts, outputs: [], sequence: .max, time: time, source: "", to: writer)
-        } != nil)
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.mostAgent(source: "", outputs: [])) { writer in
+                writer = encoder.agent(agent, counts, outputs: [], sequence: .max, time: time, source: "", to: writer)
+            } != nil)
         let window = Window(
             index: 1, value: -2.2250738585072014e-308, time: Timestamp(microseconds: .min), sequence: .max)
-        #expect(GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
-            writer = encoder.window(
-                window, width: .max, sequence: .max, time: time, names: .init(start: nil, count: 0), to: writer)
-        } != nil)
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
+                writer = encoder.window(
+                    window, width: .max, sequence: .max, time: time, names: .init(start: nil, count: 0), to: writer)
+            } != nil)
     }
 
     @Test func writesMemory() throws {
         let sample = MemorySample(resident: 14_680_064, peak: 15_728_640, privateBytes: .max)
         let line = try line(
-            atMost: LineEncoder.most(8), keys: ["seq", "time", "type", "source", "rss_bytes", "peak_bytes", "private_bytes"]
+            atMost: LineEncoder.most(8),
+            keys: ["seq", "time", "type", "source", "rss_bytes", "peak_bytes", "private_bytes"]
         ) { $0.memory(sample, sequence: .max, time: time, source: "catwatch", to: $1) }
         #expect(line == Line(seq: .max, time: time, type: "memory", source: "catwatch", body: .memory(sample)))
     }
