@@ -12,8 +12,12 @@ package actor EventStore {
     private var state: FeedState
     private var readers: [ReaderID: Reader] = [:]
     private var nextReader = 0
-    /// Readers that have seen everything and wait.
+    /// Readers that inputs wait for.
+    private var holders: [Reader] = []
+    /// Readers that have seen everything and wait, each once.
     private var waiting: [Reader] = []
+    /// The number behind the last line that readers were woken for.
+    private var announced = 1
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
@@ -51,6 +55,7 @@ package actor EventStore {
     package func publish(_ batch: EventBatch) {
         guard ending == nil else { return }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
+        holdLines()
         state.publish(batch, wall: wall.now, now: loop.clock.now)
         wakeReaders()
         if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
@@ -61,7 +66,12 @@ package actor EventStore {
         while ending == nil, isHeldBack {
             let wakeup = Wakeup(loop: loop)
             admission.append(wakeup)
-            try await wakeup.wait()
+            do {
+                try await wakeup.wait()
+            } catch {
+                admission.removeAll { $0 === wakeup }
+                throw error
+            }
         }
     }
 
@@ -90,8 +100,11 @@ package actor EventStore {
             // A wall clock that is stepped is noticed at the latest one width later.
             let remaining = max(.milliseconds(1), min(state.limits.interval, state.nextBoundary(after: now) - now))
             try await loop.sleep(for: remaining)
+            guard ending == nil else { continue }
+            holdLines()
             state.advance(wall: wall.now, now: loop.clock.now)
             wakeReaders()
+            resumeInputs()
         }
     }
 
@@ -103,12 +116,14 @@ package actor EventStore {
     ///   - name: what the `agent` line calls it; nil leaves it out there.
     ///   - start: which line it gets first.
     ///   - holdsInputs: whether inputs that can wait do so while it is far behind.
-    package func open(_ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false)
-        -> (ReaderID, greeting: [UInt8])
-    {
+    package func open(
+        _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false
+    ) -> (ReaderID, greeting: [UInt8]) {
         let id = ReaderID(index: nextReader)
         nextReader += 1
-        readers[id] = Reader(name: name, cursor: cursor(start), holdsInputs: holdsInputs, wakeup: Wakeup(loop: loop))
+        let reader = Reader(name: name, cursor: cursor(start), wakeup: Wakeup(loop: loop))
+        readers[id] = reader
+        if holdsInputs { holders.append(reader) }
         state.counts.readers = readers.count
         return (id, greeting(isFiltered: false))
     }
@@ -117,8 +132,7 @@ package actor EventStore {
         switch start {
         case .oldest: state.log.firstSequence
         case .newest: state.log.nextSequence
-        case .after(let sequence):
-            sequence >= state.log.nextSequence ? state.log.nextSequence : max(1, sequence + 1)
+        case .after(let sequence): min(max(0, sequence), state.log.nextSequence - 1) + 1
         }
     }
 
@@ -131,13 +145,15 @@ package actor EventStore {
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
             time: now, asOf: state.log.nextSequence - 1, endpoints: state.endpoints,
-            sources: state.sources.map(\.status))
+            sources: state.statuses)
         return hello + stats
     }
 
     /// The next thing for a reader; suspends until there is one.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// One task at a time may wait for a reader.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id] {
             if reader.isInterrupted {
@@ -152,6 +168,7 @@ package actor EventStore {
             case .gap(let missing):
                 reader.cursor = missing.upperBound + 1
                 state.counts.gaps += 1
+                resumeInputs()
                 return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
             case .nothing:
                 if let ending {
@@ -159,11 +176,15 @@ package actor EventStore {
                     return .end(
                         ControlLine.bye(time: wall.now, run: identity.run, lastSequence: last, reason: ending))
                 }
-                waiting.append(reader)
+                // A wake-up can come after a cancellation and be left over: then it is there still.
+                if !reader.isWaiting {
+                    reader.isWaiting = true
+                    waiting.append(reader)
+                }
                 do {
                     try await reader.wakeup.wait()
                 } catch {
-                    waiting.removeAll { $0 === reader }
+                    stopWaiting(reader)
                     throw error
                 }
             }
@@ -175,7 +196,7 @@ package actor EventStore {
     package func interrupt(_ id: ReaderID) {
         guard let reader = readers[id] else { return }
         reader.isInterrupted = true
-        waiting.removeAll { $0 === reader }
+        stopWaiting(reader)
         reader.wakeup.signal()
     }
 
@@ -194,8 +215,10 @@ package actor EventStore {
     /// Closes a reader; nothing waits for it any more.
     package func close(_ id: ReaderID) {
         guard let reader = readers.removeValue(forKey: id) else { return }
-        waiting.removeAll { $0 === reader }
+        stopWaiting(reader)
+        holders.removeAll { $0 === reader }
         state.counts.readers = readers.count
+        reader.wakeup.signal()  // whoever waits in `next` finds it closed
         resumeInputs()
     }
 
@@ -212,13 +235,13 @@ package actor EventStore {
 
     package var counts: StoreCounts { state.counts }
     package var endpoints: [EndpointStatistics] { state.endpoints }
-    package var sourceStates: [SourceStatus] { state.sources.map(\.status) }
+    package var sourceStates: [SourceStatus] { state.statuses }
 
     // MARK: Waking and waiting
 
     /// Wakes who waits at once, or, when there are so many that it costs, together with what comes in the meantime.
     private func wakeReaders() {
-        guard !waiting.isEmpty, !isWakeScheduled else { return }
+        guard !waiting.isEmpty, !isWakeScheduled, state.log.nextSequence > announced else { return }
         let pause = min(Self.longestCoalescing, Self.costOfWaking * waiting.count)
         let due = lastWake.advanced(by: pause)
         if due <= loop.clock.now { return wakeNow() }
@@ -233,14 +256,31 @@ package actor EventStore {
 
     private func wakeNow() {
         lastWake = loop.clock.now
+        announced = state.log.nextSequence
         let woken = waiting
         waiting.removeAll(keepingCapacity: true)
-        for reader in woken { reader.wakeup.signal() }
+        for reader in woken {
+            reader.isWaiting = false
+            reader.wakeup.signal()
+        }
+    }
+
+    private func stopWaiting(_ reader: Reader) {
+        guard reader.isWaiting else { return }
+        reader.isWaiting = false
+        waiting.removeAll { $0 === reader }
     }
 
     private var isHeldBack: Bool {
-        let half = state.limits.logCapacity / 2
-        return readers.values.contains { $0.holdsInputs && state.log.bytesBehind($0.cursor) > half }
+        let half = state.log.capacity / 2
+        return holders.contains { state.log.memoryBehind($0.cursor) > half }
+    }
+
+    /// Keeps what a reader that holds inputs has not seen, however old it is: while it stands still, so may they.
+    private func holdLines() {
+        var first = Int.max
+        for reader in holders { first = min(first, reader.cursor) }
+        state.log.heldFrom = first
     }
 
     private func resumeInputs() {
@@ -261,44 +301,17 @@ package actor EventStore {
         let name: String?
         /// The number of the line it gets next.
         var cursor: Int
-        let holdsInputs: Bool
         let wakeup: Wakeup
         var state = "ok"
+        /// Whether `waiting` has it.
+        var isWaiting = false
         /// Whether somebody wants its next `next` to come back at once.
         var isInterrupted = false
 
-        init(name: String?, cursor: Int, holdsInputs: Bool, wakeup: Wakeup) {
+        init(name: String?, cursor: Int, wakeup: Wakeup) {
             self.name = name
             self.cursor = cursor
-            self.holdsInputs = holdsInputs
             self.wakeup = wakeup
         }
     }
-}
-
-/// A reader of one store.
-package struct ReaderID: Sendable, Hashable {
-    fileprivate let index: Int
-}
-
-/// Where a reader begins.
-package enum ReaderStart: Sendable {
-    /// With the oldest line there is.
-    case oldest
-    /// With what comes from now on.
-    case newest
-    /// Behind this number.
-    case after(Int)
-}
-
-/// What a reader gets.
-package enum Delivery: Sendable {
-    /// Whole lines, in the log's own memory.
-    case lines(LineSpan)
-    /// A `gap` line that names what the reader has missed.
-    case gap([UInt8])
-    /// Nothing new; somebody called `interrupt`.
-    case interrupted
-    /// The `bye` line; nothing comes after it.
-    case end([UInt8])
 }
