@@ -105,3 +105,4 @@ static inline int cw_stream_socket(int family) { return socket(family, SOCK_STRE
 static inline int cw_socket_pair(int *ends) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends);
 }
+static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }

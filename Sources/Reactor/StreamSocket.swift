@@ -42,6 +42,15 @@ package enum StreamSocket {
         return process > 0 ? process : nil
     }
 
+    /// How many bytes a new Unix socket sends ahead of its peer's reading (`SO_SNDBUF`).
+    package static let sendBuffer: Int = {
+        guard let socket = try? unix() else { return 212_992 }  // Linux's own default
+        var size: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(socket.number, SOL_SOCKET, SO_SNDBUF, &size, &length) == 0 else { return 212_992 }
+        return Int(size)
+    }()
+
     private static func unix() throws(SystemError) -> Descriptor {
         Descriptor(owning: try systemCall("socket") { cw_stream_socket(AF_UNIX) })
     }

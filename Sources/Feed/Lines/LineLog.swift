@@ -150,6 +150,21 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         nextSequence += 1
     }
 
+    /// Leaves out the numbers up to `sequence`, which the next line gets: a reader is told of them as of any that are gone.
+    package mutating func skip(to sequence: Int) {
+        precondition(sequence >= nextSequence, "numbers go up")
+        nextSequence = sequence
+        tail = nil  // lines of a chunk have consecutive numbers
+    }
+
+    /// Lets go of everything and begins again at a number: another run.
+    package mutating func restart(at sequence: Int) {
+        chunks.removeAll()
+        tail = nil
+        cost = 0
+        nextSequence = sequence
+    }
+
     @inline(never)
     private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> UnsafeMutablePointer<LineChunk.Header> {
         let chunk = LineChunk(
@@ -183,7 +198,13 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         let first = firstSequence
         if sequence < first { return .gap(sequence...(first - 1)) }
         if sequence >= nextSequence { return .nothing }
-        let chunk = chunks[place(of: sequence)]
+        if chunks.isEmpty { return .gap(sequence...(nextSequence - 1)) }
+        let place = place(of: sequence)
+        let chunk = chunks[place]
+        if sequence >= chunk.endSequence {  // left out
+            let next = place + 1 < chunks.count ? chunks[place + 1].firstSequence : nextSequence
+            return .gap(sequence...(next - 1))
+        }
         let range = chunk.start(of: sequence)..<chunk.header.pointee.used
         return .lines(LineSpan(chunk: chunk, range: range, sequences: sequence...(chunk.endSequence - 1)))
     }
@@ -194,8 +215,35 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// log with less than half its capacity in bytes.
     package func memoryBehind(_ sequence: Int) -> Int {
         guard sequence < nextSequence else { return 0 }
-        guard sequence > firstSequence else { return cost }
+        guard sequence > firstSequence, !chunks.isEmpty else { return cost }
         return totalCost - chunks[place(of: sequence)].header.pointee.startCost
+    }
+
+    /// The number of the line that the byte lies in which is `bytes` before the line `sequence`.
+    ///
+    /// - Returns: that number, or the oldest held and `isWhole` false when the log does not reach back so far.
+    package func line(_ bytes: Int, before sequence: Int) -> (sequence: Int, isWhole: Bool) {
+        guard bytes > 0, sequence > firstSequence, !chunks.isEmpty else { return (sequence, bytes <= 0) }
+        var place = place(of: sequence)
+        var left = bytes
+        var end =
+            sequence >= chunks[place].endSequence
+            ? chunks[place].header.pointee.used : chunks[place].start(of: sequence)
+        while left > end {
+            left -= end
+            guard place > 0 else { return (firstSequence, false) }
+            place -= 1
+            end = chunks[place].header.pointee.used
+        }
+        let offset = end - left
+        let header = chunks[place].header
+        var low = 0
+        var high = header.pointee.lines - 1
+        while low < high {  // the first line that ends behind the offset
+            let middle = (low + high) / 2
+            if Int(header.pointee.ends[middle]) > offset { high = middle } else { low = middle + 1 }
+        }
+        return (chunks[place].firstSequence + low, true)
     }
 
     /// Which chunk holds a line that is held.

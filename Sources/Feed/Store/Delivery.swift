@@ -19,6 +19,8 @@ package enum Delivery: Sendable {
     case lines(LineSpan)
     /// A `gap` line that names what the reader has missed.
     case gap([UInt8])
+    /// A new `hello` and `stats`: the feed is another run's from here on.
+    case greeting([UInt8])
     /// Nothing new; somebody called `interrupt`.
     case interrupted
     /// The `bye` line; nothing comes after it.

@@ -4,26 +4,29 @@ package import Reactor
 ///
 /// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
 package actor EventStore {
-    private let loop: EventLoop
+    let loop: EventLoop
     private nonisolated let wall: any WallClock
-    package nonisolated let identity: AgentIdentity
+    /// Whose feed this is: this process's, or the one's that it is attached to.
+    package internal(set) var identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var state: FeedState
-    private var readers: [ReaderID: Reader] = [:]
+    var state: FeedState
+    /// What the attached agent's lines come to; nil for a feed of our own.
+    var relayed: Relayed?
+    var readers: [ReaderID: Reader] = [:]
     private var nextReader = 0
     /// Readers that inputs wait for.
     private var holders: [Reader] = []
     /// Readers that have seen everything and wait, each once.
     private var waiting: [Reader] = []
     /// The number behind the last line that readers were woken for.
-    private var announced = 1
+    var announced = 1
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
     private var pollers: [String: @Sendable () -> Void] = [:]
-    private var ending: String?
-    private let limitReached: Wakeup
+    var ending: String?
+    let limitReached: Wakeup
 
     /// What wakes a reader costs; readers are woken at most so often that this stays a small part of the loop's time.
     private static let costOfWaking = Duration.microseconds(20)
@@ -31,8 +34,10 @@ package actor EventStore {
     private static let longestCoalescing = Duration.milliseconds(20)
 
     package init(
-        on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init()
+        on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
+        isRelay: Bool = false
     ) {
+        relayed = isRelay ? Relayed() : nil
         self.loop = loop
         self.wall = wall
         self.identity = identity
@@ -125,6 +130,10 @@ package actor EventStore {
         readers[id] = reader
         if holdsInputs { holders.append(reader) }
         state.counts.readers = readers.count
+        if let relayed, !relayed.hasBegun {
+            reader.owesGreeting = true
+            return (id, [])
+        }
         return (id, greeting(isFiltered: false))
     }
 
@@ -140,12 +149,12 @@ package actor EventStore {
     package func greeting(isFiltered: Bool) -> [UInt8] {
         let now = wall.now
         let hello = ControlLine.hello(
-            time: now, identity: identity, isFiltered: isFiltered, interval: state.limits.interval,
-            history: state.limits.history, firstSequence: state.log.firstSequence,
+            time: now, identity: identity, isFiltered: isFiltered,
+            interval: relayed?.interval ?? state.limits.interval,
+            history: relayed?.history ?? state.limits.history, firstSequence: state.log.firstSequence,
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
-            time: now, asOf: state.log.nextSequence - 1, endpoints: state.endpoints,
-            sources: state.statuses)
+            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates)
         return hello + stats
     }
 
@@ -156,6 +165,15 @@ package actor EventStore {
     /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id] {
+            if let missing = reader.owedGap {
+                reader.owedGap = nil
+                state.counts.gaps += 1
+                return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
+            }
+            if reader.owesGreeting {
+                reader.owesGreeting = false
+                return .greeting(greeting(isFiltered: reader.isFiltered))
+            }
             if reader.isInterrupted {
                 reader.isInterrupted = false
                 return .interrupted
@@ -203,7 +221,17 @@ package actor EventStore {
     /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
     package func move(_ id: ReaderID, to start: ReaderStart, isFiltered: Bool) -> [UInt8] {
         readers[id]?.cursor = cursor(start)
+        readers[id]?.isFiltered = isFiltered
         return greeting(isFiltered: isFiltered)
+    }
+
+    /// Moves a reader back by some bytes, to the start of a line.
+    ///
+    /// - Parameter fallback: where to, when the log has let go of the lines: it gets a gap for those.
+    package func rewind(_ id: ReaderID, bytes: Int, fallback: Int?) {
+        guard let reader = readers[id] else { return }
+        let (sequence, isWhole) = state.log.line(bytes, before: reader.cursor)
+        reader.cursor = isWhole ? sequence : min(sequence, fallback ?? sequence)
     }
 
     /// Counts a reader that was closed because it took nothing.
@@ -234,13 +262,13 @@ package actor EventStore {
     // MARK: What there is to know
 
     package var counts: StoreCounts { state.counts }
-    package var endpoints: [EndpointStatistics] { state.endpoints }
-    package var sourceStates: [SourceStatus] { state.statuses }
+    package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
+    package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 
     // MARK: Waking and waiting
 
     /// Wakes who waits at once, or, when there are so many that it costs, together with what comes in the meantime.
-    private func wakeReaders() {
+    func wakeReaders() {
         guard !waiting.isEmpty, !isWakeScheduled, state.log.nextSequence > announced else { return }
         let pause = min(Self.longestCoalescing, Self.costOfWaking * waiting.count)
         let due = lastWake.advanced(by: pause)
@@ -254,7 +282,7 @@ package actor EventStore {
         }
     }
 
-    private func wakeNow() {
+    func wakeNow() {
         lastWake = loop.clock.now
         announced = state.log.nextSequence
         let woken = waiting
@@ -277,7 +305,7 @@ package actor EventStore {
     }
 
     /// Keeps what a reader that holds inputs has not seen, however old it is: while it stands still, so may they.
-    private func holdLines() {
+    func holdLines() {
         var first = Int.max
         for reader in holders { first = min(first, reader.cursor) }
         state.log.heldFrom = first
@@ -297,7 +325,7 @@ package actor EventStore {
         }
     }
 
-    private final class Reader {
+    final class Reader {
         let name: String?
         /// The number of the line it gets next.
         var cursor: Int
@@ -305,6 +333,11 @@ package actor EventStore {
         var state = "ok"
         /// Whether `waiting` has it.
         var isWaiting = false
+        /// What it has not seen of a run that is over.
+        var owedGap: ClosedRange<Int>?
+        /// Whether it has yet to be told whose feed it is.
+        var owesGreeting = false
+        var isFiltered = false
         /// Whether somebody wants its next `next` to come back at once.
         var isInterrupted = false
 

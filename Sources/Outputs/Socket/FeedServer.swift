@@ -82,17 +82,3 @@ package actor FeedServer {
 
     private func left() { readers -= 1 }
 }
-
-/// One buffer for what all readers of a server send: it is emptied before anybody else runs.
-final class ReadBuffer: @unchecked Sendable {  // touched on the loop only, and never across a suspension
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
-
-    deinit { memory.deallocate() }
-}
-
-/// Carries what belongs to a loop from one of its actors to another.
-struct LoopBound<Value>: @unchecked Sendable {  // both actors run on the same loop, hence on the same thread
-    let value: Value
-
-    init(_ value: Value) { self.value = value }
-}

@@ -59,7 +59,7 @@ actor ReaderConnection {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span)
-            case .gap(let line): try await write(line)
+            case .gap(let line), .greeting(let line): try await write(line)
             case .interrupted: break
             case .end(let line): return try await write(line)
             }
@@ -75,7 +75,8 @@ actor ReaderConnection {
     private func give(_ answer: Answer, to reader: ReaderID) async throws -> Bool {
         switch answer {
         case .terms(let terms):
-            let greeting = await store.move(reader, to: start(terms.start), isFiltered: terms.filter != nil)
+            let start = await start(terms.start)
+            let greeting = await store.move(reader, to: start, isFiltered: terms.filter != nil)
             filter = terms.filter
             try await write(greeting)
             return false
@@ -88,12 +89,12 @@ actor ReaderConnection {
         }
     }
 
-    private func start(_ start: ReaderRequest.Start) -> ReaderStart {
+    private func start(_ start: ReaderRequest.Start) async -> ReaderStart {
         switch start {
         case .oldest: .oldest
         case .newest: .newest
         case .after(let sequence, let run):
-            run == nil || run == store.identity.run ? .after(sequence) : .oldest
+            if let run, await run != store.identity.run { .oldest } else { .after(sequence) }
         }
     }
 
@@ -101,9 +102,7 @@ actor ReaderConnection {
         guard let filter else {
             var written = 0
             while written < span.count {
-                written += try span.withUnsafeBytes { bytes throws(SystemError) in
-                    try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-                }
+                written += try span.write(from: written, to: stream)
                 if written < span.count { try await waitForRoom() }
             }
             return
