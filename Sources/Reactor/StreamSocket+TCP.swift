@@ -36,10 +36,10 @@ package struct SocketAddress: Sendable {
 
     /// Begins to connect a new socket; it is connected, or has failed, once it can be written to.
     fileprivate func beginConnecting() throws(SystemError) -> Descriptor {
-        let socket = Descriptor(
-            owning: try systemCall("socket") { cw_stream_socket(Int32(storage.ss_family)) })
+        var storage = self.storage
+        let family = Int32(storage.ss_family)
+        let socket = Descriptor(owning: try systemCall("socket") { cw_stream_socket(family) })
         let number = socket.number
-        var storage = storage
         let length = length
         let answer = withUnsafePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(number, $0, length) }

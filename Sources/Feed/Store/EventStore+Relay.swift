@@ -47,7 +47,10 @@ extension EventStore {
         guard ending == nil else { return }
         holdLines()
         let now = loop.clock.now
-        for relayed in lines { relay(relayed, now) }
+        for relayed in lines {
+            if let limit = state.limits.data, state.counts.data >= limit { break }
+            relay(relayed, now)
+        }
         state.log.expire(at: now)
         wakeReaders()
         if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
@@ -62,10 +65,7 @@ extension EventStore {
             if gap.to >= state.log.nextSequence, gap.to < .max { state.log.skip(to: gap.to + 1) }
         default:
             guard let sequence = line.seq, sequence >= state.log.nextSequence, sequence < .max else { return }
-            if case .data = line.body {
-                if let limit = state.limits.data, state.counts.data >= limit { return }
-                state.counts.data += 1
-            }
+            if case .data = line.body { state.counts.data += 1 }
             if sequence > state.log.nextSequence { state.log.skip(to: sequence) }
             let bytes = relayed.bytes
             state.log.append(atMost: bytes.count + 1, at: now) { _, start in

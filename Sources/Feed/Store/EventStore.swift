@@ -24,6 +24,8 @@ package actor EventStore {
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
+    private var ownSource: SourceID?
+    private var expected: [SourceID: LoopInstant] = [:]
     private var pollers: [String: @Sendable () -> Void] = [:]
     var ending: String?
     let limitReached: Wakeup
@@ -52,6 +54,20 @@ package actor EventStore {
     package func register(name: String, type: String) -> SourceID {
         state.register(name: name, type: type, at: wall.now)
     }
+
+    /// The agent itself as a source, for what it says of itself.
+    package var agentSource: SourceID {
+        if let known = ownSource { return known }
+        let id = register(name: "catwatch", type: "memory")
+        ownSource = id
+        return id
+    }
+
+    /// Says when a source's next attempt will have come to something at the latest, by the loop's clock.
+    package func expect(_ source: SourceID, by deadline: LoopInstant) { expected[source] = deadline }
+
+    /// Whether every source's attempts, failed ones too, came to something when they should.
+    package var isOnTime: Bool { expected.values.allSatisfy { $0 >= loop.clock.now } }
 
     /// Numbers events, puts them into their windows, encodes their lines, and wakes the readers.
     package func publish(_ events: [Event]) { publish(EventBatch(events)) }

@@ -17,6 +17,8 @@ package actor HTTPPoller {
     private let reader: JSONReader
     /// Asked for out of turn; see `EventStore.requestPoll`.
     private let refresh: Wakeup
+    /// What a poll may take beyond its deadline before something is wrong with the agent.
+    private static let grace = Duration.seconds(5)
     private static let refreshPause = Duration.seconds(1)
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
@@ -48,6 +50,7 @@ package actor HTTPPoller {
         while true {
             let now = loop.clock.now
             let late = max(.zero, due.duration(to: now)).milliseconds
+            await store.expect(id, by: now.advanced(by: source.request.timeout + Self.grace))
             let pause = await poll(id, late: late)
             if Task.isCancelled { throw CancellationError() }
             let finished = loop.clock.now
@@ -57,6 +60,7 @@ package actor HTTPPoller {
                 : schedule.tick(after: finished)
             // A failing source is never polled more often than a working one.
             due = pause.map { max(tick, finished.advanced(by: $0)) } ?? tick
+            await store.expect(id, by: due.advanced(by: source.request.timeout + Self.grace))
             try await wait(until: due, since: now)
         }
     }

@@ -129,14 +129,19 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
 
     func append(_ piece: Piece) throws(SystemError) {
         switch piece {
-        case .span(let span): try span.withUnsafeBytes { bytes throws(SystemError) in try append(bytes) }
-        case .bytes(let bytes): try bytes.withUnsafeBytes { bytes throws(SystemError) in try append(bytes) }
+        case .span(let span): try span.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
+        case .bytes(let bytes):
+            var failure: SystemError?
+            bytes.withUnsafeBytes { raw in
+                do throws(SystemError) { try append(raw: raw) } catch { failure = error }
+            }
+            if let failure { throw failure }
         }
     }
 
     func close() { descriptor = nil }
 
-    private func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    private func append(raw bytes: UnsafeRawBufferPointer) throws(SystemError) {
         guard let number = descriptor?.number else { throw SystemError(code: EBADF, call: "write", subject: path) }
         let before = lseek(number, 0, SEEK_END)
         var done = 0

@@ -11,20 +11,26 @@ package struct SocketFile: ~Copyable {
     /// Why a path cannot be had, in words for a person.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package let description: String
+
+        package init(_ description: String) { self.description = description }
     }
 
     package let path: String
     private let lock: Descriptor
     private let inode: UInt64
 
-    /// Claims `path` and listens there; the descriptor is the listening socket.
+    /// Claims `path` and listens there.
     ///
-    /// - Parameter mode: the permissions of the socket; connecting needs the right to write.
+    /// - Parameters:
+    ///   - mode: the permissions of the socket; connecting needs the right to write.
+    ///   - take: gets the listening socket.
     /// - Throws: `Refusal`.
-    package static func claim(_ path: String, mode: UInt32 = 0o600) throws(Refusal) -> Claim {
+    package static func claim(
+        _ path: String, mode: UInt32 = 0o600, _ take: (consuming Descriptor) -> Void
+    ) throws(Refusal) -> SocketFile {
         guard path.utf8.count <= StreamSocket.longestPath else {
             throw Refusal(
-                description: "the path has \(path.utf8.count) bytes; a socket's path may have "
+                "the path has \(path.utf8.count) bytes; a socket's path may have "
                     + "\(StreamSocket.longestPath) at the most")
         }
         let lock = try takeLock(path)
@@ -34,21 +40,11 @@ package struct SocketFile: ~Copyable {
             var status = stat()
             try systemCall("stat", on: path) { lstat(path, &status) }
             try StreamSocket.listen(socket)
-            return Claim(file: SocketFile(path: path, lock: lock, inode: UInt64(status.st_ino)), socket: socket)
+            take(socket)
+            return SocketFile(path: path, lock: lock, inode: UInt64(status.st_ino))
         } catch {
             unlink(path + ".lock")
-            throw Refusal(description: "\(path): \(error.reason)")
-        }
-    }
-
-    /// A socket file and the socket that listens on it.
-    package struct Claim: ~Copyable {
-        package let file: SocketFile
-        package let socket: Descriptor
-
-        /// Takes the two apart.
-        package consuming func separated(_ use: (consuming SocketFile, consuming Descriptor) -> Void) {
-            use(file, socket)
+            throw Refusal("\(path): \(error.reason)")
         }
     }
 
@@ -73,11 +69,11 @@ package struct SocketFile: ~Copyable {
             do throws(SystemError) {
                 lock = try Descriptor.open(name, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
             } catch {
-                throw Refusal(description: "\(name): \(error.reason)")
+                throw Refusal("\(name): \(error.reason)")
             }
             let number = lock.number
             guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-                throw Refusal(description: "\(path) is served by another catwatch already\(owner(number))")
+                throw Refusal("\(path) is served by another catwatch already\(owner(number))")
             }
             // Its last owner may have removed it between our open and our lock; then it guards nothing.
             var ours = stat()
@@ -104,7 +100,7 @@ package struct SocketFile: ~Copyable {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw Refusal(description: "\(path) is there already and is not a socket")
+            throw Refusal("\(path) is there already and is not a socket")
         }
         do throws(SystemError) {
             let probe = try StreamSocket.connected(to: path)
@@ -113,8 +109,8 @@ package struct SocketFile: ~Copyable {
         } catch {
             switch error.code {
             case ECONNREFUSED: unlink(path)
-            case EADDRINUSE: throw Refusal(description: "\(path) is served by another program already\(error.subject)")
-            default: throw Refusal(description: "\(path): \(error.reason)")
+            case EADDRINUSE: throw Refusal("\(path) is served by another program already\(error.subject)")
+            default: throw Refusal("\(path): \(error.reason)")
             }
         }
     }
