@@ -22,7 +22,8 @@ package final class DescriptorStream: ByteStream {
     private let writable: Wakeup
     private let hungUp: Wakeup
 
-    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set.
+    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set, and a socket be connected, or
+    /// on its way there: one that is neither counts as hung up.
     ///
     /// - Throws: `SystemError` when it cannot be watched.
     package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
@@ -38,10 +39,19 @@ package final class DescriptorStream: ByteStream {
         let wakeups = (readable, writable, hungUp)
         do {
             watch = try loop.watch(number, interest: [.read, .write, .readHangUp, .edgeTriggered]) { readiness in
-                let isOver = !readiness.isDisjoint(with: [.error, .hangUp])
-                if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { wakeups.0.signal() }
-                if isOver || readiness.contains(.write) { wakeups.1.signal() }
-                if isOver { wakeups.2.signal() }
+                // What stays is reported by one edge only, and must not be lost on whoever asks again.
+                if !readiness.isDisjoint(with: [.error, .hangUp]) {
+                    wakeups.0.open()
+                    wakeups.1.open()
+                    wakeups.2.open()
+                    return
+                }
+                if readiness.contains(.readHangUp) {
+                    wakeups.0.open()
+                } else if readiness.contains(.read) {
+                    wakeups.0.signal()
+                }
+                if readiness.contains(.write) { wakeups.1.signal() }
             }
         } catch {
             guard error.code == EPERM else { throw error }
@@ -87,7 +97,9 @@ package final class DescriptorStream: ByteStream {
         watch?.cancel()
         watch = nil
         descriptor = nil
-        for wakeup in [readable, writable, hungUp] { wakeup.signal() }
+        readable.open()
+        writable.open()
+        hungUp.open()
     }
 }
 
