@@ -39,19 +39,12 @@ package final class DescriptorStream: ByteStream {
         let wakeups = (readable, writable, hungUp)
         do {
             watch = try loop.watch(number, interest: [.read, .write, .readHangUp, .edgeTriggered]) { readiness in
-                // What stays is reported by one edge only, and must not be lost on whoever asks again.
-                if !readiness.isDisjoint(with: [.error, .hangUp]) {
-                    wakeups.0.open()
-                    wakeups.1.open()
-                    wakeups.2.open()
-                    return
-                }
-                if readiness.contains(.readHangUp) {
-                    wakeups.0.open()
-                } else if readiness.contains(.read) {
-                    wakeups.0.signal()
-                }
-                if readiness.contains(.write) { wakeups.1.signal() }
+                let isOver = !readiness.isDisjoint(with: [.error, .hangUp])
+                if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { wakeups.0.signal() }
+                if isOver || readiness.contains(.write) { wakeups.1.signal() }
+                // Reported by one edge only, and must not be lost on whoever asks again. The other two are signalled: a
+                // named pipe that somebody opens anew has room and bytes to wait for again.
+                if isOver { wakeups.2.open() }
             }
         } catch {
             guard error.code == EPERM else { throw error }

@@ -77,11 +77,10 @@ package final class SimulatedStream: ByteStream {
         isClosed = true
         outgoing.isWriterGone = true
         incoming.isReaderGone = true
-        for channel in [incoming, outgoing] {
-            channel.readable.open()
-            channel.writable.open()
-            channel.hungUp.open()
-        }
+        for own in [incoming.readable, outgoing.writable, outgoing.hungUp] { own.open() }
+        outgoing.readable.signal()
+        incoming.writable.signal()
+        incoming.hungUp.open()
     }
 }
 
