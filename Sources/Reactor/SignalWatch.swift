@@ -19,10 +19,12 @@ package final class SignalWatch {
         let flags = Int32(SFD_NONBLOCK | SFD_CLOEXEC)
         let number = try systemCall("signalfd") { signalfd(-1, &set, flags) }
         descriptor = Descriptor(owning: number)
-        watch = try loop.watch(number, interest: .read) { _ in
+        watch = try loop.watch(number, interest: .read) { [weak self] _ in
+            // Held while it reads, and asked each time: the handler may cancel this watch or let go of it.
+            guard let self else { return }
             var info = signalfd_siginfo()
             let size = MemoryLayout<signalfd_siginfo>.size
-            while Glibc.read(number, &info, size) == size { handler(Int32(info.ssi_signo)) }
+            while watch != nil, Glibc.read(number, &info, size) == size { handler(Int32(info.ssi_signo)) }
         }
     }
 
