@@ -1,5 +1,6 @@
 import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A byte stream over a descriptor: a pipe, a terminal, a socket or a file.
 ///
@@ -101,7 +102,7 @@ extension DescriptorStream {
     /// `O_NONBLOCK` belongs to the open file description, which the shell has too, so a pipe or terminal is opened anew
     /// through /proc/self/fd.
     ///
-    /// - Parameter number: 0, 1 or 2.
+    /// - Parameter number: 0, 1 or 2; any below 32 will do.
     package static func standard(_ number: Int32, on loop: EventLoop) throws(SystemError) -> DescriptorStream {
         var status = stat()
         try systemCall("fstat") { fstat(number, &status) }
@@ -126,21 +127,26 @@ extension DescriptorStream {
     }
 }
 
-/// Sets `O_NONBLOCK` on a standard stream and takes it back when the process exits.
+/// Sets `O_NONBLOCK` on descriptors that others share, and takes it back when the process exits.
 private enum NonblockingFlag {
+    /// A bit for each descriptor that has it from here.
+    private static let borrowed = Atomic<UInt32>(0)
+
     static func set(on number: Int32) {
         let flags = cw_get_status_flags(number)
         guard flags >= 0, flags & O_NONBLOCK == 0 else { return }
+        precondition((0..<32).contains(number), "a standard stream has a small number")
         _ = cw_set_status_flags(number, flags | O_NONBLOCK)
-        switch number {
-        case 0: atexit { NonblockingFlag.clear(0) }
-        case 1: atexit { NonblockingFlag.clear(1) }
-        default: atexit { NonblockingFlag.clear(2) }
+        if borrowed.bitwiseOr(1 << UInt32(number), ordering: .relaxed).oldValue == 0 {
+            atexit { NonblockingFlag.takeBack() }
         }
     }
 
-    private static func clear(_ number: Int32) {
-        let flags = cw_get_status_flags(number)
-        if flags >= 0 { _ = cw_set_status_flags(number, flags & ~O_NONBLOCK) }
+    private static func takeBack() {
+        let numbers = borrowed.load(ordering: .relaxed)
+        for number: Int32 in 0..<32 where numbers & (1 << UInt32(number)) != 0 {
+            let flags = cw_get_status_flags(number)
+            if flags >= 0 { _ = cw_set_status_flags(number, flags & ~O_NONBLOCK) }
+        }
     }
 }
