@@ -38,15 +38,15 @@ package final class Wakeup: @unchecked Sendable {
     /// - Throws: `CancellationError` when the task is cancelled before the signal comes.
     package func wait() async throws(CancellationError) {
         loop.preconditionOnLoop()
-        if isSignalled || isOpen {
-            isSignalled = false
-            return
-        }
+        if takeSignal() { return }
         ticket += 1
         let ticket = ticket
         let wasSignalled = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if Task.isCancelled {
+                // Looked at again: the way here may take a turn of the loop, in which a signal can come.
+                if takeSignal() {
+                    continuation.resume(returning: true)
+                } else if Task.isCancelled {
                     continuation.resume(returning: false)
                 } else {
                     precondition(waiter == nil, "one task waits at a time")
@@ -57,6 +57,12 @@ package final class Wakeup: @unchecked Sendable {
             if loop.isCurrent { cancelWaiter(ticket) } else { loop.post { self.cancelWaiter(ticket) } }
         }
         if !wasSignalled { throw CancellationError() }
+    }
+
+    private func takeSignal() -> Bool {
+        guard isSignalled || isOpen else { return false }
+        isSignalled = false
+        return true
     }
 
     private func cancelWaiter(_ ticket: UInt64) {
