@@ -39,11 +39,12 @@ package actor StreamOutput {
     package func run(
         _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) async throws(CancellationError) -> Ending {
-        let reader = await store.open(name, holdsInputs: holdsInputs)
+        let (reader, greeting) = await store.open(name, holdsInputs: holdsInputs)
         let ending: Ending
         do {
             let stream = try open(loop)
             defer { stream.close() }
+            try await write(greeting, to: stream)
             ending = try await write(reader, to: stream)
         } catch let error as SystemError {
             ending = error.code == EPIPE || error.code == ECONNRESET ? .readerGone : .failed(error)
@@ -56,8 +57,6 @@ package actor StreamOutput {
     }
 
     private func write(_ reader: ReaderID, to stream: any ByteStream) async throws -> Ending {
-        let greeting = await store.greeting()
-        try await write(greeting, to: stream)
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)

@@ -32,7 +32,7 @@ enum StoreThroughput: Scenario {
             let wall = SystemWallClock()
             let identity = AgentIdentity(run: "bench", version: "0", started: wall.now)
             let store = EventStore(on: loop, wall: wall, identity: identity)
-            let reader = await store.open("bench", holdsInputs: true)
+            let (reader, _) = await store.open("bench", holdsInputs: true)
             let start = loop.clock.now
             async let read = readAll(from: store, reader)
             try await publish(kind, to: store, wall)
