@@ -20,7 +20,7 @@ struct Bench {
     }
 
     private static func list() {
-        let width = Catalogue.all.map(\.name.count).max() ?? 0
+        let width = Catalogue.all.map { $0.name.count }.max() ?? 0
         for scenario in Catalogue.all {
             Text.write("\(Text.cell(scenario.name, width))  \(scenario.summary)\n", to: 1)
         }

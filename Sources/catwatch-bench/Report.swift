@@ -21,7 +21,8 @@ struct Report {
         }
         let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         let isNumber = [false, false, true, false, true, false, true, true, true]
-        var text = "\(machine.cores) cores, \(machine.processor), Linux \(machine.kernel), load \(Text.number(machine.load))\n\n"
+        let load = Text.number(machine.load)
+        var text = "\(machine.cores) cores, \(machine.processor), Linux \(machine.kernel), load \(load)\n\n"
         for (index, row) in rows.enumerated() {
             let cells = row.indices.map { Text.cell(row[$0], widths[$0], right: isNumber[$0]) }
             var line = cells.joined(separator: "  ")

@@ -20,18 +20,18 @@ enum Leftovers {
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         var thread = pthread_t()
-        pthread_create(&thread, nil, { _ in waitForSignal() }, nil)
+        pthread_create(&thread, nil, { _ in Leftovers.waitForSignal() }, nil)
         pthread_detach(thread)
     }
 
-    private static func waitForSignal() -> Never {
+    fileprivate static func waitForSignal() -> UnsafeMutableRawPointer? {
         var signals = sigset_t()
         sigemptyset(&signals)
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
         var signal: Int32 = 0
         while sigwait(&signals, &signal) != 0 {}
         // The lock is kept: nobody may start anything any more.
-        state.withLock { state in
+        return state.withLock { state in
             for pid in state.processes { kill(pid, SIGTERM) }
             for _ in 0..<patience where !state.processes.isEmpty {
                 state.processes = state.processes.filter { waitpid($0, nil, WNOHANG) == 0 }
@@ -86,7 +86,9 @@ enum Leftovers {
     private static func removeFolder(_ path: String) {
         if let folder = opendir(path) {
             while let entry = readdir(folder) {
-                let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+                let name = withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+                }
                 guard name != ".", name != ".." else { continue }
                 let inner = "\(path)/\(name)"
                 // A symbolic link is unlinked, never followed.

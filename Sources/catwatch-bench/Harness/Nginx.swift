@@ -62,7 +62,7 @@ private struct LoopbackSocket: ~Copyable {
     init() throws(SystemError) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         let number = try systemCall("socket") { socket(AF_INET, type, 0) }
-        descriptor = Descriptor(owning: number)
+        let descriptor = Descriptor(owning: number)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -74,6 +74,7 @@ private struct LoopbackSocket: ~Copyable {
                 try systemCall("getsockname") { getsockname(number, generic, &length) }
             }
         }
+        self.descriptor = descriptor
         port = UInt16(bigEndian: address.sin_port)
     }
 }
