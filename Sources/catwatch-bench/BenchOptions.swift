@@ -10,7 +10,7 @@ struct BenchOptions {
     var json: String?
     var isLong = false
     /// catwatch, which is next to the bench unless said otherwise.
-    var binary = (BenchOptions.ownPath.split(separator: "/").dropLast() + ["catwatch"]).reduce("") { "\($0)/\($1)" }
+    var binary = BenchOptions.ownFolder + "catwatch"
 
     static let usage = """
         usage: catwatch-bench list
@@ -59,9 +59,12 @@ struct BenchOptions {
         }
     }
 
-    private static var ownPath: String {
+    /// Where this program is, with a slash at the end.
+    private static var ownFolder: String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        return String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let path = String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard let slash = path.lastIndex(of: "/") else { return "./" }
+        return String(path[...slash])
     }
 }
