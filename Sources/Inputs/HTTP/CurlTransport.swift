@@ -21,6 +21,11 @@ package actor CurlTransport: HTTPTransport {
 
     private static let mostIdle = 8
 
+    private static let readBit = Readiness.read.rawValue
+    private static let writeBit = Readiness.write.rawValue
+    private static let errorBit = Readiness.error.rawValue
+    private static let inputBits = readBit | Readiness.readHangUp.rawValue | Readiness.hangUp.rawValue
+
     /// - Throws: `SystemError` when the library cannot be initialised.
     package init(on loop: EventLoop) throws(SystemError) {
         self.loop = loop
@@ -63,7 +68,7 @@ package actor CurlTransport: HTTPTransport {
     /// Makes one request, and does not follow where its answer points.
     private func perform(_ request: HTTPRequest, isRedirected: Bool) async throws(HTTPFailure) -> HTTPAnswer {
         installCallbacks()
-        guard let handle = idle.popLast() ?? EasyHandle() else {
+        guard let handle = takeIdle(for: request) ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
         }
         let transfer = CurlTransfer(request, handle: handle, isRedirected: isRedirected)
@@ -83,10 +88,15 @@ package actor CurlTransport: HTTPTransport {
             loop.post { self.assumeIsolated { $0.cancel(transfer, address) } }
         }
         if idle.count < Self.mostIdle {
-            handle.reset()
             idle.append(handle)
         }
         return try result.get()
+    }
+
+    /// An idle handle, best one whose options are set for this request.
+    private func takeIdle(for request: HTTPRequest) -> EasyHandle? {
+        guard let index = idle.lastIndex(where: { $0.request == request }) else { return idle.popLast() }
+        return idle.remove(at: index)
     }
 
     private func cancel(_ transfer: CurlTransfer, _ address: UInt) {
@@ -119,9 +129,10 @@ package actor CurlTransport: HTTPTransport {
             watches.removeValue(forKey: socket)?.cancel()
             return
         }
-        var interest: Readiness = []
-        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+        // Plain integers on this way: set algebra is not specialised across modules.
+        let read = what & CURL_POLL_IN != 0 ? Self.readBit : 0
+        let write = what & CURL_POLL_OUT != 0 ? Self.writeBit : 0
+        let interest = Readiness(rawValue: read | write)
         if let watch = watches[socket] {
             if (try? watch.update(interest)) != nil { return }
             watch.cancel()  // the library closed and opened it again without a word
@@ -142,9 +153,9 @@ package actor CurlTransport: HTTPTransport {
 
     private func socketIsReady(_ socket: curl_socket_t, _ readiness: Readiness) {
         var mask: Int32 = 0
-        if !readiness.isDisjoint(with: [.read, .readHangUp, .hangUp]) { mask |= CURL_CSELECT_IN }
-        if readiness.contains(.write) { mask |= CURL_CSELECT_OUT }
-        if readiness.contains(.error) { mask |= CURL_CSELECT_ERR }
+        if readiness.rawValue & Self.inputBits != 0 { mask |= CURL_CSELECT_IN }
+        if readiness.rawValue & Self.writeBit != 0 { mask |= CURL_CSELECT_OUT }
+        if readiness.rawValue & Self.errorBit != 0 { mask |= CURL_CSELECT_ERR }
         act(on: socket, mask)
     }
 

@@ -9,7 +9,7 @@ package protocol HTTPTransport: Sendable {
 }
 
 /// What to get, and how.
-package struct HTTPRequest: Sendable {
+package struct HTTPRequest: Sendable, Equatable {
     /// Absolute, `http` or `https`; may hold credentials, so it is never printed: `endpoint` is.
     package private(set) var url: String
     package private(set) var endpoint: Endpoint
