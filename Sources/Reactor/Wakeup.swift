@@ -4,7 +4,7 @@
 package final class Wakeup: @unchecked Sendable {
     // Unchecked: all state is touched on the loop only (checked), and a cancellation from elsewhere is posted to it.
     private let loop: EventLoop
-    private var waiter: CheckedContinuation<Bool, Never>?
+    private var waiter: UnsafeContinuation<Bool, Never>?
     private var isSignalled = false
 
     package init(loop: EventLoop) { self.loop = loop }
@@ -33,7 +33,7 @@ package final class Wakeup: @unchecked Sendable {
             return
         }
         let wasSignalled = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 // Looked at again: the way here may have been a suspension, and the signal have come in the meantime.
                 if isSignalled {
                     isSignalled = false

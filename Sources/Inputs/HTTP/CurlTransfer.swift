@@ -39,7 +39,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
     let request: HTTPRequest
     /// Whether another answer pointed here.
     private let isRedirected: Bool
-    var continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
+    var continuation: UnsafeContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
 
     private var body: [UInt8] = []
     private var headers = HTTPAnswerHeaders()

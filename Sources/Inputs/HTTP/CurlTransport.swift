@@ -15,6 +15,8 @@ package actor CurlTransport: HTTPTransport {
     private var hasCallbacks = false
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
+    /// When the library wants to be called; nil when it does not. A timer may be set for earlier.
+    private var deadline: LoopInstant?
     private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// Handles to use again: making one costs more than a small request.
     private var idle: [EasyHandle] = []
@@ -75,7 +77,7 @@ package actor CurlTransport: HTTPTransport {
         if let problem = transfer.configure() { throw problem }
         let address = UInt(bitPattern: handle.pointer)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 if Task.isCancelled {
                     continuation.resume(returning: CurlTransfer.cancelled)
                 } else {
@@ -142,13 +144,34 @@ package actor CurlTransport: HTTPTransport {
         }
     }
 
+    /// The library changes its mind about times several times a request: a timer that comes too early stays, and sets
+    /// itself anew when it fires.
     fileprivate func timerChanged(_ milliseconds: Int) {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        guard milliseconds >= 0 else { return }
-        timer = loop.schedule(after: .milliseconds(milliseconds)) { [weak self] in
-            self?.assumeIsolated { $0.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        guard milliseconds >= 0 else {
+            deadline = nil
+            return
         }
+        let wanted = loop.clock.now.advanced(by: .milliseconds(milliseconds))
+        deadline = wanted
+        if let timer {
+            if timer.deadline <= wanted { return }
+            loop.cancel(timer)
+        }
+        setTimer(at: wanted)
+    }
+
+    private func setTimer(at wanted: LoopInstant) {
+        timer = loop.schedule(at: wanted) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard let deadline else { return }
+        guard deadline <= loop.clock.now else { return setTimer(at: deadline) }
+        self.deadline = nil
+        act(on: CURL_SOCKET_TIMEOUT, 0)
     }
 
     private func socketIsReady(_ socket: curl_socket_t, _ readiness: Readiness) {
