@@ -71,7 +71,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         let context = Unmanaged.passUnretained(self).toOpaque()
         check(cw_set_body_callback(easy, curlBodyArrived, context))
         check(cw_set_header_callback(easy, curlHeaderArrived, context))
-        // A poller makes the same request again and again: a third of the options' cost is setting them anew.
+        // A poller makes the same request again and again, and its options are still set.
         if handle.request != nil, code == CURLE_OK { return nil }
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
