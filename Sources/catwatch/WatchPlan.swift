@@ -5,12 +5,14 @@ internal import Inputs
 struct WatchPlan: Sendable {
     let options: Options
     let headers: [String]
+    let environment: [String: String]
     /// Checked pointers by their text.
     private let pointers: [String: JSONPointer]
 
     /// - Throws: `UsageError` when a secret cannot be read or a pointer is none.
     init(_ options: Options, environment: [String: String]) throws {
         self.options = options
+        self.environment = environment
         headers = try options.request.headerFields(environment: environment).map { "\($0.name): \($0.value)" }
         var pointers: [String: JSONPointer] = [:]
         for (name, text) in [("--value", options.value), ("--text", options.text)] {
@@ -29,7 +31,9 @@ struct WatchPlan: Sendable {
     /// - Parameter demoOrigin: where the stand-in API is, when it runs.
     func sources(demoOrigin: String?) throws -> [HTTPSource] {
         try options.feeds(demoOrigin: demoOrigin).map { feed in
-            var request = HTTPRequest(url: feed.url.withUserInfo)
+            var request = HTTPRequest(url: feed.url.withoutUserInfo)
+            request.credentials = feed.url.credentials.map { .init(name: $0.name, password: $0.password) }
+            request.usesProxy = demoOrigin != feed.url.origin
             request.headers = headers
             request.timeout = options.request.timeout
             request.maxBody = options.request.maxBody
