@@ -17,10 +17,11 @@ actor Stage {
     private init(on loop: EventLoop) throws {
         self.loop = loop
         var template = Array("/tmp/catwatch-e2e-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
-        folder = template.withUnsafeBufferPointer {
-            String(cString: $0.baseAddress ?? $0.baseAddress.unsafelyUnwrapped)
+        let made = template.withUnsafeMutableBufferPointer { bytes in
+            bytes.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
         }
+        guard let made else { throw SystemError(code: errno, call: "mkdtemp") }
+        folder = made
     }
 
     /// Has a test on a stage. It stays the same task, so that failures are this test's, and runs on the stage's loop.
@@ -51,19 +52,8 @@ actor Stage {
     private func clear() async {
         for program in programs { await program.end() }
         await server?.stop()
-        for name in Self.names(in: folder) { unlink("\(folder)/\(name)") }
+        for name in (try? FolderListing.names(in: folder)) ?? [] { unlink("\(folder)/\(name)") }
         rmdir(folder)
-    }
-
-    private static func names(in folder: String) -> [String] {
-        guard let listing = opendir(folder) else { return [] }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
-        }
-        return names
     }
 
     // MARK: The stand-in
