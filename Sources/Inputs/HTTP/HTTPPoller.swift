@@ -15,6 +15,11 @@ package actor HTTPPoller {
     private var endpoint: Endpoint { source.request.endpoint }
     private let schedule: PollSchedule
     private let reader: JSONReader
+    /// Asked for out of turn; see `EventStore.requestPoll`.
+    private let refresh: Wakeup
+    /// What a poll may take beyond its deadline before something is wrong with the agent.
+    private static let grace = Duration.seconds(5)
+    private static let refreshPause = Duration.seconds(1)
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
     /// What the last whole answer said of itself, to ask whether it still holds.
@@ -31,6 +36,7 @@ package actor HTTPPoller {
         self.wall = wall
         self.random = random
         schedule = PollSchedule(every: source.every, name: source.name)
+        refresh = Wakeup(loop: loop)
         reader = JSONReader(maximumCapacity: 64 << 10)
         backoff = Backoff(cap: max(.seconds(30), source.every))
     }
@@ -38,11 +44,13 @@ package actor HTTPPoller {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(name: source.name, type: source.type)
+        await store.allowPolling(of: source.name) { [refresh] in refresh.signal() }
         let start = loop.clock.now
         var due = start
         while true {
             let now = loop.clock.now
-            let late = due.duration(to: now).milliseconds
+            let late = max(.zero, due.duration(to: now)).milliseconds
+            await store.expect(id, by: now.advanced(by: source.request.timeout + Self.grace))
             let pause = await poll(id, late: late)
             if Task.isCancelled { throw CancellationError() }
             let finished = loop.clock.now
@@ -52,8 +60,18 @@ package actor HTTPPoller {
                 : schedule.tick(after: finished)
             // A failing source is never polled more often than a working one.
             due = pause.map { max(tick, finished.advanced(by: $0)) } ?? tick
-            try await loop.sleep(until: due)
+            await store.expect(id, by: due.advanced(by: source.request.timeout + Self.grace))
+            try await wait(until: due, since: now)
         }
+    }
+
+    /// Waits for the next poll's time, or until somebody asks for one before: at most once a second, as readers ask.
+    private func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {
+        let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
+        defer { loop.cancel(timer) }
+        try await refresh.wait()
+        let earliest = min(due, last.advanced(by: Self.refreshPause))
+        if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
     }
 
     /// Makes one poll and publishes what it came to.

@@ -44,7 +44,7 @@ package actor StreamOutput {
         do {
             let stream = try open(loop)
             defer { stream.close() }
-            try await write(greeting, to: stream)
+            try await stream.write(all: greeting)
             ending = try await write(reader, to: stream)
         } catch let error as SystemError {
             ending = error.code == EPIPE || error.code == ECONNRESET ? .readerGone : .failed(error)
@@ -60,33 +60,20 @@ package actor StreamOutput {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)
-            case .gap(let line): try await write(line, to: stream)
+            case .gap(let line), .greeting(let line): try await stream.write(all: line)
+            case .interrupted: break
             case .end(let line):
-                try await write(line, to: stream)
+                try await stream.write(all: line)
                 return .finished
             }
         }
     }
 
     private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
-        var written = 0
-        while written < span.count {
-            let count = try span.withUnsafeBytes { bytes throws(SystemError) in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            }
-            written += count
-            if count == 0 { try await stream.waitUntilWritable() }
-        }
-    }
-
-    private func write(_ line: [UInt8], to stream: any ByteStream) async throws {
-        var written = 0
-        while written < line.count {
-            let count = try line.withUnsafeBytes { bytes throws(SystemError) in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            }
-            written += count
-            if count == 0 { try await stream.waitUntilWritable() }
+        var done = 0
+        while done < span.count {
+            done += try span.write(from: done, to: stream)
+            if done < span.count { try await stream.waitUntilWritable() }
         }
     }
 }
