@@ -6,6 +6,7 @@ internal import Reactor
 struct Catwatch {
     /// Not `async`: an asynchronous main would be isolated to the main actor, whose executor is not the loop.
     static func main() {
+        StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         Memory.economise()
