@@ -95,6 +95,7 @@ enum StoreThroughput: Scenario {
                 lines += span.sequences.count
                 span.withUnsafeBytes { newlines += count(of: 0x0A, in: $0) }
             case .gap: throw BenchError("the reader fell behind")
+            case .greeting, .interrupted: break
             case .end: return (lines, newlines, true)
             }
         }
