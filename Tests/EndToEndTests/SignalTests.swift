@@ -103,13 +103,36 @@ import Testing
         }
     }
 
-    @Test func signalsThatTheShellHadIgnoredAreHeardAllTheSame() async throws {
+    @Test(arguments: [("HUP", SIGHUP), ("INT", SIGINT), ("QUIT", SIGQUIT)])
+    func whatItsStarterIgnoresItIgnores(name: String, number: Int32) async throws {
         try await Stage.run { stage in
-            // `nohup` and background jobs of scripts ignore some of them; Ctrl-C by kill still ends the program.
-            let program = try await stage.bash(#"trap '' INT; exec "$catwatch" --demo -e 10ms"#)
-            try await program.wait(for: "events") { $0.outputBytes.count > 1_000 ? () : nil }
+            // As nohup does it, and a script that runs something in the background.
+            let program = try await stage.bash("trap '' \(name); exec \"$catwatch\" --demo -e 10ms")
+            try await program.wait(for: "lines") { $0.outputBytes.count > 1_000 ? () : nil }
+            try await program.signal(number)
+            let before = await program.outputBytes.count
+            try await program.wait(for: "more lines") { $0.outputBytes.count > before + 5_000 ? () : nil }
             try await program.signal(SIGTERM)
-            #expect(try await program.waitForEnd() == .exited(0))
+            let run = try await Finished(of: program)
+            #expect(run.ending == .exited(0) && run.errors == "")
+            #expect(try run.lines().last?.string("reason") == "SIGTERM")
+        }
+    }
+
+    @Test func itGoesOnAfterHavingBeenStopped() async throws {
+        try await Stage.run { stage in
+            let program = try await Self.running(stage)
+            try await program.signal(SIGSTOP)
+            try await stage.wait(for: "the stop") {
+                try ProcessFile.text("status", of: program.id).contains("State:\tT")
+            }
+            let before = await program.outputBytes.count
+            try await program.signal(SIGCONT)
+            try await program.wait(for: "more lines") { $0.outputBytes.count > before + 5_000 ? () : nil }
+            try await program.signal(SIGINT)
+            let run = try await Finished(of: program)
+            #expect(run.ending == .exited(0))
+            _ = try run.lines()
         }
     }
 }
