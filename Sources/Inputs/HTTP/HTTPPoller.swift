@@ -39,28 +39,20 @@ package actor HTTPPoller {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(name: source.name, type: source.type)
-        let start = loop.clock.now
-        var due = start
+        var due = loop.clock.now
         while true {
-            let now = loop.clock.now
-            let late = due.duration(to: now).milliseconds
-            let pause = await poll(id, late: late)
+            let next = await poll(id, due: due)
             if Task.isCancelled { throw CancellationError() }
-            let finished = loop.clock.now
-            let tick =
-                due == start
-                ? max(schedule.tick(afterFirst: start), schedule.tick(after: finished))
-                : schedule.tick(after: finished)
-            // A failing source is never polled more often than a working one.
-            due = pause.map { max(tick, finished.advanced(by: $0)) } ?? tick
+            due = next
             try await loop.sleep(until: due)
         }
     }
 
     /// Makes one poll and publishes what it came to.
     ///
-    /// - Returns: how long to wait after a failure; nil after a success.
-    private func poll(_ id: SourceID, late: Double) async -> Duration? {
+    /// - Returns: when the next poll is due.
+    private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
+        let late = due.duration(to: loop.clock.now).milliseconds
         var events: [Event] = []
         var retryAfter: Duration?
         let problem: Failure?
@@ -79,35 +71,28 @@ package actor HTTPPoller {
             }
             events.append(Event(time: time, source: id, body: .latency(latency)))
         } catch {
-            if Task.isCancelled { return nil }
+            if Task.isCancelled { return due }
             if let begun = error.begun {
                 let latency = sample(begun.status, begun.timing, late)
                 events.append(Event(time: wall.now, source: id, body: .latency(latency)))
             }
             problem = Failure(error.code, error.message)
         }
-        let pause = conclude(problem, retryAfter, id, &events)
-        await store.publish(events)
-        return pause
-    }
-
-    /// Counts failures in a row, and completes the failure with what comes next.
-    private func conclude(
-        _ problem: Failure?, _ retryAfter: Duration?, _ id: SourceID, _ events: inout [Event]
-    ) -> Duration? {
-        guard var problem else {
+        let finished = loop.clock.now
+        let next: LoopInstant
+        if var problem {
+            let pause = max(backoff.fail(using: &random), retryAfter ?? .zero)
+            next = schedule.retry(after: due, finished: finished, pause: pause)
+            problem.endpoint = endpoint.name
+            problem.attempt = backoff.attempt
+            problem.retryIn = finished.duration(to: next)
+            events.append(Event(time: wall.now, source: id, body: .error(problem)))
+        } else {
             backoff.succeed()
-            return nil
+            next = schedule.next(after: due, finished: finished)
         }
-        let jitter = backoff.fail(using: &random)
-        let pause = max(jitter, retryAfter ?? .zero)
-        let now = loop.clock.now
-        let next = max(schedule.tick(after: now), now.advanced(by: pause))
-        problem.endpoint = endpoint.name
-        problem.attempt = backoff.attempt
-        problem.retryIn = now.duration(to: next)
-        events.append(Event(time: wall.now, source: id, body: .error(problem)))
-        return pause
+        await store.publish(events)
+        return next
     }
 
     private func requestWithValidators() -> HTTPRequest {
