@@ -57,11 +57,12 @@ package actor HTTPPoller {
         var retryAfter: Duration?
         let problem: Failure?
         do throws(HTTPFailure) {
-            let answer = try await transport.get(requestWithValidators())
+            let request = requestWithValidators()
+            let answer = try await transport.get(request)
             let time = wall.now
             let latency = sample(answer.status, answer.timing, late)
             do throws(Failure) {
-                if let datum = try read(answer) {
+                if let datum = try read(answer, to: request) {
                     events.append(Event(time: time, source: id, body: .data(datum)))
                 }
                 problem = nil
@@ -106,10 +107,11 @@ package actor HTTPPoller {
     }
 
     /// The event of an answer; nil when it says that nothing has changed.
-    private func read(_ answer: HTTPAnswer) throws(Failure) -> Datum? {
+    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) throws(Failure) -> Datum? {
         let peer = endpoint.authority
         switch answer.status {
-        case 304: return nil
+        case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return nil
+        case 304: throw Failure(.status, "\(peer) answered 304 (not modified) before it had answered anything else")
         case 200...299: break
         case 429: throw Failure(.rateLimited, "\(peer) asks for fewer requests (429)")
         default: throw Failure(.status, "\(peer) answered \(answer.status)\(HTTPStatus.words(answer.status))")
