@@ -106,9 +106,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         isFinished = false
         defer { owner.store(0, ordering: .relaxed) }
         while true {
-            takeInbox()
-            runJobs()
-            fireTimers()
+            var budget = Self.jobsPerTurn
+            repeat {
+                takeInbox()
+                runJobs(&budget)
+                fireTimers()
+            } while !jobs.isEmpty && budget > 0
             if jobs.isEmpty {
                 if isFinished { return }
                 wait()
@@ -127,8 +130,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    private func runJobs() {
-        var budget = Self.jobsPerTurn
+    private func runJobs(_ budget: inout Int) {
         while budget > 0, let job = jobs.popFirst() {
             job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             budget -= 1

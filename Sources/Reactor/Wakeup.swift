@@ -34,7 +34,11 @@ package final class Wakeup: @unchecked Sendable {
         }
         let wasSignalled = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if Task.isCancelled {
+                // Looked at again: the way here may have been a suspension, and the signal have come in the meantime.
+                if isSignalled {
+                    isSignalled = false
+                    continuation.resume(returning: true)
+                } else if Task.isCancelled {
                     continuation.resume(returning: false)
                 } else {
                     precondition(waiter == nil, "one task waits at a time")

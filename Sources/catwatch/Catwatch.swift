@@ -1,4 +1,52 @@
+internal import Glibc
+internal import Reactor
+
+/// The program: reads the command line, then watches on one loop, on this thread, until something ends it.
 @main
 struct Catwatch {
-    static func main() {}
+    /// Not `async`: an asynchronous main would be isolated to the main actor, whose executor is not the loop.
+    static func main() {
+        signal(SIGPIPE, SIG_IGN)
+        Memory.economise()
+        let environment = ProcessEnvironment.variables()
+        do {
+            let command = try Command.parse(Array(CommandLine.arguments.dropFirst()), environment: environment)
+            if let text = command.text { leave(printing: text) }
+            guard case .watch(let options) = command else { exit(0) }
+            let plan = try WatchPlan(options, environment: environment)
+            let loop = try EventLoop()
+            exit(try loop.run { try await Agent(plan, on: loop).run() })
+        } catch let error as UsageError {
+            complain("\(error.description)\n")
+            exit(UsageError.exitCode)
+        } catch {
+            complain("catwatch: \(error)\n")
+            exit(1)
+        }
+    }
+
+    /// Prints what was asked for and ends; quietly when nobody reads it.
+    private static func leave(printing text: String) -> Never {
+        do throws(SystemError) {
+            try write(text, to: STDOUT_FILENO)
+            exit(0)
+        } catch {
+            if error.code == EPIPE { exit(0) }
+            complain("catwatch: stdout: \(error.reason)\n")
+            exit(1)
+        }
+    }
+
+    private static func complain(_ text: String) { try? write(text, to: STDERR_FILENO) }
+
+    /// Writes everything, waiting as long as it takes: there is no loop yet, or no longer.
+    private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = try systemCall("write") {
+                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
 }

@@ -211,6 +211,30 @@ import Testing
     }
 }
 
+extension WakeupTests {
+    /// Entering a wait may itself be a suspension, so other tasks signal at every moment of it.
+    @Test func losesNoSignalOfOtherTasks() async throws {
+        try await withLoop(virtual: true) { loop in
+            let ping = Wakeup(loop: loop)
+            let pong = Wakeup(loop: loop)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for _ in 0..<1_000 {
+                        pong.signal()
+                        try? await ping.wait()
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<1_000 {
+                        try? await pong.wait()
+                        ping.signal()
+                    }
+                }
+            }
+        }
+    }
+}
+
 @Suite struct SteppedWallClockTests {
     @Test func followsItsLoopAndTakesStepsInBothDirections() async throws {
         try await withLoop(virtual: true) { loop in

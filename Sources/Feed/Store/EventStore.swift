@@ -81,13 +81,15 @@ package actor EventStore {
 
     // MARK: Outputs
 
-    /// Opens a reader.
+    /// Opens a reader; the bytes are the first two lines of its connection, `hello` and `stats`.
     ///
     /// - Parameters:
     ///   - name: what the `agent` line calls it; nil leaves it out there.
     ///   - start: which line it gets first.
     ///   - holdsInputs: whether inputs that can wait do so while it is far behind.
-    package func open(_ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false) -> ReaderID {
+    package func open(_ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false)
+        -> (ReaderID, greeting: [UInt8])
+    {
         let id = ReaderID(index: nextReader)
         nextReader += 1
         let cursor =
@@ -98,11 +100,11 @@ package actor EventStore {
             }
         readers[id] = Reader(name: name, cursor: cursor, holdsInputs: holdsInputs, wakeup: Wakeup(loop: loop))
         state.counts.readers = readers.count
-        return id
+        return (id, greeting(isFiltered: false))
     }
 
-    /// The first two lines of a reader's connection, `hello` and `stats`.
-    package func greeting(isFiltered: Bool = false) -> [UInt8] {
+    /// `hello` and `stats` as of now.
+    package func greeting(isFiltered: Bool) -> [UInt8] {
         let now = wall.now
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered, interval: state.limits.interval,

@@ -7,9 +7,9 @@ struct CurlCircumstances {
     let endpoint: Endpoint
     let timeout: Duration
     let maxBody: Int
-    let maxRedirects: Int
+    /// Whether another answer pointed here.
+    let isRedirected: Bool
     let isTooLarge: Bool
-    let redirects: Int
     let systemError: Int32
     /// libcurl's own words; may be empty.
     let detail: String
@@ -28,16 +28,12 @@ struct CurlCircumstances {
         case CURLE_COULDNT_RESOLVE_PROXY: return HTTPFailure(.dns, "the proxy's name was not found")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.connect, connectMessage)
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.timeout, timeoutMessage)
-        case CURLE_TOO_MANY_REDIRECTS:
-            return HTTPFailure(.redirect, "\(peer) redirected more than \(maxRedirects) times")
-        case CURLE_UNSUPPORTED_PROTOCOL:
-            return redirects > 0 || status / 100 == 3
-                ? HTTPFailure(.redirect, "\(peer) redirected to something other than http or https")
-                : HTTPFailure(.config, "only http and https URLs can be polled")
-        case CURLE_URL_MALFORMAT:
-            return status / 100 == 3
-                ? HTTPFailure(.redirect, "\(peer) redirected to what is not a URL")
-                : HTTPFailure(.config, "this is not a URL")
+        case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
+            return HTTPFailure(.redirect, "a redirect leads to something other than http or https")
+        case CURLE_UNSUPPORTED_PROTOCOL: return HTTPFailure(.config, "only http and https URLs can be polled")
+        case CURLE_URL_MALFORMAT where isRedirected:
+            return HTTPFailure(.redirect, "a redirect leads to what is not a URL")
+        case CURLE_URL_MALFORMAT: return HTTPFailure(.config, "this is not a URL")
         case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(.tooLarge, "the answer of \(peer) is larger than \(maxBody) bytes")
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:

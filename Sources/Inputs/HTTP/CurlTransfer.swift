@@ -21,7 +21,8 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
 final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's actor, and libcurl calls back on its loop
     let handle: EasyHandle
     let request: HTTPRequest
-    let endpoint: Endpoint
+    /// Whether another answer pointed here.
+    private let isRedirected: Bool
     var continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
 
     private var body: [UInt8] = []
@@ -37,10 +38,10 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
     /// A header line longer than this says nothing that a poller wants.
     private static let longestHeader = 8_192
 
-    init(_ request: HTTPRequest, handle: EasyHandle) {
+    init(_ request: HTTPRequest, handle: EasyHandle, isRedirected: Bool) {
+        self.isRedirected = isRedirected
         self.request = request
         self.handle = handle
-        endpoint = Endpoint(url: request.url)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -60,9 +61,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_FOLLOWLOCATION, 1)
-        set(CURLOPT_MAXREDIRS, request.maxRedirects)
+        set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)  // or closing joins the resolver's thread, however long the name server takes
         set(CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout.milliseconds)))
@@ -125,7 +124,11 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
-        return .success(HTTPAnswer(status: status, body: body, headers: headers, timing: timing))
+        var answer = HTTPAnswer(status: status, body: body, headers: headers, timing: timing)
+        if [301, 302, 303, 307, 308].contains(status) {
+            answer.redirect = cw_get_text(handle.pointer, CURLINFO_REDIRECT_URL).map { String(cString: $0) }
+        }
+        return .success(answer)
     }
 
     private var status: Int { cw_get_number(handle.pointer, CURLINFO_RESPONSE_CODE) }
@@ -153,9 +156,8 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     private func failure(_ code: CURLcode) -> HTTPFailure {
         let circumstances = CurlCircumstances(
-            endpoint: endpoint, timeout: request.timeout, maxBody: request.maxBody,
-            maxRedirects: request.maxRedirects, isTooLarge: isTooLarge,
-            redirects: cw_get_number(handle.pointer, CURLINFO_REDIRECT_COUNT),
+            endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody,
+            isRedirected: isRedirected, isTooLarge: isTooLarge,
             systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
             detail: String(cString: errorText), received: timing.bytes,
             wasConnected: cw_get_size(handle.pointer, CURLINFO_PRETRANSFER_TIME_T) > 0,

@@ -36,12 +36,37 @@ package actor CurlTransport: HTTPTransport {
     /// How many requests are under way.
     package var underWay: Int { transfers.count }
 
+    /// Follows redirects itself: to http and https only, and what may be secret (headers, the client's certificate)
+    /// goes to the request's own origin and nowhere else, which libcurl would only see to for `Authorization`.
     package func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+        let start = loop.clock.now
+        var hop = request
+        var spent = 0.0
+        for redirects in 0... {
+            var answer = try await perform(hop, isRedirected: redirects > 0)
+            guard let target = answer.redirect else {
+                answer.timing.total += spent
+                return answer
+            }
+            spent += answer.timing.total
+            answer.timing.total = spent
+            guard redirects < request.maxRedirects else {
+                let message = "\(hop.endpoint.authority) redirected more than \(request.maxRedirects) times"
+                throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
+            }
+            hop = hop.redirected(to: target)
+            hop.timeout = request.timeout - start.duration(to: loop.clock.now)
+        }
+        throw HTTPFailure(.internal, "redirects without end")  // the range above has none
+    }
+
+    /// Makes one request, and does not follow where its answer points.
+    private func perform(_ request: HTTPRequest, isRedirected: Bool) async throws(HTTPFailure) -> HTTPAnswer {
         installCallbacks()
         guard let handle = idle.popLast() ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
         }
-        let transfer = CurlTransfer(request, handle: handle)
+        let transfer = CurlTransfer(request, handle: handle, isRedirected: isRedirected)
         if let problem = transfer.configure() { throw problem }
         let address = UInt(bitPattern: handle.pointer)
         let result = await withTaskCancellationHandler {

@@ -4,6 +4,8 @@ internal import CCurl
 package struct Endpoint: Sendable, Hashable {
     /// `GET https://catfact.ninja/fact`
     package let name: String
+    /// `https://catfact.ninja`
+    package let origin: String
     /// `catfact.ninja`, with the port when the URL names one.
     package let authority: String
     /// `catfact.ninja`
@@ -15,13 +17,16 @@ package struct Endpoint: Sendable, Hashable {
     /// - Parameter url: an absolute URL; what cannot be parsed is shown as `?`, never as it is.
     package init(url: String) {
         let parts = Self.parts(of: url)
+        origin = parts.origin
         host = parts.host
         authority = parts.authority
         name = parts.name.count > Self.longestName ? String(parts.name.prefix(Self.longestName - 1)) + "…" : parts.name
     }
 
-    private static func parts(of url: String) -> (name: String, authority: String, host: String) {
-        let unknown = (name: "GET ?", authority: "?", host: "?")
+    private static func parts(
+        of url: String
+    ) -> (name: String, origin: String, authority: String, host: String) {
+        let unknown = (name: "GET ?", origin: "?", authority: "?", host: "?")
         guard let handle = curl_url() else { return unknown }
         defer { curl_url_cleanup(handle) }
         guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK else {
@@ -29,13 +34,15 @@ package struct Endpoint: Sendable, Hashable {
         }
         func part(_ what: CURLUPart) -> String? {
             var text: UnsafeMutablePointer<CChar>?
-            guard curl_url_get(handle, what, &text, 0) == CURLUE_OK, let text else { return nil }
+            guard curl_url_get(handle, what, &text, UInt32(CURLU_NO_DEFAULT_PORT)) == CURLUE_OK, let text else {
+                return nil
+            }
             defer { curl_free(text) }
             return String(cString: text)
         }
         let host = part(CURLUPART_HOST) ?? "?"
         let authority = part(CURLUPART_PORT).map { "\(host):\($0)" } ?? host
-        let name = "GET \(part(CURLUPART_SCHEME) ?? "?")://\(authority)\(part(CURLUPART_PATH) ?? "/")"
-        return (name, authority, host)
+        let origin = "\(part(CURLUPART_SCHEME) ?? "?")://\(authority)"
+        return ("GET \(origin)\(part(CURLUPART_PATH) ?? "/")", origin, authority, host)
     }
 }

@@ -12,7 +12,7 @@ package actor HTTPPoller {
     private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let endpoint: Endpoint
+    private var endpoint: Endpoint { source.request.endpoint }
     private let schedule: PollSchedule
     private let reader: JSONReader
     private var backoff: Backoff
@@ -30,7 +30,6 @@ package actor HTTPPoller {
         self.loop = loop
         self.wall = wall
         self.random = random
-        endpoint = Endpoint(url: source.request.url)
         schedule = PollSchedule(every: source.every, name: source.name)
         reader = JSONReader(maximumCapacity: 64 << 10)
         backoff = Backoff(cap: max(.seconds(30), source.every))

@@ -10,8 +10,9 @@ package protocol HTTPTransport: Sendable {
 
 /// What to get, and how.
 package struct HTTPRequest: Sendable {
-    /// Absolute, `http` or `https`; may hold credentials, so it is never printed: `Endpoint` is.
-    package var url: String
+    /// Absolute, `http` or `https`; may hold credentials, so it is never printed: `endpoint` is.
+    package private(set) var url: String
+    package private(set) var endpoint: Endpoint
     /// Whole header lines, `Name: value`; may hold secrets.
     package var headers: [String] = []
     /// From name resolution to the last byte of the body.
@@ -25,7 +26,24 @@ package struct HTTPRequest: Sendable {
     package var key: String?
     package var userAgent = "catwatch"
 
-    package init(url: String) { self.url = url }
+    package init(url: String) {
+        self.url = url
+        endpoint = Endpoint(url: url)
+    }
+
+    /// The request that follows when an answer points to `target`. What may be secret (headers, the client's
+    /// certificate) stays with the origin it was meant for.
+    func redirected(to target: String) -> HTTPRequest {
+        var next = self
+        next.url = target
+        next.endpoint = Endpoint(url: target)
+        if next.endpoint.origin != endpoint.origin {
+            next.headers = []
+            next.certificate = nil
+            next.key = nil
+        }
+        return next
+    }
 }
 
 /// A whole answer, of whatever status.
@@ -35,6 +53,8 @@ package struct HTTPAnswer: Sendable {
     package var body: [UInt8]
     package var headers: HTTPAnswerHeaders
     package var timing: HTTPTiming
+    /// Where the answer points, for a transport that follows redirects.
+    var redirect: String?
 
     package init(
         status: Int, body: [UInt8], headers: HTTPAnswerHeaders = HTTPAnswerHeaders(),

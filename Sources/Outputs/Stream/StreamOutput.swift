@@ -44,7 +44,7 @@ package actor StreamOutput {
     package func run(
         _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) async throws(CancellationError) -> Ending {
-        let reader = await store.open(name, holdsInputs: holdsInputs)
+        let (reader, greeting) = await store.open(name, holdsInputs: holdsInputs)
         let ending: Ending
         do {
             let stream = try open(loop)
@@ -53,7 +53,7 @@ package actor StreamOutput {
                 stream.close()
                 self.stream = nil
             }
-            ending = try await writeOrHangUp(reader)
+            ending = try await writeOrHangUp(reader, greeting)
         } catch let error as SystemError {
             ending = error.code == EPIPE || error.code == ECONNRESET ? .readerGone : .failed(error)
         } catch {
@@ -65,9 +65,9 @@ package actor StreamOutput {
     }
 
     /// Whichever comes first: the end of writing, or of the reader.
-    private func writeOrHangUp(_ reader: ReaderID) async throws -> Ending {
+    private func writeOrHangUp(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         try await withThrowingTaskGroup(of: Ending.self) { group in
-            group.addTask { try await self.write(reader) }
+            group.addTask { try await self.write(reader, greeting) }
             group.addTask { try await self.waitForHangUp() }
             defer { group.cancelAll() }
             return try await group.next() ?? .finished
@@ -79,9 +79,8 @@ package actor StreamOutput {
         return .readerGone
     }
 
-    private func write(_ reader: ReaderID) async throws -> Ending {
+    private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         guard let stream else { return .finished }
-        let greeting = await store.greeting()
         try await write(greeting, to: stream)
         while true {
             switch try await store.next(for: reader) {

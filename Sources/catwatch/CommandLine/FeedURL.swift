@@ -53,7 +53,13 @@ package struct FeedURL: Sendable, Hashable {
     /// `https://host:port`: where the requests go, without any secret.
     package var origin: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
 
-    /// What is asked for, without user name and password, which go into a header of their own. May hold a secret.
+    /// The whole URL with its credentials: for the request, and never to be shown.
+    package var withUserInfo: String {
+        guard let userInfo else { return withoutUserInfo }
+        return "\(scheme.rawValue)://\(userInfo)@" + withoutUserInfo.dropFirst(scheme.rawValue.count + 3)
+    }
+
+    /// What is asked for, without user name and password. Its query may still hold a secret.
     package var withoutUserInfo: String { origin + path + (query.map { "?\($0)" } ?? "") }
 
     private static func splitScheme(

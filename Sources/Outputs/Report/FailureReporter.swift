@@ -1,0 +1,114 @@
+package import Feed
+package import Reactor
+
+/// Tells a person on stderr what fails upstream: a reader of the feed like any other, that looks at few of its lines.
+package actor FailureReporter {
+    private let store: EventStore
+    private let notices: Notices
+    private let loop: EventLoop
+    private let everyRequest: Bool
+    private var rate: RateLimit
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// - Parameter everyRequest: whether `latency` lines are told as well, and nothing is left out.
+    package init(store: EventStore, notices: Notices, on loop: EventLoop, everyRequest: Bool) {
+        self.store = store
+        self.notices = notices
+        self.loop = loop
+        self.everyRequest = everyRequest
+        rate = RateLimit(burst: 10, every: .seconds(1), now: loop.clock.now)
+    }
+
+    /// Reports until the feed ends or the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let (reader, _) = await store.open(nil)
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span):
+                for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
+            case .gap: break  // the lines are in the feed; this is a courtesy
+            case .end: return await store.close(reader)
+            }
+        }
+    }
+
+    private func texts(of bytes: UnsafeRawBufferPointer) -> [String] {
+        var texts: [String] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = UnsafeRawBufferPointer(rebasing: rest[..<end])
+            rest = rest[(end + 1)...]
+            if Self.mayMatter(line, everyRequest), let text = text(of: line) { texts.append(text) }
+        }
+        return texts
+    }
+
+    /// Looks only at where the type stands: behind the number and the time, whose lengths are known.
+    private static func mayMatter(_ line: UnsafeRawBufferPointer, _ everyRequest: Bool) -> Bool {
+        guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { return false }
+        let type = line.dropFirst(comma + 45)
+        return type.starts(with: "\"error\"".utf8) || (everyRequest && type.starts(with: "\"latency\"".utf8))
+    }
+
+    private func text(of line: UnsafeRawBufferPointer) -> String? {
+        guard let decoded = try? LineDecoder.decode(Array(line)[...]) else { return nil }
+        let source = Sanitizer.visible(decoded.source ?? "?", limit: 100)
+        switch decoded.body {
+        case .error(let failure):
+            guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
+            let next = failure.retryIn.map { "; next try in \(Self.text($0))" } ?? ""
+            let left = rate.takeSuppressed()
+            let note = left > 0 ? " (\(left) further errors were not shown)" : ""
+            return "catwatch: \(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)\(note)\n"
+        case .latency(let sample):
+            let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
+            return "catwatch: \(source): \(endpoint) \(sample.status) \(Self.text(.microseconds(sample.ms * 1_000)))\n"
+        default: return nil
+        }
+    }
+
+    /// `4.2 s`, `250 ms`
+    private static func text(_ duration: Duration) -> String {
+        let milliseconds = duration.milliseconds
+        if milliseconds >= 1_000 {
+            let tenths = Int((milliseconds / 100).rounded())
+            return "\(tenths / 10).\(tenths % 10) s"
+        }
+        let hundredths = Int((milliseconds * 100).rounded())
+        return hundredths % 100 == 0 ? "\(hundredths / 100) ms" : "\(Double(hundredths) / 100) ms"
+    }
+}
+
+/// A token bucket: a burst at once, then one a while.
+struct RateLimit: Sendable {
+    private let burst: Double
+    private let every: Duration
+    private var tokens: Double
+    private var last: LoopInstant
+    private var suppressed = 0
+
+    init(burst: Int, every: Duration, now: LoopInstant) {
+        self.burst = Double(burst)
+        self.every = every
+        tokens = Double(burst)
+        last = now
+    }
+
+    /// Whether one more may pass now; counts those that may not.
+    mutating func allow(at now: LoopInstant) -> Bool {
+        tokens = min(burst, tokens + last.duration(to: now) / every)
+        last = now
+        guard tokens >= 1 else {
+            suppressed += 1
+            return false
+        }
+        tokens -= 1
+        return true
+    }
+
+    /// How many may not have passed since this was last asked.
+    mutating func takeSuppressed() -> Int {
+        defer { suppressed = 0 }
+        return suppressed
+    }
+}

@@ -1,0 +1,78 @@
+internal import Feed
+internal import Glibc
+package import Reactor
+
+/// What the program says to a person, on stderr, without ever waiting for it.
+package actor Notices {
+    private let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What waits to be written. Bounded: what does not fit any more is dropped, and counted in a line of its own.
+    private var pending: [UInt8] = []
+    private var dropped = 0
+    private let arrived: Wakeup
+    private let written: Wakeup
+    private var isGone = false
+
+    private static let mostPending = 64 << 10
+
+    package init(on loop: EventLoop) {
+        self.loop = loop
+        arrived = Wakeup(loop: loop)
+        written = Wakeup(loop: loop)
+    }
+
+    /// Says something; whole lines, sanitised by the caller where they come from outside.
+    package func say(_ text: String) {
+        guard !isGone else { return }
+        guard pending.count + text.utf8.count <= Self.mostPending else {
+            dropped += 1
+            return
+        }
+        if dropped > 0 {
+            pending += Array("catwatch: \(dropped) messages were dropped: stderr was not read\n".utf8)
+            dropped = 0
+        }
+        pending += Array(text.utf8)
+        arrived.signal()
+    }
+
+    /// Writes what is said until the task is cancelled or stderr is closed.
+    package func run() async throws(CancellationError) {
+        let stream: DescriptorStream
+        do {
+            stream = try DescriptorStream.standard(STDERR_FILENO, on: loop)
+        } catch {
+            isGone = true
+            return
+        }
+        defer { stream.close() }
+        while true {
+            while !pending.isEmpty {
+                let count: Int
+                do {
+                    count = try pending.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }
+                } catch {
+                    isGone = true
+                    pending = []
+                    written.signal()
+                    return
+                }
+                pending.removeFirst(count)
+                if count == 0 { try await stream.waitUntilWritable() }
+            }
+            written.signal()
+            try await arrived.wait()
+        }
+    }
+
+    /// Waits until everything has been written, but not longer than `limit`.
+    package func drain(within limit: Duration) async {
+        let timer = loop.schedule(after: limit) { [written] in written.signal() }
+        defer { loop.cancel(timer) }
+        let deadline = loop.clock.now.advanced(by: limit)
+        while !pending.isEmpty, !isGone, loop.clock.now < deadline {
+            guard (try? await written.wait()) != nil else { return }
+        }
+    }
+}

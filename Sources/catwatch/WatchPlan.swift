@@ -1,0 +1,52 @@
+internal import Feed
+internal import Inputs
+
+/// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
+struct WatchPlan: Sendable {
+    let options: Options
+    let headers: [String]
+    /// Checked pointers by their text.
+    private let pointers: [String: JSONPointer]
+
+    /// - Throws: `UsageError` when a secret cannot be read or a pointer is none.
+    init(_ options: Options, environment: [String: String]) throws {
+        self.options = options
+        headers = try options.request.headerFields(environment: environment).map { "\($0.name): \($0.value)" }
+        var pointers: [String: JSONPointer] = [:]
+        for (name, text) in [("--value", options.value), ("--text", options.text)] {
+            guard let text else { continue }
+            do throws(Failure) {
+                pointers[text] = try JSONPointer(text)
+            } catch {
+                throw UsageError("\(name): \(error.message)")
+            }
+        }
+        self.pointers = pointers
+    }
+
+    /// The sources to poll.
+    ///
+    /// - Parameter demoOrigin: where the stand-in API is, when it runs.
+    func sources(demoOrigin: String?) throws -> [HTTPSource] {
+        try options.feeds(demoOrigin: demoOrigin).map { feed in
+            var request = HTTPRequest(url: feed.url.withUserInfo)
+            request.headers = headers
+            request.timeout = options.request.timeout
+            request.maxBody = options.request.maxBody
+            request.maxRedirects = options.request.maxRedirects
+            request.caFile = options.request.caFile
+            request.certificate = options.request.certificate
+            request.key = options.request.key
+            request.userAgent = "catwatch/\(Version.current)"
+            return HTTPSource(
+                name: feed.name, request: request, every: feed.every, value: try pointer(feed.value),
+                text: try pointer(feed.text))
+        }
+    }
+
+    private func pointer(_ text: String?) throws(Failure) -> JSONPointer? {
+        guard let text else { return nil }
+        if let known = pointers[text] { return known }
+        return try JSONPointer(text)
+    }
+}
