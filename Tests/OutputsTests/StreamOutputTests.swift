@@ -18,7 +18,8 @@ import Testing
     static func events(_ range: Range<Int>, source: SourceID, text: String = "Cats sleep.") -> [Event] {
         range.map {
             Event(
-                time: identity.started, source: source, body: .data(Datum(value: Double($0), text: Array(text.utf8)[...])))
+                time: identity.started, source: source,
+                body: .data(Datum(value: Double($0), text: Array(text.utf8)[...])))
         }
     }
 

@@ -23,7 +23,8 @@ import Testing
             // The line says it in whole milliseconds.
             let difference = ended.duration(to: next) - announced
             #expect(difference < .milliseconds(1) && difference > .milliseconds(-1))
-            #expect(ended.duration(to: next) <= .seconds(30) && feed.calls[index].began.duration(to: next) >= .seconds(1))
+            #expect(
+                ended.duration(to: next) <= .seconds(30) && feed.calls[index].began.duration(to: next) >= .seconds(1))
         }
         // The bound of the sixth and later failures is 30 s, so the mean pause is about 15 s.
         let later = zip(feed.begun.dropFirst(6), feed.begun.dropFirst(7)).map { ($1 - $0).seconds }
@@ -95,7 +96,8 @@ import Testing
     }
 
     @Test func anAnswerThatHadBegunIsALatencyToo() async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(every: .seconds(60)), for: .seconds(5)) { _, _ in
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(every: .seconds(60)), for: .seconds(5)) {
+            _, _ in
             var timing = HTTPTiming()
             timing.total = 12.5
             let begun = (status: 200, timing: timing)
@@ -149,7 +151,8 @@ import Testing
     }
 
     @Test func a304ThatNobodyAskedForIsAnError() async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(5)) { _, _ in .answer(304, "") }
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(5)) { _, _ in .answer(304, "")
+        }
         #expect(feed.errors.count == feed.calls.count && feed.errors.allSatisfy { $0.code == .status })
         #expect(feed.latencies.allSatisfy { $0.status == 304 })
         #expect(feed.errors[0].message.contains("304 (not modified)"))

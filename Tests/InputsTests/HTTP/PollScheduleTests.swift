@@ -12,8 +12,11 @@ import Testing
     }
 
     static func somePeriod(_ random: inout SeededGenerator) -> Duration {
-        [.milliseconds(10), .milliseconds(333), .seconds(1), .seconds(2), .seconds(60), .seconds(86_400), .nanoseconds(7)]
-            .randomElement(using: &random) ?? .seconds(1)
+        [
+            .milliseconds(10), .milliseconds(333), .seconds(1), .seconds(2), .seconds(60), .seconds(86_400),
+            .nanoseconds(7),
+        ]
+        .randomElement(using: &random) ?? .seconds(1)
     }
 
     @Test(arguments: [Duration.nanoseconds(1), .milliseconds(10), .seconds(1), .seconds(7), .seconds(3_600)])
@@ -67,7 +70,9 @@ import Testing
     @Test func aPollOnATickIsFollowedByTheNextTickHoweverLongItTook() {
         let schedule = PollSchedule(every: .seconds(1), name: "fact")
         let tick = schedule.tick(after: Self.instant(5_000_000_000))
-        let table: [(Int, Int)] = [(0, 1), (1, 1), (499, 1), (999, 1), (1_000, 2), (1_001, 2), (2_500, 3), (59_999, 60)]
+        let table: [(Int, Int)] = [
+            (0, 1), (1, 1), (499, 1), (999, 1), (1_000, 2), (1_001, 2), (2_500, 3), (59_999, 60),
+        ]
         for (took, next) in table {
             let finished = tick.advanced(by: .milliseconds(took))
             #expect(schedule.next(after: tick, finished: finished) == tick.advanced(by: .seconds(next)), "\(took) ms")

@@ -46,7 +46,8 @@ import Testing
     @Test func nothingThatIsSentCanMakeUsWaitLongerOrHarmUs() {
         var random = SeededGenerator(seed: 31)
         let pieces = [
-            "Sun", ",", " ", "06", "Nov", "1994", "08:49:37", "GMT", "-", "94", "99999999999", "+0200", "\u{e9}", "\n", ":",
+            "Sun", ",", " ", "06", "Nov", "1994", "08:49:37", "GMT", "-", "94", "99999999999", "+0200", "\u{e9}", "\n",
+            ":",
             "300", "Dec", "9999", "23:59:60", "31", "PST", "\0",
         ]
         for _ in 0..<LongRun.rounds(short: 5_000, long: 1_000_000) {

@@ -17,7 +17,8 @@ import Testing
             var desk = FaultDesk()
             var random = SeededGenerator(seed: 1)
             let reply = desk.reply(to: Request("GET", target), using: &random, now: SimulatedFeed.wallStart)
-            let headers = HTTPAnswerHeaders(retryAfter: reply.answer["Retry-After"], contentType: reply.answer["Content-Type"])
+            let headers = HTTPAnswerHeaders(
+                retryAfter: reply.answer["Retry-After"], contentType: reply.answer["Content-Type"])
             return .answer(reply.answer.status, String(decoding: reply.answer.body, as: UTF8.self), headers: headers)
         }
     }
@@ -94,7 +95,8 @@ import Testing
             ("/fault/status?code=500", "status", "500 (internal server error)"),
             ("/fault/status?code=404", "status", "404 (not found)"),
             ("/fault/status?code=401", "status", "a token may be missing"),
-            ("/fault/status?code=403", "status", "403 (forbidden)"), ("/fault/status?code=418", "status", "answered 418"),
+            ("/fault/status?code=403", "status", "403 (forbidden)"),
+            ("/fault/status?code=418", "status", "answered 418"),
             ("/fault/status?code=503&retry-after=2", "status", "503 (service unavailable)"),
             ("/fault/status?code=429", "rate_limited", "fewer requests (429)"),
             ("/fault/status?code=302", "status", "302 (a redirect without a usable target)"),
@@ -116,7 +118,9 @@ import Testing
             (#"{"n":1e999,"m":-0.5}"#, -0.5, nil), (#"{"n":"19","m":{"deep":[[3]]}}"#, 3, "19"),
         ] as [(String, Double?, String?)])
     func withoutPointersTheFirstNumberAndTheFirstStringCount(body: String, value: Double?, text: String?) async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(3)) { _, _ in .answer(200, body) }
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(3)) { _, _ in
+            .answer(200, body)
+        }
         feed.expectWellFormed()
         let first = try #require(feed.data.first)
         #expect(first.value == value && first.text == text)
@@ -130,8 +134,9 @@ import Testing
             .answer(200, "{ \"data\" : [ {\"ä \" : \"deep\"}, {\"n/m\" : -1.5e3 } ] }")
         }
         #expect(feed.data.first?.value == -1_500 && feed.data.first?.text == "deep")
-        #expect(feed.data.first?.data.map { String(decoding: $0, as: UTF8.self) }
-            == #"{"data":[{"ä ":"deep"},{"n/m":-1.5e3}]}"#)
+        #expect(
+            feed.data.first?.data.map { String(decoding: $0, as: UTF8.self) }
+                == #"{"data":[{"ä ":"deep"},{"n/m":-1.5e3}]}"#)
     }
 
     @Test(
