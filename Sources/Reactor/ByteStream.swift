@@ -1,6 +1,8 @@
 /// Bytes to and from somewhere, never blocking. Not `Sendable`: it belongs to the actor that made it, on its loop.
 ///
 /// The kinds are `DescriptorStream` (pipes, terminals, files, sockets) and `SimulatedStream` (memory, for virtual time).
+/// Try, then wait: a wait reports changes, so it is for after `read` has returned nil, or `write` 0. One task waits for
+/// each of the three conditions at a time.
 package protocol ByteStream: AnyObject {
     /// Takes as many of the bytes as there is room for now.
     ///
@@ -8,7 +10,7 @@ package protocol ByteStream: AnyObject {
     /// - Throws: `SystemError`; `EPIPE` or `ECONNRESET` when nobody reads at the other end any more.
     func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int
 
-    /// Reads what is there now.
+    /// Reads what is there now, into a buffer that is not empty.
     ///
     /// - Returns: how many bytes were read, 0 at the end of the stream, nil when there is nothing yet.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int?
@@ -19,12 +21,17 @@ package protocol ByteStream: AnyObject {
     func waitUntilWritable() async throws(CancellationError)
 
     /// Suspends until there may be something to read, or the stream has ended.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
     func waitUntilReadable() async throws(CancellationError)
 
-    /// Suspends until the other end is gone; a pipe's reader that leaves is noticed before the next write.
+    /// Suspends until the other end is gone; a pipe's reader that leaves is noticed before the next write. A TCP peer that
+    /// closes looks like one that has only said all it had to say: the next write finds out.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
     func waitUntilHungUp() async throws(CancellationError)
 
-    /// Closes it; waiting tasks come back and see the error at their next call. Harmless when repeated.
+    /// Closes it; waiting tasks come back and see `EBADF` at their next call. Harmless when repeated.
     func close()
 }
 

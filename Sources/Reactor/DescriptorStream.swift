@@ -1,5 +1,6 @@
 import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A byte stream over a descriptor: a pipe, a terminal, a socket or a file.
 ///
@@ -22,7 +23,8 @@ package final class DescriptorStream: ByteStream {
     private let writable: Wakeup
     private let hungUp: Wakeup
 
-    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set.
+    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set, and a socket be connected, or
+    /// on its way there: one that is neither counts as hung up.
     ///
     /// - Throws: `SystemError` when it cannot be watched.
     package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
@@ -41,7 +43,9 @@ package final class DescriptorStream: ByteStream {
                 let isOver = !readiness.isDisjoint(with: [.error, .hangUp])
                 if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { wakeups.0.signal() }
                 if isOver || readiness.contains(.write) { wakeups.1.signal() }
-                if isOver { wakeups.2.signal() }
+                // Reported by one edge only, and must not be lost on whoever asks again. The other two are signalled: a
+                // named pipe that somebody opens anew has room and bytes to wait for again.
+                if isOver { wakeups.2.open() }
             }
         } catch {
             guard error.code == EPERM else { throw error }
@@ -87,7 +91,9 @@ package final class DescriptorStream: ByteStream {
         watch?.cancel()
         watch = nil
         descriptor = nil
-        for wakeup in [readable, writable, hungUp] { wakeup.signal() }
+        readable.open()
+        writable.open()
+        hungUp.open()
     }
 }
 
@@ -96,7 +102,7 @@ extension DescriptorStream {
     /// `O_NONBLOCK` belongs to the open file description, which the shell has too, so a pipe or terminal is opened anew
     /// through /proc/self/fd.
     ///
-    /// - Parameter number: 0, 1 or 2.
+    /// - Parameter number: 0, 1 or 2; any below 32 will do.
     package static func standard(_ number: Int32, on loop: EventLoop) throws(SystemError) -> DescriptorStream {
         var status = stat()
         try systemCall("fstat") { fstat(number, &status) }
@@ -121,21 +127,26 @@ extension DescriptorStream {
     }
 }
 
-/// Sets `O_NONBLOCK` on a standard stream and takes it back when the process exits.
+/// Sets `O_NONBLOCK` on descriptors that others share, and takes it back when the process exits.
 private enum NonblockingFlag {
+    /// A bit for each descriptor that has it from here.
+    private static let borrowed = Atomic<UInt32>(0)
+
     static func set(on number: Int32) {
         let flags = cw_get_status_flags(number)
         guard flags >= 0, flags & O_NONBLOCK == 0 else { return }
+        precondition((0..<32).contains(number), "a standard stream has a small number")
         _ = cw_set_status_flags(number, flags | O_NONBLOCK)
-        switch number {
-        case 0: atexit { NonblockingFlag.clear(0) }
-        case 1: atexit { NonblockingFlag.clear(1) }
-        default: atexit { NonblockingFlag.clear(2) }
+        if borrowed.bitwiseOr(1 << UInt32(number), ordering: .relaxed).oldValue == 0 {
+            atexit { NonblockingFlag.takeBack() }
         }
     }
 
-    private static func clear(_ number: Int32) {
-        let flags = cw_get_status_flags(number)
-        if flags >= 0 { _ = cw_set_status_flags(number, flags & ~O_NONBLOCK) }
+    private static func takeBack() {
+        let numbers = borrowed.load(ordering: .relaxed)
+        for number: Int32 in 0..<32 where numbers & (1 << UInt32(number)) != 0 {
+            let flags = cw_get_status_flags(number)
+            if flags >= 0 { _ = cw_set_status_flags(number, flags & ~O_NONBLOCK) }
+        }
     }
 }

@@ -113,16 +113,21 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
                 fireTimers()
             } while !jobs.isEmpty && budget > 0
             if jobs.isEmpty {
-                if isFinished { return }
-                wait()
+                if !isFinished {
+                    wait()
+                } else if inbox.isEmpty {
+                    return
+                }
             } else {
                 poller.poll(timeout: .zero)
             }
         }
     }
 
-    private func takeInbox() {
-        for item in inbox.takeAll() {
+    private func takeInbox() { take(inbox.takeAll()) }
+
+    private func take(_ items: [Inbox.Item]) {
+        for item in items {
             switch item {
             case .job(let job): jobs.append(job)
             case .closure(let body): body()
@@ -142,30 +147,28 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         let now = clock.now
         guard earliest <= now else { return }
         lag = max(lag, earliest.duration(to: now))
-        while let timer = timers.popDue(at: now) { timer.take()?() }
+        // What a handler sets for right now comes in the next turn: jobs and descriptors have theirs in between.
+        let mark = timers.mark
+        while let timer = timers.popDue(at: now, setBefore: mark) { timer.take()?() }
     }
 
     private func wait() {
-        guard clock.isVirtual else {
-            poller.poll(timeout: timers.earliest.map { max(.zero, clock.now.duration(to: $0)) })
-            return
-        }
+        let untilTimer = timers.earliest.map { max(.zero, clock.now.duration(to: $0)) }
+        guard clock.isVirtual, untilTimer != .zero else { return poller.poll(timeout: untilTimer.map(Self.early)) }
         poller.poll(timeout: offloaded > 0 ? nil : .zero)
         guard jobs.isEmpty, offloaded == 0 else { return }
         let arrived = inbox.takeAll()
-        guard arrived.isEmpty else {
-            for item in arrived {
-                switch item {
-                case .job(let job): jobs.append(job)
-                case .closure(let body): body()
-                }
-            }
-            return
-        }
+        guard arrived.isEmpty else { return take(arrived) }
         guard let earliest = timers.earliest else {
             fatalError("virtual time stands still: nothing is scheduled and nothing is under way")  // a test's bug
         }
         clock.jump(to: earliest)
+    }
+
+    /// The kernel may let epoll wait up to a thousandth longer than asked (its timer slack for long waits): so a long wait
+    /// ends early by more than that, and a short one takes the rest.
+    private static func early(_ wait: Duration) -> Duration {
+        wait < .milliseconds(100) ? wait : wait - wait / 256
     }
 
     // MARK: Timers and descriptors
@@ -186,7 +189,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Takes a timer back; harmless when it has fired.
     package func cancel(_ timer: LoopTimer) {
         preconditionOnLoop()
+        // Let go of the work last: what dies with it may set and cancel timers itself.
+        let work = timer.take()
         timers.remove(timer)
+        withExtendedLifetime(work) {}
     }
 
     /// Calls `handler` on the loop whenever a descriptor is ready; the caller keeps the descriptor and cancels the watch
@@ -212,7 +218,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     // MARK: Work elsewhere
 
-    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned.
+    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned. Work that is
+    /// under way is not cancelled; a worker that has been stopped takes none, so whoever asks it waits for ever.
     package func offload<Value: Sendable>(
         to worker: EventLoop, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

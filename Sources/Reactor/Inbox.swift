@@ -35,6 +35,13 @@ final class Inbox: @unchecked Sendable {  // every access to the mutable state h
         if wasEmpty { eventfd_write(wakeup.number, 1) }
     }
 
+    /// Whether there is nothing to take at this moment.
+    var isEmpty: Bool {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return items.isEmpty
+    }
+
     /// Takes everything out, in order.
     func takeAll() -> [Item] {
         pthread_mutex_lock(lock)

@@ -10,10 +10,12 @@ package struct LoopInstant: InstantProtocol, Sendable, Hashable {
 
     package func advanced(by duration: Duration) -> LoopInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
-        return LoopInstant(nanoseconds: overflow ? .max : sum)
+        return LoopInstant(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    package func duration(to other: LoopInstant) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+    package func duration(to other: LoopInstant) -> Duration {
+        .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)  // a Duration holds any difference of the two
+    }
 
     package static func < (left: LoopInstant, right: LoopInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }

@@ -1,15 +1,17 @@
 import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A loop with a thread of its own: for blocking work (disk, big numbers), and for tests.
 package final class LoopThread: Sendable {
     package let loop: EventLoop
     private let stopRequest: StopRequest
     private let thread: pthread_t
+    private let isStopped = Atomic<Bool>(false)
 
     /// Starts the thread. `name` is at most 15 bytes, as `ps -L` shows it.
-    package init(name: String, virtual: Bool = false) throws(SystemError) {
-        let loop = try EventLoop(virtual: virtual)
+    package init(name: String) throws(SystemError) {
+        let loop = try EventLoop()
         let stopRequest = StopRequest()
         self.loop = loop
         self.stopRequest = stopRequest
@@ -18,8 +20,11 @@ package final class LoopThread: Sendable {
         }
     }
 
-    /// Ends the loop after the work it has, and waits for its thread.
+    /// Ends the loop after the work it has, and waits for its thread; nothing happens when it was called before. Not to be
+    /// called on the thread itself.
     package func stop() {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return }
+        precondition(!loop.isCurrent, "a thread cannot wait for its own end")
         let stopRequest = self.stopRequest
         let loop = self.loop
         loop.post { stopRequest.signal(on: loop) }

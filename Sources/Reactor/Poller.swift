@@ -14,7 +14,10 @@ final class Poller {
         events.initialize(repeating: epoll_event())
     }
 
-    deinit { events.deallocate() }
+    deinit {
+        for watch in watches { watch?.forgetPoller() }
+        events.deallocate()
+    }
 
     /// Registers a descriptor.
     ///
@@ -32,10 +35,15 @@ final class Poller {
         return watch
     }
 
-    func remove(_ watch: Watch) {
+    /// Whether a watch still stands for its descriptor, which may have been closed and watched anew under its number.
+    func knows(_ watch: Watch) -> Bool {
         let index = Int(watch.descriptor)
-        guard index < watches.count, watches[index] === watch else { return }
-        watches[index] = nil
+        return index < watches.count && watches[index] === watch
+    }
+
+    func remove(_ watch: Watch) {
+        guard knows(watch) else { return }
+        watches[Int(watch.descriptor)] = nil
         // A library may have closed its descriptor already; the kernel has then removed it by itself.
         _ = try? control(EPOLL_CTL_DEL, watch.descriptor, [], 0)
     }
@@ -58,7 +66,12 @@ final class Poller {
         } else {
             count = epoll_pwait2(epoll.number, events.baseAddress, Int32(events.count), nil, nil)
         }
-        guard count > 0 else { return }  // a signal or the time limit: the loop looks at everything anyhow
+        if count < 0 {
+            let code = cw_errno()
+            // Anything but a signal would come again at once, for ever: a kernel before 5.11 has no such call.
+            precondition(code == EINTR, "epoll_pwait2: \(SystemError(code: code, call: "epoll_pwait2").reason)")
+            return
+        }
         for event in events[..<Int(count)] {
             let token = event.data.u64
             let index = Int(UInt32(truncatingIfNeeded: token))

@@ -19,11 +19,17 @@ package final class SignalWatch {
         let flags = Int32(SFD_NONBLOCK | SFD_CLOEXEC)
         let number = try systemCall("signalfd") { signalfd(-1, &set, flags) }
         descriptor = Descriptor(owning: number)
-        watch = try loop.watch(number, interest: .read) { _ in
-            var info = signalfd_siginfo()
-            let size = MemoryLayout<signalfd_siginfo>.size
-            while Glibc.read(number, &info, size) == size { handler(Int32(info.ssi_signo)) }
+        watch = try loop.watch(number, interest: .read) { [weak self] _ in
+            // Asked anew each time: the handler may cancel this watch or let go of it.
+            while let signal = self?.next() { handler(signal) }
         }
+    }
+
+    private func next() -> Int32? {
+        var info = signalfd_siginfo()
+        let size = MemoryLayout<signalfd_siginfo>.size
+        guard watch != nil, Glibc.read(descriptor.number, &info, size) == size else { return nil }
+        return Int32(info.ssi_signo)
     }
 
     /// Ends the delivery; the signals stay blocked.

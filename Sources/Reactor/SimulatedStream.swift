@@ -6,6 +6,7 @@ package final class SimulatedStream: ByteStream {
     private final class Channel {
         var bytes: [UInt8] = []
         let capacity: Int
+        let loop: EventLoop
         var isWriterGone = false
         var isReaderGone = false
         let readable: Wakeup
@@ -14,6 +15,7 @@ package final class SimulatedStream: ByteStream {
 
         init(capacity: Int, loop: EventLoop) {
             self.capacity = capacity
+            self.loop = loop
             readable = Wakeup(loop: loop)
             writable = Wakeup(loop: loop)
             hungUp = Wakeup(loop: loop)
@@ -29,6 +31,9 @@ package final class SimulatedStream: ByteStream {
         self.outgoing = outgoing
     }
 
+    /// An end that nobody holds any more is closed, as a descriptor is; without its loop there is nobody left to tell.
+    deinit { if incoming.loop.isCurrent { close() } }
+
     /// The two ends of a stream that holds up to `capacity` bytes in each direction.
     package static func pair(
         capacity: Int = 65_536, on loop: EventLoop
@@ -42,6 +47,7 @@ package final class SimulatedStream: ByteStream {
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if isClosed { throw SystemError(code: EBADF, call: "write") }
+        if bytes.isEmpty { return 0 }
         if outgoing.isReaderGone { throw SystemError(code: EPIPE, call: "write") }
         let taken = min(bytes.count, outgoing.capacity - outgoing.bytes.count)
         guard taken > 0 else { return 0 }
@@ -71,11 +77,10 @@ package final class SimulatedStream: ByteStream {
         isClosed = true
         outgoing.isWriterGone = true
         incoming.isReaderGone = true
-        for channel in [incoming, outgoing] {
-            channel.readable.signal()
-            channel.writable.signal()
-        }
-        incoming.hungUp.signal()
+        for own in [incoming.readable, outgoing.writable, outgoing.hungUp] { own.open() }
+        outgoing.readable.signal()
+        incoming.writable.signal()
+        incoming.hungUp.open()
     }
 }
 
@@ -114,6 +119,6 @@ package final class SimulatedListener: Listener {
         isClosed = true
         for stream in waiting { stream.close() }
         waiting = []
-        arrived.signal()
+        arrived.open()
     }
 }

@@ -9,11 +9,17 @@ package final class SocketListener: Listener {
     private var watch: Watch?
     private let ready: Wakeup
 
-    /// Takes over a socket that listens already.
+    /// Takes over a socket that listens already, and sets `O_NONBLOCK` on it: with a backlog that is empty again,
+    /// accept4(2) would stop the loop.
+    ///
+    /// - Throws: `SystemError` when it cannot be watched.
     package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
         self.loop = loop
         number = descriptor.number
         self.descriptor = consume descriptor
+        let number = self.number
+        let flags = try systemCall("fcntl") { cw_get_status_flags(number) }
+        try systemCall("fcntl") { cw_set_status_flags(number, flags | O_NONBLOCK) }
         let ready = Wakeup(loop: loop)
         self.ready = ready
         watch = try loop.watch(number, interest: [.read, .edgeTriggered]) { _ in ready.signal() }
@@ -47,6 +53,6 @@ package final class SocketListener: Listener {
         watch?.cancel()
         watch = nil
         descriptor = nil
-        ready.signal()
+        ready.open()
     }
 }

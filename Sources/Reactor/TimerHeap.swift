@@ -43,9 +43,12 @@ struct TimerHeap {
         return timer
     }
 
-    /// Removes a timer; nothing happens when it has fired or was removed already.
+    /// Stands between the timers that are set by now and those that will be.
+    var mark: UInt64 { nextOrder }
+
+    /// Removes a timer; nothing happens when it has fired or was removed already. Its work is left to the caller: letting
+    /// go of it may come back to this heap.
     mutating func remove(_ timer: LoopTimer) {
-        timer.body = nil
         let hole = timer.position
         guard hole >= 0 else { return }
         timer.position = -1
@@ -56,9 +59,9 @@ struct TimerHeap {
         siftUp(last.position)
     }
 
-    /// Removes and returns the earliest timer when its time has come.
-    mutating func popDue(at now: LoopInstant) -> LoopTimer? {
-        guard let first = heap.first, first.deadline <= now else { return nil }
+    /// Removes and returns the earliest timer when its time has come and it was set before `mark`.
+    mutating func popDue(at now: LoopInstant, setBefore mark: UInt64) -> LoopTimer? {
+        guard let first = heap.first, first.deadline <= now, first.order < mark else { return nil }
         first.position = -1
         let last = heap.removeLast()
         if !heap.isEmpty {

@@ -43,15 +43,19 @@ package final class Watch {
 
     /// Changes what is watched for.
     package func update(_ interest: Readiness) throws(SystemError) {
-        guard handler != nil, interest != self.interest else { return }
+        guard handler != nil, interest != self.interest, poller.knows(self) else { return }
         try poller.control(EPOLL_CTL_MOD, descriptor, interest, token)
         self.interest = interest
     }
 
     /// Ends the registration; no event of it is delivered after this, not even one of the turn under way.
     package func cancel() {
-        guard handler != nil else { return }
-        handler = nil
+        guard let handler else { return }
+        self.handler = nil
         poller.remove(self)
+        withExtendedLifetime(handler) {}  // what dies with it may come back here
     }
+
+    /// Called when the loop goes first.
+    func forgetPoller() { handler = nil }
 }

@@ -29,7 +29,9 @@ struct WatchPlan: Sendable {
     /// - Parameter demoOrigin: where the stand-in API is, when it runs.
     func sources(demoOrigin: String?) throws -> [HTTPSource] {
         try options.feeds(demoOrigin: demoOrigin).map { feed in
-            var request = HTTPRequest(url: feed.url.withUserInfo)
+            var request = HTTPRequest(url: feed.url.withoutUserInfo)
+            request.credentials = feed.url.credentials
+            request.usesProxy = demoOrigin != feed.url.origin
             request.headers = headers
             request.timeout = options.request.timeout
             request.maxBody = options.request.maxBody

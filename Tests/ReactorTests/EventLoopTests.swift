@@ -49,7 +49,7 @@ import Testing
 
     @Test func firesTimersInTheOrderOfTheirDeadlinesAndThenOfTheirSetting() async throws {
         let order = try await withLoop(virtual: true) { loop in
-            let order = Log()
+            let order = Log<Int>()
             let start = loop.clock.now
             for (name, delay) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
                 loop.schedule(at: start.advanced(by: .milliseconds(delay))) { order.entries.append(name) }
@@ -100,7 +100,7 @@ import Testing
         defer { worker.stop() }
         let workerLoop = worker.loop
         try await withLoop(virtual: true) { loop in
-            let log = Log()
+            let log = Log<Int>()
             loop.schedule(after: .milliseconds(1)) { log.entries.append(2) }
             let answer = try await loop.offload(to: workerLoop) {
                 usleep(20_000)
@@ -119,130 +119,5 @@ import Testing
         for _ in 0..<1_000 { await counter.increment() }
         #expect(await counter.count == 1_000)
         thread.stop()
-    }
-
-    /// Touched on one loop only.
-    private final class Log: @unchecked Sendable {
-        var entries: [Int] = []
-    }
-}
-
-@Suite struct WatchTests {
-    @Test func reportsThatAPipeCanBeRead() async throws {
-        try await withLoop { loop in
-            let pipe = try Descriptor.pipe()
-            let wakeup = Wakeup(loop: loop)
-            let watch = try loop.watch(pipe.read.number, interest: .read) { readiness in
-                if readiness.contains(.read) { wakeup.signal() }
-            }
-            try systemCall("write") { write(pipe.write.number, "x", 1) }
-            try await wakeup.wait()
-            watch.cancel()
-        }
-    }
-
-    @Test func dropsTheEventsOfADescriptorThatWasClosedAndReusedInTheSameTurn() async throws {
-        try await withLoop { loop in
-            let state = Reuse()
-            let first = try Descriptor.pipe()
-            let second = try Descriptor.pipe()
-            let other = try Descriptor.pipe()
-            state.pipes = [try first.read.duplicate().release(), try second.read.duplicate().release()]
-            let numbers = state.pipes
-            let done = Wakeup(loop: loop)
-            // Whichever handler runs first closes the other one's descriptor and registers a new file under its number.
-            for index in 0..<2 {
-                state.watches.append(
-                    try loop.watch(numbers[index], interest: .read) { _ in
-                        state.calls += 1
-                        let victim = 1 - index
-                        state.watches[victim].cancel()
-                        close(state.pipes[victim])
-                        dup2(other.read.number, state.pipes[victim])
-                        state.reused = try? loop.watch(state.pipes[victim], interest: .read) { _ in
-                            state.strayCalls += 1
-                        }
-                        state.watches[index].cancel()
-                        done.signal()
-                    })
-            }
-            try systemCall("write") { write(first.write.number, "x", 1) }
-            try systemCall("write") { write(second.write.number, "x", 1) }
-            try await done.wait()
-            try await loop.sleep(for: .milliseconds(5))
-            #expect(state.calls == 1)
-            #expect(state.strayCalls == 0)
-            #expect(state.reused != nil)
-            state.reused?.cancel()
-            for number in state.pipes { close(number) }
-        }
-    }
-
-    private final class Reuse: @unchecked Sendable {  // touched on one loop only
-        var pipes: [Int32] = []
-        var watches: [Watch] = []
-        var reused: Watch?
-        var calls = 0
-        var strayCalls = 0
-    }
-
-    @Test func refusesARegularFile() async throws {
-        try await withLoop { loop in
-            let file = try Descriptor.open("/proc/self/exe", flags: O_RDONLY)
-            #expect(throws: SystemError(code: EPERM, call: "epoll_ctl")) {
-                _ = try loop.watch(file.number, interest: .read) { _ in }
-            }
-        }
-    }
-}
-
-@Suite struct WakeupTests {
-    @Test func keepsASignalThatNobodyWaitsForButOnlyOne() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wakeup = Wakeup(loop: loop)
-            wakeup.signal()
-            wakeup.signal()
-            try await wakeup.wait()
-            let started = loop.clock.now
-            loop.schedule(after: .seconds(7)) { wakeup.signal() }
-            try await wakeup.wait()
-            #expect(started.duration(to: loop.clock.now) == .seconds(7))
-        }
-    }
-}
-
-extension WakeupTests {
-    /// Entering a wait may itself be a suspension, so other tasks signal at every moment of it.
-    @Test func losesNoSignalOfOtherTasks() async throws {
-        try await withLoop(virtual: true) { loop in
-            let ping = Wakeup(loop: loop)
-            let pong = Wakeup(loop: loop)
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for _ in 0..<1_000 {
-                        pong.signal()
-                        try? await ping.wait()
-                    }
-                }
-                group.addTask {
-                    for _ in 0..<1_000 {
-                        try? await pong.wait()
-                        ping.signal()
-                    }
-                }
-            }
-        }
-    }
-}
-
-@Suite struct SteppedWallClockTests {
-    @Test func followsItsLoopAndTakesStepsInBothDirections() async throws {
-        try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_000))
-            try await loop.sleep(for: .seconds(2))
-            #expect(wall.now == Timestamp(seconds: 1_002))
-            wall.step(by: .seconds(-500))
-            #expect(wall.now == Timestamp(seconds: 502))
-        }
     }
 }

@@ -59,6 +59,10 @@ struct CurlCircumstances {
 
     private var connectMessage: String {
         let peer = endpoint.authority
+        // libcurl names whom it tried to reach, and that is somebody else when there is a proxy.
+        if !detail.isEmpty, !detail.contains(endpoint.host), !isRedirected {
+            return "no connection to \(peer) through its proxy: \(detail)"
+        }
         switch systemError {
         case ECONNREFUSED: return "\(peer) refused the connection: nothing listens there"
         case ENETUNREACH, EHOSTUNREACH: return "there is no way to \(peer): \(Self.words(systemError))"

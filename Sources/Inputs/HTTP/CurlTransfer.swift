@@ -64,11 +64,15 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)  // or closing joins the resolver's thread, however long the name server takes
-        set(CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout.milliseconds)))
-        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeout.milliseconds)))
+        let limit = max(1, Int((request.timeLeft ?? request.timeout).milliseconds))
+        set(CURLOPT_TIMEOUT_MS, limit)
+        set(CURLOPT_CONNECTTIMEOUT_MS, limit)
         set(CURLOPT_BUFFERSIZE, Self.bufferSize)
         set(CURLOPT_ACCEPT_ENCODING, "")  // all that this libcurl knows
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        if !request.usesProxy { set(CURLOPT_PROXY, "") }
+        set(CURLOPT_USERNAME, request.credentials?.name)
+        set(CURLOPT_PASSWORD, request.credentials?.password)
         set(CURLOPT_USERAGENT, request.userAgent)
         set(CURLOPT_CAINFO, request.caFile)
         set(CURLOPT_SSLCERT, request.certificate)

@@ -43,7 +43,7 @@ package actor CurlTransport: HTTPTransport {
         var hop = request
         var spent = 0.0
         for redirects in 0... {
-            var answer = try await perform(hop, isRedirected: redirects > 0)
+            var answer = try await perform(hop, spent: spent, isRedirected: redirects > 0)
             guard let target = answer.redirect else {
                 answer.timing.total += spent
                 return answer
@@ -54,14 +54,17 @@ package actor CurlTransport: HTTPTransport {
                 let message = "\(hop.endpoint.authority) redirected more than \(request.maxRedirects) times"
                 throw HTTPFailure(.redirect, message, begun: (answer.status, answer.timing))
             }
-            hop = hop.redirected(to: target)
-            hop.timeout = request.timeout - start.duration(to: loop.clock.now)
+            hop = hop.redirected(to: target, timeLeft: request.timeout - start.duration(to: loop.clock.now))
         }
         throw HTTPFailure(.internal, "redirects without end")  // the range above has none
     }
 
     /// Makes one request, and does not follow where its answer points.
-    private func perform(_ request: HTTPRequest, isRedirected: Bool) async throws(HTTPFailure) -> HTTPAnswer {
+    ///
+    /// - Parameter spent: milliseconds that redirects have taken before.
+    private func perform(
+        _ request: HTTPRequest, spent: Double, isRedirected: Bool
+    ) async throws(HTTPFailure) -> HTTPAnswer {
         installCallbacks()
         guard let handle = idle.popLast() ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
@@ -82,11 +85,18 @@ package actor CurlTransport: HTTPTransport {
         } onCancel: {
             loop.post { self.assumeIsolated { $0.cancel(transfer, address) } }
         }
-        if idle.count < Self.mostIdle {
-            handle.reset()
-            idle.append(handle)
+        switch result {
+        case .success(let answer):
+            if idle.count < Self.mostIdle {
+                handle.reset()
+                idle.append(handle)
+            }
+            return answer
+        case .failure(var failure):
+            // Its handle is not used again: after some failures libcurl takes no options for it any more.
+            failure.begun?.timing.total += spent
+            throw failure
         }
-        return try result.get()
     }
 
     private func cancel(_ transfer: CurlTransfer, _ address: UInt) {

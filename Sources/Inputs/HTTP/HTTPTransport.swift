@@ -10,13 +10,19 @@ package protocol HTTPTransport: Sendable {
 
 /// What to get, and how.
 package struct HTTPRequest: Sendable {
-    /// Absolute, `http` or `https`; may hold credentials, so it is never printed: `endpoint` is.
+    /// Absolute, `http` or `https`; its query may hold a secret, so it is never printed: `endpoint` is.
     package private(set) var url: String
     package private(set) var endpoint: Endpoint
+    /// Name and password for Basic authentication, as they are typed; nil for none.
+    package var credentials: (name: String, password: String)?
+    /// Whether the environment's proxies are used.
+    package var usesProxy = true
     /// Whole header lines, `Name: value`; may hold secrets.
     package var headers: [String] = []
     /// From name resolution to the last byte of the body.
     package var timeout: Duration = .seconds(10)
+    /// What redirects have left of it.
+    private(set) var timeLeft: Duration?
     /// The most bytes of the body, after decompression.
     package var maxBody = 1 << 20
     package var maxRedirects = 10
@@ -31,14 +37,16 @@ package struct HTTPRequest: Sendable {
         endpoint = Endpoint(url: url)
     }
 
-    /// The request that follows when an answer points to `target`. What may be secret (headers, the client's
-    /// certificate) stays with the origin it was meant for.
-    func redirected(to target: String) -> HTTPRequest {
+    /// The request that follows when an answer points to `target`. What may be secret (headers, credentials, the
+    /// client's certificate) stays with the origin it was meant for.
+    func redirected(to target: String, timeLeft: Duration) -> HTTPRequest {
         var next = self
+        next.timeLeft = timeLeft
         next.url = target
         next.endpoint = Endpoint(url: target)
         if next.endpoint.origin != endpoint.origin {
             next.headers = []
+            next.credentials = nil
             next.certificate = nil
             next.key = nil
         }

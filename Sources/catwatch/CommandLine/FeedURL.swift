@@ -53,10 +53,25 @@ package struct FeedURL: Sendable, Hashable {
     /// `https://host:port`: where the requests go, without any secret.
     package var origin: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
 
-    /// The whole URL with its credentials: for the request, and never to be shown.
-    package var withUserInfo: String {
-        guard let userInfo else { return withoutUserInfo }
-        return "\(scheme.rawValue)://\(userInfo)@" + withoutUserInfo.dropFirst(scheme.rawValue.count + 3)
+    /// Name and password as they were typed, percent-decoded; nil when the URL has none. Never to be shown.
+    package var credentials: (name: String, password: String)? {
+        guard let userInfo else { return nil }
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return (Self.percentDecoded(parts[0]), parts.count > 1 ? Self.percentDecoded(parts[1]) : "")
+    }
+
+    private static func percentDecoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// What is asked for, without user name and password. Its query may still hold a secret.

@@ -1,0 +1,123 @@
+import Glibc
+import Reactor
+import TestSupport
+import Testing
+
+/// What only real descriptors do; the rest is in `ByteStreamTests`.
+@Suite struct DescriptorStreamTests {
+    @Test func writesAndReadsAFileWithoutEverWaiting() async throws {
+        try await withLoop { loop in
+            let folder = try TemporaryFolder()
+            let path = folder.path("file")
+            let writer = try DescriptorStream(
+                owning: Descriptor.open(path, flags: O_CREAT | O_WRONLY), on: loop)
+            let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+            try #expect(writer.write(bytes) == bytes.count)
+            try await writer.waitUntilWritable()
+            let reader = try DescriptorStream(owning: Descriptor.open(path, flags: O_RDONLY), on: loop)
+            try await reader.waitUntilReadable()
+            let (read, isAtEnd) = try reader.drain()
+            #expect(read == bytes)
+            #expect(isAtEnd)
+            // A file hangs up when it is closed here, and no sooner.
+            let ends = Ends(writer: writer, reader: reader)
+            async let hangUp: Void = ends.writer.waitUntilHungUp()
+            await letOthersRun()
+            ends.writer.close()
+            try await hangUp
+        }
+    }
+
+    @Test func nullTakesEverythingAndGivesNothing() async throws {
+        try await withLoop { loop in
+            let null = try DescriptorStream(owning: Descriptor.open("/dev/null", flags: O_RDWR), on: loop)
+            for _ in 0..<100 { try #expect(null.write([UInt8](repeating: 0, count: 65_536)) == 65_536) }
+            try await null.waitUntilWritable()
+            try #expect(null.read(upTo: 10) == [])
+        }
+    }
+
+    @Test func talksThroughATerminalAndNoticesThatItIsGone() async throws {
+        try await withLoop { loop in
+            let (screen, terminal) = try PseudoTerminal.open(nonblocking: true)
+            let ends = Ends(
+                writer: try DescriptorStream(owning: Descriptor(owning: terminal), on: loop),
+                reader: try DescriptorStream(owning: Descriptor(owning: screen), on: loop))
+            try #expect(ends.writer.write(Array("cats".utf8)) == 4)
+            try #expect(await ends.reader.next(upTo: 10) == Array("cats".utf8))
+            try #expect(ends.reader.write(Array("meow\n".utf8)) == 5)
+            try #expect(await ends.writer.next(upTo: 10) == Array("meow\n".utf8))
+            // A terminal that nobody reads takes no more at some point, and goes on after that.
+            let taken = try ends.writer.fill()
+            #expect(taken > 0)
+            async let more: Void = {
+                while try ends.writer.write([1]) == 0 { try await ends.writer.waitUntilWritable() }
+            }()
+            await letOthersRun()
+            var left = taken
+            while left > 0 { left -= try await ends.reader.next(upTo: 65_536).count }
+            try await more
+
+            async let hangUp: Void = ends.writer.waitUntilHungUp()
+            await letOthersRun()
+            ends.reader.close()
+            try await hangUp
+            let code = await errorCode { _ = try ends.writer.write([1]) }
+            #expect(code == EIO)
+        }
+    }
+
+    @Test func goesOnReadingWhatAPeerSaidBeforeItClosedItsWritingHalf() async throws {
+        try await withLoop { loop in
+            let (one, other) = try socketPair()
+            let stream = try DescriptorStream(owning: Descriptor(owning: one), on: loop)
+            let here = Ends(writer: stream, reader: stream)
+            let there = Descriptor(owning: other)
+            async let everything = here.reader.readToTheEnd()
+            await letOthersRun()
+            try systemCall("write") { write(there.number, "abc", 3) }
+            try systemCall("shutdown") { shutdown(there.number, Int32(SHUT_WR)) }
+            try #expect(await everything == Array("abc".utf8))
+            // Half closed is not hung up: it still reads.
+            try #expect(here.writer.write([1, 2]) == 2)
+            var bytes = [UInt8](repeating: 0, count: 10)
+            try #expect(systemCall("read") { read(there.number, &bytes, 10) } == 2)
+        }
+    }
+
+    @Test func refusesADescriptorThatIsNotOpen() async throws {
+        try await withLoop { loop in
+            _ = #expect(throws: SystemError(code: EBADF, call: "fstat")) {
+                _ = try DescriptorStream(owning: Descriptor(owning: 1_000_000), on: loop)
+            }
+        }
+    }
+
+    /// Half of them are closed, half let go of. Other tests open descriptors meanwhile, though nothing like as many.
+    @Test(arguments: [StreamKind.pipe, .socket]) func leaksNoDescriptor(kind: StreamKind) async throws {
+        try await withLoop { loop in
+            let cycles = 10_000
+            let before = try openDescriptors()
+            for cycle in 0..<cycles {
+                let ends = try kind.open(on: loop)
+                try #expect(ends.writer.write([1]) == 1)
+                if cycle % 2 == 0 {
+                    ends.writer.close()
+                    ends.reader.close()
+                }
+                if cycle % 512 == 0 { await Task.yield() }
+            }
+            let after = try openDescriptors()
+            #expect(after - before < cycles / 20)
+        }
+    }
+}
+
+/// How many descriptors this process has.
+private func openDescriptors() throws(SystemError) -> Int {
+    guard let folder = opendir("/proc/self/fd") else { throw SystemError(code: errno, call: "opendir") }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count - 2  // "." and ".."
+}
