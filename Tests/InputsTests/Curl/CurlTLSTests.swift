@@ -56,7 +56,8 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, nil, ["certificate"]), ("stranger.pem", "stranger.key", []),
+            (nil, nil, ["ended the secure connection: tlsv13 alert certificate required"]),
+            ("stranger.pem", "stranger.key", ["ended the secure connection: tlsv1 alert unknown ca"]),
             ("client.pem", "good.key", ["key"]), ("missing.pem", "missing.key", ["certificate"]),
         ] as [(String?, String?, [String])])
     func aClientWithoutTheRightCertificateIsToldSo(
