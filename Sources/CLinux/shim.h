@@ -7,7 +7,9 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -62,3 +64,45 @@ extern int accept4(int fd, struct sockaddr *restrict address, socklen_t *restric
 
 /* accept4(2) with close-on-exec and without blocking, the peer's address left out. */
 static inline int cw_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+/* sockaddr_un's path as bytes: Swift imports the array as a tuple. Paths of 107 bytes at the most; -1 when longer. */
+static inline int cw_bind_unix(int fd, const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+  memcpy(address.sun_path, path, length + 1);
+  return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+static inline int cw_connect_unix(int fd, const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+  memcpy(address.sun_path, path, length + 1);
+  return connect(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+/* sd_notify(3) sends to a path, or to an abstract name when it begins with '@'. */
+static inline ssize_t cw_send_unix(int fd, const char *path, const void *bytes, size_t count) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+  memcpy(address.sun_path, path, length);
+  if (path[0] == '@') address.sun_path[0] = 0;
+  return sendto(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+}
+
+/* The process at the other end of a connected Unix socket (SO_PEERCRED); 0 when the kernel does not say. */
+static inline pid_t cw_peer_pid(int fd) {
+  struct { pid_t pid; uid_t uid; gid_t gid; } credentials = {0, 0, 0};
+  socklen_t length = sizeof credentials;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.pid : 0;
+}
+
+/* socket(2) and socketpair(2) with their type flags, which C declares as an enum beside macros. */
+static inline int cw_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+static inline int cw_socket_pair(int *ends) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends);
+}
+static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }

@@ -8,12 +8,14 @@ internal import Reactor
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.
 actor Agent {
     /// Why it ends.
-    private enum Stop: Sendable {
+    enum Stop: Sendable {
         case signal(Int32)
         case count
         case duration
         case readerGone
         case outputFailed(SystemError)
+        /// The attached agent is gone, and not to be waited for.
+        case agentLost
 
         /// As the `bye` line says it.
         var reason: String {
@@ -21,23 +23,29 @@ actor Agent {
             case .signal(let number): SignalName.text(number)
             case .count: "count"
             case .duration: "duration"
-            case .readerGone, .outputFailed: "closed"
+            case .readerGone, .outputFailed, .agentLost: "closed"
             }
         }
     }
 
-    private let plan: WatchPlan
-    private let loop: EventLoop
+    let plan: WatchPlan
+    let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let wall = SystemWallClock()
-    private let store: EventStore
-    private let notices: Notices
+    let store: EventStore
+    let notices: Notices
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
     private let outputEnded: Wakeup
-    private var isOutputRunning = false
+    /// Outputs that are to have everything before the end.
+    private var draining = 0
+    var fileOutput: FileOutput?
+    /// Where blocking work is done; made when there is some.
+    private var worker: LoopThread?
+    let service: ServiceManager?
+    var listening: ListeningSocket?
 
     /// How long stdout is waited for at the end.
     private static let drainTime = Duration.seconds(5)
@@ -55,8 +63,9 @@ actor Agent {
         limits.data = options.count
         let identity = AgentIdentity(
             run: RunName.random(), version: Version.current, started: wall.now, host: .current())
-        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits)
+        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: options.attach != nil)
         notices = Notices(on: loop)
+        service = ServiceManager(environment: plan.environment)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         outputEnded = Wakeup(loop: loop)
@@ -70,40 +79,35 @@ actor Agent {
             self.assumeIsolated { $0.received(number) }
         }
         defer { signals.cancel() }
+        listening = try ListeningSocket.open(plan.options, environment: plan.environment)
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
-        let sources = try plan.sources(demoOrigin: demo?.origin)
+        let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demo?.origin) : []
         let transport = try CurlTransport(on: loop)
 
         let status = await withTaskGroup(of: Void.self) { group in
-            start(sources, transport, in: &group)
+            startInputs(sources, transport, in: &group)
+            startOutputs(in: &group)
+            group.addTask { [notices] in try? await notices.run() }
+            startEndings(in: &group)
+            service?.tell("READY=1\nSTATUS=\(statusText(sources))")
             try? await stopRequest.wait()
+            service?.tell("STOPPING=1")
             let status = await wind(down: stop ?? .signal(SIGTERM))
             group.cancelAll()
             return status
         }
+        listening?.remove()
         await demo?.stop()
+        worker?.stop()
         return status
     }
 
-    private func start(_ sources: [HTTPSource], _ transport: CurlTransport, in group: inout TaskGroup<Void>) {
+    private func startInputs(_ sources: [HTTPSource], _ transport: CurlTransport, in group: inout TaskGroup<Void>) {
         let (store, loop, wall, options) = (store, loop, wall, plan.options)
-        let notices = self.notices
-        group.addTask { try? await notices.run() }
         group.addTask { try? await store.run() }
-        if options.output == .ndjson {
-            isOutputRunning = true
-            group.addTask {
-                let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
-                let ending = try? await output.run { loop throws(SystemError) in
-                    try DescriptorStream.standard(STDOUT_FILENO, on: loop)
-                }
-                await self.outputDidEnd(ending)
-            }
-        }
-        if options.verbosity > .quiet {
-            let reporter = FailureReporter(
-                store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
-            group.addTask { try? await reporter.run() }
+        if let attach = options.attach {
+            startAttach(attach, in: &group)
+            return
         }
         group.addTask {
             try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
@@ -112,17 +116,50 @@ actor Agent {
             let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
             group.addTask { try? await poller.run() }
         }
+    }
+
+    private func startEndings(in group: inout TaskGroup<Void>) {
+        let (store, loop, options) = (store, loop, plan.options)
+        if options.verbosity > .quiet {
+            let reporter = FailureReporter(
+                store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
+            group.addTask { try? await reporter.run() }
+        }
         if let duration = options.duration {
             group.addTask { if (try? await loop.sleep(for: duration)) != nil { await self.request(.duration) } }
         }
         if options.count != nil {
             group.addTask { if (try? await store.waitForLimit()) != nil { await self.request(.count) } }
         }
+        if let service, let watchdog = service.watchdog {
+            group.addTask { try? await Watchdog(store: store, on: loop, service: service, interval: watchdog).run() }
+        }
+    }
+
+    /// As `systemctl status` shows it.
+    private func statusText(_ sources: [HTTPSource]) -> String {
+        if plan.options.attach != nil { return "attached" }
+        return sources.count == 1 ? "watching \(sources[0].name)" : "watching \(sources.count) sources"
+    }
+
+    /// The loop for blocking work.
+    func workerLoop() -> EventLoop? {
+        if worker == nil { worker = try? LoopThread(name: "disk") }
+        return worker?.loop
+    }
+
+    /// Runs an output that is waited for at the end.
+    func addDraining(to group: inout TaskGroup<Void>, _ run: @escaping @Sendable () async -> Stop?) {
+        draining += 1
+        group.addTask {
+            let stop = await run()
+            await self.outputDidEnd(stop)
+        }
     }
 
     // MARK: The end
 
-    private func request(_ stop: Stop) {
+    func request(_ stop: Stop) {
         if self.stop == nil { self.stop = stop }
         stopRequest.signal()
     }
@@ -130,29 +167,30 @@ actor Agent {
     private func received(_ number: Int32) {
         switch number {
         case SIGQUIT: Task(executorPreference: loop) { await self.printSummary() }
+        case SIGHUP where fileOutput != nil:
+            service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
+            Task(executorPreference: loop) { [fileOutput, service] in
+                await fileOutput?.reopen()
+                service?.tell("READY=1")
+            }
         case SIGINT where stop != nil: _exit(0)  // the second one leaves at once
         default: request(.signal(number))
         }
     }
 
-    private func outputDidEnd(_ ending: StreamOutput.Ending?) {
-        isOutputRunning = false
-        outputEnded.signal()
-        switch ending {
-        case .readerGone: request(.readerGone)
-        case .failed(let error): request(.outputFailed(error))
-        case .finished, nil: break
-        }
+    private func outputDidEnd(_ stop: Stop?) {
+        draining -= 1
+        if draining == 0 { outputEnded.signal() }
+        if let stop { request(stop) }
     }
 
     /// Lets the outputs have what there is, for a while, and says what it all came to.
     private func wind(down stop: Stop) async -> Int32 {
         await store.finish(stop.reason)
-        if isOutputRunning {
-            let limit = loop.schedule(after: Self.drainTime) { [outputEnded] in outputEnded.signal() }
-            try? await outputEnded.wait()
-            loop.cancel(limit)
-        }
+        let limit = loop.clock.now.advanced(by: Self.drainTime)
+        let timer = loop.schedule(at: limit) { [outputEnded] in outputEnded.signal() }
+        while draining > 0, loop.clock.now < limit, (try? await outputEnded.wait()) != nil {}
+        loop.cancel(timer)
         let hadEvents = await store.counts.data > 0
         var status: Int32 = 0
         switch stop {
@@ -163,6 +201,7 @@ actor Agent {
         case .outputFailed(let error):
             await notices.say("catwatch: stdout: \(error.reason)\n")
             status = 1
+        case .agentLost: status = 1
         case .signal, .readerGone: break
         }
         await notices.drain(within: Self.noticeTime)

@@ -5,12 +5,14 @@ internal import Inputs
 struct WatchPlan: Sendable {
     let options: Options
     let headers: [String]
+    let environment: [String: String]
     /// Checked pointers by their text.
     private let pointers: [String: JSONPointer]
 
     /// - Throws: `UsageError` when a secret cannot be read or a pointer is none.
     init(_ options: Options, environment: [String: String]) throws {
         self.options = options
+        self.environment = environment
         headers = try options.request.headerFields(environment: environment).map { "\($0.name): \($0.value)" }
         var pointers: [String: JSONPointer] = [:]
         for (name, text) in [("--value", options.value), ("--text", options.text)] {

@@ -93,6 +93,8 @@ package enum ControlLine {
     }
 
     /// The second line of a connection: what all lines up to number `asOf` came to.
+    ///
+    /// Endpoints take up to three quarters of the longest line, sources the rest; what does not fit is left out.
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus]
     ) -> [UInt8] {
@@ -101,17 +103,22 @@ package enum ControlLine {
             most += LineEncoder.most(endpoint.endpoint.utf8.count, endpoint.source.utf8.count)
         }
         for source in sources { most += LineEncoder.most(source.source.utf8.count) }
-        return line(atMost: most) { writer in
+        return line(atMost: min(most, LineEncoder.longestLine)) { writer in
+            let start = writer.next
             write("stats", time, &writer)
             writer.raw(",\"as_of\":")
             writer.integer(asOf)
             writer.raw(",\"endpoints\":[")
             for (index, endpoint) in endpoints.enumerated() {
+                let most = LineEncoder.most(endpoint.endpoint.utf8.count, endpoint.source.utf8.count)
+                guard writer.next - start + most <= LineEncoder.longestLine / 4 * 3 else { break }
                 if index > 0 { writer.byte(UInt8(ascii: ",")) }
                 write(endpoint, &writer)
             }
             writer.raw("],\"sources\":[")
             for (index, source) in sources.enumerated() {
+                let most = LineEncoder.most(source.source.utf8.count)
+                guard writer.next - start + most + 16 <= LineEncoder.longestLine else { break }
                 if index > 0 { writer.byte(UInt8(ascii: ",")) }
                 writer.raw("{\"source\":")
                 writer.string(source.source)
@@ -171,6 +178,18 @@ package enum ControlLine {
             writer.raw(",\"reason\":\"")
             writer.raw(reason)
             writer.raw("\"}\n")
+        }
+    }
+
+    /// An `error` line without a number, for one connection: what it asked for cannot be had.
+    package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
+        line(atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count)) { writer in
+            write("error", time, &writer)
+            writer.raw(",\"code\":")
+            writer.string(code.rawValue)
+            writer.raw(",\"message\":")
+            writer.string(message)
+            writer.raw("}\n")
         }
     }
 

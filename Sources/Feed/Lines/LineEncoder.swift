@@ -57,8 +57,9 @@ package struct LineEncoder: Sendable {
             writer.string(cut)
         }
         if let data {
-            // `,"data":` and `,"truncated":true}` and the newline take 27 bytes.
-            if writer.next - start.next + data.count + 32 <= Self.longestLine {
+            // What comes besides: `,"data":` and `}` and the newline, and `,"truncated":true` when that is said.
+            let rest = data.count + (isTruncated ? 27 : 10)
+            if writer.next - start.next + rest <= Self.longestLine {
                 writer.raw(",\"data\":")
                 writer.raw(data)
             } else {
@@ -74,9 +75,22 @@ package struct LineEncoder: Sendable {
     @inline(__always)
     private static func cut(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         guard text.count > longestText else { return text }
-        var end = longestText
-        while end > longestText - 3, text[end] & 0xC0 == 0x80 { end -= 1 }
+        return cut(text, at: longestText)
+    }
+
+    /// The text up to `limit` bytes of UTF-8 (at least 4), cut before a scalar that would lie across that.
+    static func cut(_ text: UnsafeBufferPointer<UInt8>, at limit: Int) -> UnsafeBufferPointer<UInt8> {
+        guard text.count > limit else { return text }
+        var end = limit
+        while end > limit - 3, text[end] & 0xC0 == 0x80 { end -= 1 }
         return UnsafeBufferPointer(rebasing: text[..<end])
+    }
+
+    /// The same for a string.
+    static func cut(_ text: String, at limit: Int = longestText) -> String {
+        guard text.utf8.count > limit else { return text }
+        var text = text
+        return text.withUTF8 { String(decoding: cut($0, at: limit), as: UTF8.self) }
     }
 
     /// The bytes that a line with these texts may need.
@@ -155,7 +169,7 @@ package struct LineEncoder: Sendable {
         }
         if let retryIn = failure.retryIn {
             writer.raw(",\"retry_in_ms\":")
-            writer.integer(Int(retryIn.milliseconds.rounded()))
+            writer.integer(Int(max(0, retryIn.milliseconds).rounded()))
         }
         end(&writer)
         return writer
@@ -179,6 +193,9 @@ package struct LineEncoder: Sendable {
         end(&writer)
         return writer
     }
+
+    /// The bytes that a window line with names of this length may need; they are escaped already.
+    static func mostWindow(names: Int) -> Int { fixed + names }
 
     /// A closed window. `names` is `"source":"…","series":"…"`.
     package mutating func window(
@@ -228,6 +245,8 @@ package struct LineEncoder: Sendable {
         writer.integer(counts.readers)
         writer.raw(",\"gaps\":")
         writer.integer(counts.gaps)
+        writer.raw(",\"stalled\":")
+        writer.integer(counts.stalledReaders)
         writer.raw(",\"late\":")
         writer.integer(counts.late)
         writer.raw(",\"future\":")
@@ -259,37 +278,5 @@ package struct LineEncoder: Sendable {
     /// The bytes that `agent` may need for these outputs.
     package static func mostAgent(source: String, outputs: [OutputState]) -> Int {
         outputs.reduce(most(source.utf8.count)) { $0 + most($1.name.utf8.count, $1.state.utf8.count) }
-    }
-}
-
-/// What a store has counted since its start.
-package struct StoreCounts: Sendable, Equatable {
-    /// Data events, which `--count` looks at.
-    package var data = 0
-    /// Readers that are open now.
-    package var readers = 0
-    /// Times that a reader was overtaken.
-    package var gaps = 0
-    /// Values older than the history.
-    package var late = 0
-    /// Values from more than a window ahead of the clock.
-    package var future = 0
-    package var series = 0
-    /// Times that a series could not be added.
-    package var refusedSeries = 0
-}
-
-/// How an output is doing.
-package struct OutputState: Sendable, Equatable {
-    package var name: String
-    /// `ok`, or what is wrong.
-    package var state: String
-    /// How many lines it has not taken yet.
-    package var behind: Int
-
-    package init(name: String, state: String, behind: Int) {
-        self.name = name
-        self.state = state
-        self.behind = behind
     }
 }

@@ -14,8 +14,8 @@ package final class LineChunk: @unchecked Sendable {
         let maximumLines: Int
         /// The number of its first line.
         let firstSequence: Int
-        /// Bytes of all lines before this chunk.
-        let startOffset: Int
+        /// What all chunks before this one cost.
+        let startCost: Int
         var used = 0
         var lines = 0
         /// When its last line was written.
@@ -27,13 +27,13 @@ package final class LineChunk: @unchecked Sendable {
 
     let header: UnsafeMutablePointer<Header>
 
-    init(capacity: Int, firstSequence: Int, startOffset: Int, now: LoopInstant) {
+    init(capacity: Int, firstSequence: Int, startCost: Int, now: LoopInstant) {
         let maximumLines = max(1, capacity / Self.shortLine)
         header = .allocate(capacity: 1)
         header.initialize(
             to: Header(
                 memory: .allocate(capacity: capacity), capacity: capacity, ends: .allocate(capacity: maximumLines),
-                maximumLines: maximumLines, firstSequence: firstSequence, startOffset: startOffset, newest: now))
+                maximumLines: maximumLines, firstSequence: firstSequence, startCost: startCost, newest: now))
     }
 
     deinit {
@@ -105,9 +105,11 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     private var tail: UnsafeMutablePointer<LineChunk.Header>?
     /// The number the next line gets; numbers start at 1.
     package private(set) var nextSequence = 1
-    /// Bytes of all lines ever written.
-    package private(set) var totalBytes = 0
+    /// Lines from this number on are not let go for their age: a reader that must get everything has not seen them.
+    package var heldFrom = Int.max
     private var cost = 0
+    /// What all chunks ever made cost.
+    private var totalCost = 0
 
     /// - Parameter capacity: at least 64 KiB.
     package init(capacity: Int = 8 << 20, history: Duration = .seconds(120)) {
@@ -146,27 +148,43 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         chunk.pointee.lines += 1
         chunk.pointee.newest = now
         nextSequence += 1
-        totalBytes += length
+    }
+
+    /// Leaves out the numbers up to `sequence`, which the next line gets: a reader is told of them as of any that are gone.
+    package mutating func skip(to sequence: Int) {
+        precondition(sequence >= nextSequence, "numbers go up")
+        nextSequence = sequence
+        tail = nil  // lines of a chunk have consecutive numbers
+    }
+
+    /// Lets go of everything and begins again at a number: another run.
+    package mutating func restart(at sequence: Int) {
+        chunks.removeAll()
+        tail = nil
+        cost = 0
+        nextSequence = sequence
     }
 
     @inline(never)
     private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> UnsafeMutablePointer<LineChunk.Header> {
         let chunk = LineChunk(
-            capacity: max(chunkSize, size), firstSequence: nextSequence, startOffset: totalBytes, now: now)
+            capacity: max(chunkSize, size), firstSequence: nextSequence, startCost: totalCost, now: now)
         chunks.append(chunk)
         tail = chunk.header
         cost += chunk.cost
+        totalCost += chunk.cost
         expire(at: now)
         return chunk.header
     }
 
-    /// Lets go of what is too old or too much; the newest chunk stays unless it is too old.
+    /// Lets go of what is too old (and not held) or too much; the newest chunk stays unless it is too old.
     package mutating func expire(at now: LoopInstant) {
         var gone = 0
         while gone < chunks.count {
             let chunk = chunks[gone]
             let isTooMuch = cost > capacity && gone < chunks.count - 1
-            guard isTooMuch || chunk.header.pointee.newest.duration(to: now) > history else { break }
+            let isTooOld = chunk.header.pointee.newest.duration(to: now) > history && chunk.endSequence <= heldFrom
+            guard isTooMuch || isTooOld else { break }
             cost -= chunk.cost
             gone += 1
         }
@@ -180,17 +198,52 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         let first = firstSequence
         if sequence < first { return .gap(sequence...(first - 1)) }
         if sequence >= nextSequence { return .nothing }
-        let chunk = chunks[place(of: sequence)]
+        if chunks.isEmpty { return .gap(sequence...(nextSequence - 1)) }
+        let place = place(of: sequence)
+        let chunk = chunks[place]
+        if sequence >= chunk.endSequence {  // left out
+            let next = place + 1 < chunks.count ? chunks[place + 1].firstSequence : nextSequence
+            return .gap(sequence...(next - 1))
+        }
         let range = chunk.start(of: sequence)..<chunk.header.pointee.used
         return .lines(LineSpan(chunk: chunk, range: range, sequences: sequence...(chunk.endSequence - 1)))
     }
 
-    /// How many bytes of lines a reader has before it, those it has lost included.
-    package func bytesBehind(_ sequence: Int) -> Int {
-        guard let first = chunks.first, sequence < nextSequence else { return 0 }
-        guard sequence > first.firstSequence else { return totalBytes - first.header.pointee.startOffset }
-        let chunk = chunks[place(of: sequence)]
-        return totalBytes - chunk.header.pointee.startOffset - chunk.start(of: sequence)
+    /// How much of the log's memory, in bytes, holds the lines from number `sequence` on: all of it when they are gone.
+    ///
+    /// Memory and not bytes of lines, since it is memory that runs out: lines that reserve much and need little fill a
+    /// log with less than half its capacity in bytes.
+    package func memoryBehind(_ sequence: Int) -> Int {
+        guard sequence < nextSequence else { return 0 }
+        guard sequence > firstSequence, !chunks.isEmpty else { return cost }
+        return totalCost - chunks[place(of: sequence)].header.pointee.startCost
+    }
+
+    /// The number of the line that the byte lies in which is `bytes` before the line `sequence`.
+    ///
+    /// - Returns: that number, or the oldest held and `isWhole` false when the log does not reach back so far.
+    package func line(_ bytes: Int, before sequence: Int) -> (sequence: Int, isWhole: Bool) {
+        guard bytes > 0, sequence > firstSequence, !chunks.isEmpty else { return (sequence, bytes <= 0) }
+        var place = place(of: sequence)
+        var left = bytes
+        var end =
+            sequence >= chunks[place].endSequence
+            ? chunks[place].header.pointee.used : chunks[place].start(of: sequence)
+        while left > end {
+            left -= end
+            guard place > 0 else { return (firstSequence, false) }
+            place -= 1
+            end = chunks[place].header.pointee.used
+        }
+        let offset = end - left
+        let header = chunks[place].header
+        var low = 0
+        var high = header.pointee.lines - 1
+        while low < high {  // the first line that ends behind the offset
+            let middle = (low + high) / 2
+            if Int(header.pointee.ends[middle]) > offset { high = middle } else { low = middle + 1 }
+        }
+        return (chunks[place].firstSequence + low, true)
     }
 
     /// Which chunk holds a line that is held.

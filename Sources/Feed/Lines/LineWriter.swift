@@ -63,7 +63,8 @@ package struct LineWriter {
         }
     }
 
-    /// A finite number, in the fewest digits that read back as the same number; whole ones without a fraction.
+    /// A finite number, in the fewest digits that read back as an equal number; whole ones without a fraction, so that
+    /// a negative zero is 0.
     package mutating func number(_ value: Double) {
         if let whole = Int(exactly: value), whole.magnitude < 1 << 53 {
             return integer(whole)
@@ -72,10 +73,18 @@ package struct LineWriter {
         text.withUTF8 { raw($0) }
     }
 
-    /// Milliseconds to the microsecond, without trailing zeros; what is not finite or negative is 0.
+    /// Whole microseconds of a duration in milliseconds; 0 for one that is negative, not finite, or 10¹² and more.
+    private static func microseconds(_ milliseconds: Double) -> Int {
+        let clamped = milliseconds > 0 && milliseconds < 1e12 ? milliseconds : 0
+        return Int((clamped * 1_000).rounded())
+    }
+
+    /// The number that is read back where `milliseconds` wrote `value`.
+    package static func readBack(milliseconds value: Double) -> Double { Double(microseconds(value)) / 1_000 }
+
+    /// Milliseconds to the microsecond, without trailing zeros; 0 for what is negative, not finite, or 10¹² and more.
     package mutating func milliseconds(_ value: Double) {
-        let clamped = value > 0 && value < 1e12 ? value : 0
-        let microseconds = Int((clamped * 1_000).rounded())
+        let microseconds = Self.microseconds(value)
         integer(microseconds / 1_000)
         var fraction = microseconds % 1_000
         guard fraction > 0 else { return }

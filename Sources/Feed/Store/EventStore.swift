@@ -4,21 +4,31 @@ package import Reactor
 ///
 /// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
 package actor EventStore {
-    private let loop: EventLoop
-    private let wall: any WallClock
-    package nonisolated let identity: AgentIdentity
+    let loop: EventLoop
+    private nonisolated let wall: any WallClock
+    /// Whose feed this is: this process's, or the one's that it is attached to.
+    package internal(set) var identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var state: FeedState
-    private var readers: [ReaderID: Reader] = [:]
+    var state: FeedState
+    /// What the attached agent's lines come to; nil for a feed of our own.
+    var relayed: Relayed?
+    var readers: [ReaderID: Reader] = [:]
     private var nextReader = 0
-    /// Readers that have seen everything and wait.
+    /// Readers that inputs wait for.
+    private var holders: [Reader] = []
+    /// Readers that have seen everything and wait, each once.
     private var waiting: [Reader] = []
+    /// The number behind the last line that readers were woken for.
+    var announced = 1
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
-    private var ending: String?
-    private let limitReached: Wakeup
+    private var ownSource: SourceID?
+    private var expected: [SourceID: LoopInstant] = [:]
+    private var pollers: [String: @Sendable () -> Void] = [:]
+    var ending: String?
+    let limitReached: Wakeup
 
     /// What wakes a reader costs; readers are woken at most so often that this stays a small part of the loop's time.
     private static let costOfWaking = Duration.microseconds(20)
@@ -26,8 +36,10 @@ package actor EventStore {
     private static let longestCoalescing = Duration.milliseconds(20)
 
     package init(
-        on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init()
+        on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
+        isRelay: Bool = false
     ) {
+        relayed = isRelay ? Relayed() : nil
         self.loop = loop
         self.wall = wall
         self.identity = identity
@@ -43,6 +55,20 @@ package actor EventStore {
         state.register(name: name, type: type, at: wall.now)
     }
 
+    /// The agent itself as a source, for what it says of itself.
+    package var agentSource: SourceID {
+        if let known = ownSource { return known }
+        let id = register(name: "catwatch", type: "memory")
+        ownSource = id
+        return id
+    }
+
+    /// Says when a source's next attempt will have come to something at the latest, by the loop's clock.
+    package func expect(_ source: SourceID, by deadline: LoopInstant) { expected[source] = deadline }
+
+    /// Whether every source's attempts, failed ones too, came to something when they should.
+    package var isOnTime: Bool { expected.values.allSatisfy { $0 >= loop.clock.now } }
+
     /// Numbers events, puts them into their windows, encodes their lines, and wakes the readers.
     package func publish(_ events: [Event]) { publish(EventBatch(events)) }
 
@@ -50,6 +76,7 @@ package actor EventStore {
     package func publish(_ batch: EventBatch) {
         guard ending == nil else { return }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
+        holdLines()
         state.publish(batch, wall: wall.now, now: loop.clock.now)
         wakeReaders()
         if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
@@ -60,12 +87,32 @@ package actor EventStore {
         while ending == nil, isHeldBack {
             let wakeup = Wakeup(loop: loop)
             admission.append(wakeup)
-            try await wakeup.wait()
+            do {
+                try await wakeup.wait()
+            } catch {
+                admission.removeAll { $0 === wakeup }
+                throw error
+            }
         }
     }
 
     /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
+
+    /// Says how a source is polled out of turn; `poll` is called on the loop and must not wait.
+    package func allowPolling(of source: String, _ poll: @escaping @Sendable () -> Void) { pollers[source] = poll }
+
+    /// Has a source polled now.
+    ///
+    /// - Returns: false when there is no such source, or it cannot be polled.
+    package func requestPoll(of source: String) -> Bool {
+        guard let poll = pollers[source] else { return false }
+        poll()
+        return true
+    }
+
+    /// The wall clock's time, as the store's lines have it.
+    package nonisolated var wallTime: Timestamp { wall.now }
 
     /// Closes windows as their time comes, until the task is cancelled.
     package func run() async throws(CancellationError) {
@@ -74,8 +121,11 @@ package actor EventStore {
             // A wall clock that is stepped is noticed at the latest one width later.
             let remaining = max(.milliseconds(1), min(state.limits.interval, state.nextBoundary(after: now) - now))
             try await loop.sleep(for: remaining)
+            guard ending == nil else { continue }
+            holdLines()
             state.advance(wall: wall.now, now: loop.clock.now)
             wakeReaders()
+            resumeInputs()
         }
     }
 
@@ -87,40 +137,63 @@ package actor EventStore {
     ///   - name: what the `agent` line calls it; nil leaves it out there.
     ///   - start: which line it gets first.
     ///   - holdsInputs: whether inputs that can wait do so while it is far behind.
-    package func open(_ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false)
-        -> (ReaderID, greeting: [UInt8])
-    {
+    package func open(
+        _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false
+    ) -> (ReaderID, greeting: [UInt8]) {
         let id = ReaderID(index: nextReader)
         nextReader += 1
-        let cursor =
-            switch start {
-            case .oldest: state.log.firstSequence
-            case .newest: state.log.nextSequence
-            case .after(let sequence): max(1, min(sequence + 1, state.log.nextSequence))
-            }
-        readers[id] = Reader(name: name, cursor: cursor, holdsInputs: holdsInputs, wakeup: Wakeup(loop: loop))
+        let reader = Reader(name: name, cursor: cursor(start), wakeup: Wakeup(loop: loop))
+        readers[id] = reader
+        if holdsInputs { holders.append(reader) }
         state.counts.readers = readers.count
+        if let relayed, !relayed.hasBegun {
+            reader.owesGreeting = true
+            return (id, [])
+        }
         return (id, greeting(isFiltered: false))
+    }
+
+    private func cursor(_ start: ReaderStart) -> Int {
+        switch start {
+        case .oldest: state.log.firstSequence
+        case .newest: state.log.nextSequence
+        case .after(let sequence): min(max(0, sequence), state.log.nextSequence - 1) + 1
+        }
     }
 
     /// `hello` and `stats` as of now.
     package func greeting(isFiltered: Bool) -> [UInt8] {
         let now = wall.now
         let hello = ControlLine.hello(
-            time: now, identity: identity, isFiltered: isFiltered, interval: state.limits.interval,
-            history: state.limits.history, firstSequence: state.log.firstSequence,
+            time: now, identity: identity, isFiltered: isFiltered,
+            interval: relayed?.interval ?? state.limits.interval,
+            history: relayed?.history ?? state.limits.history, firstSequence: state.log.firstSequence,
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
-            time: now, asOf: state.log.nextSequence - 1, endpoints: state.endpoints,
-            sources: state.sources.map(\.status))
+            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates)
         return hello + stats
     }
 
     /// The next thing for a reader; suspends until there is one.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// One task at a time may wait for a reader.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
         while let reader = readers[id] {
+            if let missing = reader.owedGap {
+                reader.owedGap = nil
+                state.counts.gaps += 1
+                return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
+            }
+            if reader.owesGreeting {
+                reader.owesGreeting = false
+                return .greeting(greeting(isFiltered: reader.isFiltered))
+            }
+            if reader.isInterrupted {
+                reader.isInterrupted = false
+                return .interrupted
+            }
             switch state.log.read(from: reader.cursor) {
             case .lines(let span):
                 reader.cursor = span.sequences.upperBound + 1
@@ -129,6 +202,7 @@ package actor EventStore {
             case .gap(let missing):
                 reader.cursor = missing.upperBound + 1
                 state.counts.gaps += 1
+                resumeInputs()
                 return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
             case .nothing:
                 if let ending {
@@ -136,11 +210,15 @@ package actor EventStore {
                     return .end(
                         ControlLine.bye(time: wall.now, run: identity.run, lastSequence: last, reason: ending))
                 }
-                waiting.append(reader)
+                // A wake-up can come after a cancellation and be left over: then it is there still.
+                if !reader.isWaiting {
+                    reader.isWaiting = true
+                    waiting.append(reader)
+                }
                 do {
                     try await reader.wakeup.wait()
                 } catch {
-                    waiting.removeAll { $0 === reader }
+                    stopWaiting(reader)
                     throw error
                 }
             }
@@ -148,14 +226,43 @@ package actor EventStore {
         throw CancellationError()
     }
 
+    /// Makes a reader's `next`, the one under way or the one after this, come back with `interrupted`.
+    package func interrupt(_ id: ReaderID) {
+        guard let reader = readers[id] else { return }
+        reader.isInterrupted = true
+        stopWaiting(reader)
+        reader.wakeup.signal()
+    }
+
+    /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
+    package func move(_ id: ReaderID, to start: ReaderStart, isFiltered: Bool) -> [UInt8] {
+        readers[id]?.cursor = cursor(start)
+        readers[id]?.isFiltered = isFiltered
+        return greeting(isFiltered: isFiltered)
+    }
+
+    /// Moves a reader back by some bytes, to the start of a line.
+    ///
+    /// - Parameter fallback: where to, when the log has let go of the lines: it gets a gap for those.
+    package func rewind(_ id: ReaderID, bytes: Int, fallback: Int?) {
+        guard let reader = readers[id] else { return }
+        let (sequence, isWhole) = state.log.line(bytes, before: reader.cursor)
+        reader.cursor = isWhole ? sequence : min(sequence, fallback ?? sequence)
+    }
+
+    /// Counts a reader that was closed because it took nothing.
+    package func noteStalledReader() { state.counts.stalledReaders += 1 }
+
     /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
     package func setState(_ text: String, of id: ReaderID) { readers[id]?.state = text }
 
     /// Closes a reader; nothing waits for it any more.
     package func close(_ id: ReaderID) {
         guard let reader = readers.removeValue(forKey: id) else { return }
-        waiting.removeAll { $0 === reader }
+        stopWaiting(reader)
+        holders.removeAll { $0 === reader }
         state.counts.readers = readers.count
+        reader.wakeup.signal()  // whoever waits in `next` finds it closed
         resumeInputs()
     }
 
@@ -171,14 +278,14 @@ package actor EventStore {
     // MARK: What there is to know
 
     package var counts: StoreCounts { state.counts }
-    package var endpoints: [EndpointStatistics] { state.endpoints }
-    package var sourceStates: [SourceStatus] { state.sources.map(\.status) }
+    package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
+    package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 
     // MARK: Waking and waiting
 
     /// Wakes who waits at once, or, when there are so many that it costs, together with what comes in the meantime.
-    private func wakeReaders() {
-        guard !waiting.isEmpty, !isWakeScheduled else { return }
+    func wakeReaders() {
+        guard !waiting.isEmpty, !isWakeScheduled, state.log.nextSequence > announced else { return }
         let pause = min(Self.longestCoalescing, Self.costOfWaking * waiting.count)
         let due = lastWake.advanced(by: pause)
         if due <= loop.clock.now { return wakeNow() }
@@ -191,16 +298,33 @@ package actor EventStore {
         }
     }
 
-    private func wakeNow() {
+    func wakeNow() {
         lastWake = loop.clock.now
+        announced = state.log.nextSequence
         let woken = waiting
         waiting.removeAll(keepingCapacity: true)
-        for reader in woken { reader.wakeup.signal() }
+        for reader in woken {
+            reader.isWaiting = false
+            reader.wakeup.signal()
+        }
+    }
+
+    private func stopWaiting(_ reader: Reader) {
+        guard reader.isWaiting else { return }
+        reader.isWaiting = false
+        waiting.removeAll { $0 === reader }
     }
 
     private var isHeldBack: Bool {
-        let half = state.limits.logCapacity / 2
-        return readers.values.contains { $0.holdsInputs && state.log.bytesBehind($0.cursor) > half }
+        let half = state.log.capacity / 2
+        return holders.contains { state.log.memoryBehind($0.cursor) > half }
+    }
+
+    /// Keeps what a reader that holds inputs has not seen, however old it is: while it stands still, so may they.
+    func holdLines() {
+        var first = Int.max
+        for reader in holders { first = min(first, reader.cursor) }
+        state.log.heldFrom = first
     }
 
     private func resumeInputs() {
@@ -217,44 +341,26 @@ package actor EventStore {
         }
     }
 
-    private final class Reader {
+    final class Reader {
         let name: String?
         /// The number of the line it gets next.
         var cursor: Int
-        let holdsInputs: Bool
         let wakeup: Wakeup
         var state = "ok"
+        /// Whether `waiting` has it.
+        var isWaiting = false
+        /// What it has not seen of a run that is over.
+        var owedGap: ClosedRange<Int>?
+        /// Whether it has yet to be told whose feed it is.
+        var owesGreeting = false
+        var isFiltered = false
+        /// Whether somebody wants its next `next` to come back at once.
+        var isInterrupted = false
 
-        init(name: String?, cursor: Int, holdsInputs: Bool, wakeup: Wakeup) {
+        init(name: String?, cursor: Int, wakeup: Wakeup) {
             self.name = name
             self.cursor = cursor
-            self.holdsInputs = holdsInputs
             self.wakeup = wakeup
         }
     }
-}
-
-/// A reader of one store.
-package struct ReaderID: Sendable, Hashable {
-    fileprivate let index: Int
-}
-
-/// Where a reader begins.
-package enum ReaderStart: Sendable {
-    /// With the oldest line there is.
-    case oldest
-    /// With what comes from now on.
-    case newest
-    /// Behind this number.
-    case after(Int)
-}
-
-/// What a reader gets.
-package enum Delivery: Sendable {
-    /// Whole lines, in the log's own memory.
-    case lines(LineSpan)
-    /// A `gap` line that names what the reader has missed.
-    case gap([UInt8])
-    /// The `bye` line; nothing comes after it.
-    case end([UInt8])
 }

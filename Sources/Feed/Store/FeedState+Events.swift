@@ -5,11 +5,17 @@ extension FeedState {
     @inline(never)
     mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
         let source = sources[event.source.index].name
-        let time = event.time
+        let isFuture = isFuture(event.time, wall)
+        let time = isFuture ? wall : event.time
+        if isFuture { counts.future += 1 }
         let most = LineEncoder.most(source.utf8.count)
         switch event.body {
         case .data: break  // handled by the caller, which is the hot path
         case .latency(let sample):
+            var sample = sample
+            sample.endpoint = LineEncoder.cut(sample.endpoint)
+            // What the line says is what counts, so that a reader who adds lines up comes to the same.
+            sample.ms = LineWriter.readBack(milliseconds: sample.ms)
             if let index = seriesIndex(event.source, kind: 1, key: nil) {
                 record(sample.ms, in: index, at: time, wall, now)
             }
@@ -28,9 +34,10 @@ extension FeedState {
             }
         case .error(let failure):
             setState(.failing, of: event.source, wall)
-            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source) { $0.recordErrors() } }
             var failure = failure
-            failure.message = String(failure.message.prefix(1_000))
+            failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
+            failure.message = LineEncoder.cut(failure.message)
+            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source) { $0.recordErrors() } }
             let texts =
                 failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
             log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in

@@ -36,6 +36,12 @@ package struct FeedState: ~Copyable, Sendable {
         let names: Range<Int>
     }
 
+    /// What lines reserve for names depends on this; real ones are far shorter.
+    private static let longestName = 1_024
+
+    /// How the sources are doing, in the order they were registered.
+    package var statuses: [SourceStatus] { sources.map(\.status) }
+
     package let limits: Limits
     package internal(set) var log: LineLog
     package var counts = StoreCounts()
@@ -48,7 +54,8 @@ package struct FeedState: ~Copyable, Sendable {
     private let width: Int64
     private let mostData: Int
     private var table: SeriesTable
-    var endpoints: [EndpointStatistics] = []
+    /// How the endpoints have answered, in the order they were first asked.
+    package internal(set) var endpoints: [EndpointStatistics] = []
     var endpointIndices: [String: Int] = [:]
     /// Series whose closed windows changed in the batch under way.
     var revised: [Int] = []
@@ -66,8 +73,10 @@ package struct FeedState: ~Copyable, Sendable {
         table = SeriesTable(limit: limits.series)
     }
 
-    /// Adds a source. Its events have `type`; names are the caller's to keep apart.
+    /// Adds a source. Its events have `type`; both names are cut at 1,024 bytes, and are the caller's to keep apart.
     package mutating func register(name: String, type: String, at time: Timestamp) -> SourceID {
+        let name = LineEncoder.cut(name, at: Self.longestName)
+        let type = LineEncoder.cut(type, at: Self.longestName)
         sources.append(
             Source(
                 name: name, prefix: Self.prefix(type: type, source: name, series: name),
@@ -125,7 +134,7 @@ package struct FeedState: ~Copyable, Sendable {
         counts.data += 1
         let source = SourceID(index: Int(record.source))
         if sources[source.index].status.state != .ok { setState(.ok, of: source, wall) }
-        let isFuture = record.time.microseconds > wall.microseconds &+ width
+        let isFuture = isFuture(record.time, wall)
         let time = isFuture ? wall : record.time
         if isFuture { counts.future += 1 }
 
@@ -142,13 +151,20 @@ package struct FeedState: ~Copyable, Sendable {
         let value = record.hasValue ? record.value : nil
 
         guard let index = seriesIndex(source, kind: 0, key: key) else {
-            let prefix = Self.closed(sources[source.index].prefix, key: key?.prefix(SeriesTable.longestKey))
+            let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
+            let prefix = Self.closed(sources[source.index].prefix, key: key)
             return prefix.withUnsafeBufferPointer { encode(value, text, data, time, $0, now) }
         }
         if let value { self.record(value, in: index, at: time, wall, now) }
         let range = series[index].prefix
         let prefix = UnsafeBufferPointer(rebasing: prefixes.buffer[range])
         encode(value, text, data, time, prefix, now)
+    }
+
+    /// Whether an event is from more than a window ahead of the clock.
+    @inline(__always)
+    func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
+        time.microseconds > wall.microseconds &+ width
     }
 
     @inline(__always)
@@ -166,19 +182,17 @@ package struct FeedState: ~Copyable, Sendable {
     /// Puts a value into its window; the line it belongs to comes next in the log.
     @inline(__always)
     mutating func record(_ value: Double, in index: Int, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant) {
-        let sequence = log.nextSequence
-        switch series[index].ring.record(value, time: time, sequence: sequence, now: wall) {
-        case .recorded, .future:
-            // Its window may have closed already: then its line appears again, after the batch.
-            if time < openSince, revised.last != index { revised.append(index) }
-        case .late: counts.late += 1
-        case .full:
-            // Cannot happen right after a flush, which the ring's documentation promises.
+        var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+        if case .full = outcome {
+            // Cannot happen again right after a flush, which the ring's documentation promises.
             flush(index, wall, now)
-            let place = log.nextSequence
-            if case .late = series[index].ring.record(value, time: time, sequence: place, now: wall) {
-                counts.late += 1
-            }
+            outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+        }
+        if case .late = outcome {
+            counts.late += 1
+        } else if time < openSince, revised.last != index {
+            // Its window has closed already: its line appears again, after the batch.
+            revised.append(index)
         }
     }
 
@@ -208,7 +222,7 @@ package struct FeedState: ~Copyable, Sendable {
         let name = sources[source.index].name
         let prefix: [UInt8]
         switch kind {
-        case 0: prefix = Self.closed(sources[source.index].prefix, key: key.map { $0[...] })
+        case 0: prefix = Self.closed(sources[source.index].prefix, key: key)
         case 1: prefix = Self.closed(Self.prefix(type: "latency", source: name, series: "latency:\(name)"), key: nil)
         default: prefix = Self.closed(Self.prefix(type: "memory", source: name, series: "memory:\(name)"), key: nil)
         }
@@ -224,8 +238,10 @@ package struct FeedState: ~Copyable, Sendable {
 
     private mutating func reportRefusal(_ wall: Timestamp, _ now: LoopInstant) {
         hasReportedRefusal = true
-        let message =
-            "more than \(limits.series) series: events of further ones still flow, but have no windows"
+        let reason =
+            table.count < table.limit
+            ? "a series' key is longer than \(SeriesTable.longestKey) bytes" : "more than \(limits.series) series"
+        let message = "\(reason): events of further ones still flow, but have no windows"
         let failure = Failure(.config, message)
         log.append(atMost: LineEncoder.most(message.utf8.count, 16), at: now) { sequence, writer in
             encoder.failure(failure, sequence: sequence, time: wall, source: "catwatch", to: writer)
@@ -241,11 +257,13 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant) {
-        // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile.
-        var ring = series[index].ring
+        // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
+        // in its place, or its memory would be shared and copied.
+        var ring = WindowRing(width: limits.interval, history: limits.history)
+        swap(&ring, &series[index].ring)
         let names = UnsafeBufferPointer(rebasing: prefixes.buffer[series[index].names])
         ring.flush(now: wall) { window in
-            log.append(atMost: LineEncoder.most(names.count), at: now) { sequence, writer in
+            log.append(atMost: LineEncoder.mostWindow(names: names.count), at: now) { sequence, writer in
                 encoder.window(window, width: width, sequence: sequence, time: wall, names: names, to: writer)
             }
         }
@@ -268,12 +286,12 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Adds `/key` and the closing quote to a source's prefix.
-    private static func closed(_ prefix: [UInt8], key: Slice<UnsafeBufferPointer<UInt8>>?) -> [UInt8] {
+    private static func closed(_ prefix: [UInt8], key: UnsafeBufferPointer<UInt8>?) -> [UInt8] {
         guard let key else { return prefix + [UInt8(ascii: "\"")] }
         let escaped = [UInt8](unsafeUninitializedCapacity: 2 + LineWriter.mostEscaped(key.count)) { buffer, count in
             guard let start = buffer.baseAddress else { return }
             var writer = LineWriter(start)
-            writer.string(UnsafeBufferPointer(rebasing: key))
+            writer.string(key)
             count = writer.next - start
         }
         return prefix + [UInt8(ascii: "/")] + escaped.dropFirst()

@@ -1,6 +1,7 @@
 internal import CCurl
 internal import Feed
 internal import Glibc
+internal import Reactor
 
 /// What is known about a transfer that failed, and how to say it to a person.
 struct CurlCircumstances {
@@ -101,7 +102,7 @@ struct CurlCircumstances {
     }
 
     private var timeoutMessage: String {
-        let limit = Self.text(timeout)
+        let limit = timeout.shortText
         if !wasResolved { return "the name \(endpoint.host) was not resolved within \(limit)" }
         if !wasConnected { return "no connection to \(endpoint.authority) within \(limit)" }
         if status > 0 { return "the answer of \(endpoint.authority) was not complete within \(limit)" }
@@ -117,11 +118,5 @@ struct CurlCircumstances {
     private static func words(_ code: Int32) -> String {
         guard let text = strerror(code) else { return "error \(code)" }
         return String(cString: text)
-    }
-
-    /// `10 s`, `250 ms`.
-    static func text(_ duration: Duration) -> String {
-        let milliseconds = Int(duration / .milliseconds(1))
-        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
     }
 }

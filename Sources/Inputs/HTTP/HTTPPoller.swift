@@ -15,6 +15,11 @@ package actor HTTPPoller {
     private var endpoint: Endpoint { source.request.endpoint }
     private let schedule: PollSchedule
     private let reader: JSONReader
+    /// Asked for out of turn; see `EventStore.requestPoll`.
+    private let refresh: Wakeup
+    /// What a poll may take beyond its deadline before something is wrong with the agent.
+    private static let grace = Duration.seconds(5)
+    private static let refreshPause = Duration.seconds(1)
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
     /// What the last whole answer said of itself, to ask whether it still holds.
@@ -31,6 +36,7 @@ package actor HTTPPoller {
         self.wall = wall
         self.random = random
         schedule = PollSchedule(every: source.every, name: source.name)
+        refresh = Wakeup(loop: loop)
         reader = JSONReader(maximumCapacity: 64 << 10)
         backoff = Backoff(cap: max(.seconds(30), source.every))
     }
@@ -38,13 +44,27 @@ package actor HTTPPoller {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(name: source.name, type: source.type)
+        await store.allowPolling(of: source.name) { [refresh] in refresh.signal() }
         var due = loop.clock.now
         while true {
+            let start = loop.clock.now
+            await store.expect(id, by: start.advanced(by: source.request.timeout + Self.grace))
             let next = await poll(id, due: due)
             if Task.isCancelled { throw CancellationError() }
-            due = next
-            try await loop.sleep(until: due)
+            await store.expect(id, by: next.advanced(by: source.request.timeout + Self.grace))
+            try await wait(until: next, since: start)
+            // One that was asked for before its time is due when it is made.
+            due = min(next, loop.clock.now)
         }
+    }
+
+    /// Waits for the next poll's time, or until somebody asks for one before: at most once a second, as readers ask.
+    private func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {
+        let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
+        defer { loop.cancel(timer) }
+        try await refresh.wait()
+        let earliest = min(due, last.advanced(by: Self.refreshPause))
+        if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
     }
 
     /// Makes one poll and publishes what it came to.

@@ -4,9 +4,6 @@ package import Reactor
 
 /// Publishes what the agent itself uses: a `memory` and an `agent` line at the start and once a window.
 package struct ProcessSampler: Sendable {
-    /// The source's name in the feed.
-    package static let sourceName = "catwatch"
-
     private let store: EventStore
     private let loop: EventLoop
     private let wall: any WallClock
@@ -22,7 +19,7 @@ package struct ProcessSampler: Sendable {
 
     /// Samples until the task is cancelled.
     package func run() async throws(CancellationError) {
-        let id = await store.register(name: Self.sourceName, type: "memory")
+        let id = await store.agentSource
         while true {
             let now = wall.now
             var events: [Event] = []

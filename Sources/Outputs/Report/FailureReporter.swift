@@ -26,7 +26,7 @@ package actor FailureReporter {
             switch try await store.next(for: reader) {
             case .lines(let span):
                 for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
-            case .gap: break  // the lines are in the feed; this is a courtesy
+            case .gap, .greeting, .interrupted: break  // the lines are in the feed; this is a courtesy
             case .end: return await store.close(reader)
             }
         }
@@ -56,26 +56,16 @@ package actor FailureReporter {
         switch decoded.body {
         case .error(let failure):
             guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
-            let next = failure.retryIn.map { "; next try in \(Self.text($0))" } ?? ""
+            let next = failure.retryIn.map { "; next try in \($0.shortText)" } ?? ""
             let left = rate.takeSuppressed()
             let note = left > 0 ? " (\(left) further errors were not shown)" : ""
             return "catwatch: \(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)\(note)\n"
         case .latency(let sample):
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
-            return "catwatch: \(source): \(endpoint) \(sample.status) \(Self.text(.microseconds(sample.ms * 1_000)))\n"
+            return
+                "catwatch: \(source): \(endpoint) \(sample.status) \(Duration.microseconds(sample.ms * 1_000).shortText)\n"
         default: return nil
         }
-    }
-
-    /// `4.2 s`, `250 ms`
-    private static func text(_ duration: Duration) -> String {
-        let milliseconds = duration.milliseconds
-        if milliseconds >= 1_000 {
-            let tenths = Int((milliseconds / 100).rounded())
-            return "\(tenths / 10).\(tenths % 10) s"
-        }
-        let hundredths = Int((milliseconds * 100).rounded())
-        return hundredths % 100 == 0 ? "\(hundredths / 100) ms" : "\(Double(hundredths) / 100) ms"
     }
 }
 

@@ -81,37 +81,24 @@ package actor StreamOutput {
 
     private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         guard let stream else { return .finished }
-        try await write(greeting, to: stream)
+        try await stream.write(all: greeting)
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)
-            case .gap(let line): try await write(line, to: stream)
+            case .gap(let line), .greeting(let line): try await stream.write(all: line)
+            case .interrupted: break
             case .end(let line):
-                try await write(line, to: stream)
+                try await stream.write(all: line)
                 return .finished
             }
         }
     }
 
     private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
-        var written = 0
-        while written < span.count {
-            let count = try span.withUnsafeBytes { bytes throws(SystemError) in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            }
-            written += count
-            if count == 0 { try await stream.waitUntilWritable() }
-        }
-    }
-
-    private func write(_ line: [UInt8], to stream: any ByteStream) async throws {
-        var written = 0
-        while written < line.count {
-            let count = try line.withUnsafeBytes { bytes throws(SystemError) in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            }
-            written += count
-            if count == 0 { try await stream.waitUntilWritable() }
+        var done = 0
+        while done < span.count {
+            done += try span.write(from: done, to: stream)
+            if done < span.count { try await stream.waitUntilWritable() }
         }
     }
 }

@@ -60,8 +60,24 @@ extension Command {
                 "\(DurationText.format(history)) is shorter than one window of --interval "
                     + DurationText.format(options.interval), option: "--history")
         }
+        try checkAttach(options)
         if options.request.key != nil && options.request.certificate == nil {
             throw UsageError("a key needs the certificate it belongs to; add --cert FILE", option: "--key")
+        }
+    }
+
+    /// What only holds between options about whose feed it is.
+    private static func checkAttach(_ options: Options) throws(UsageError) {
+        guard options.attach != nil else {
+            guard options.reconnects else {
+                throw UsageError("says nothing without --attach", option: "--no-reconnect")
+            }
+            return
+        }
+        let isLocal = !options.urls.isEmpty || !options.presets.isEmpty || options.demo
+        if isLocal {
+            throw UsageError(
+                "the feed is the attached agent's; leave out --url, --preset and --demo", option: "--attach")
         }
     }
 

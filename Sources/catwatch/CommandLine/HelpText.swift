@@ -11,7 +11,7 @@ package enum HelpText {
         to stderr. Exit: 0 fine, 1 ended without a single event, 2 wrong usage.
           catwatch --demo | jq .
           catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms
-        TLS, headers, tokens, limits: catwatch --help=all   Manual: catwatch --man
+        Sockets, files, TLS, tokens, limits: catwatch --help=all  Manual: catwatch --man
 
         """
     }

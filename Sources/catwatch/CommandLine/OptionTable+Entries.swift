@@ -1,6 +1,8 @@
+internal import Outputs
+
 extension OptionTable {
     /// Every option, in the order of the help.
-    package static let entries: [Entry] = mainEntries + httpEntries + programEntries
+    package static let entries: [Entry] = mainEntries + feedEntries + httpEntries + programEntries
 
     private static let mainEntries: [Entry] = [
         Entry(
@@ -79,6 +81,55 @@ extension OptionTable {
             }),
         Entry(
             long: "version", short: "V", group: .main, help: "show the version", effect: .request { _ in .version }),
+    ]
+
+    private static let feedEntries: [Entry] = [
+        Entry(
+            long: "listen", short: "l", argument: .optional("PATH"), group: .feed,
+            help: "serve the feed on a Unix socket", completion: .file,
+            effect: .set { (options, text) throws(UsageError) in options.listen = .init(path: text) }),
+        Entry(
+            long: "listen-mode", argument: .required("OCTAL"), group: .feed, help: "its permissions (600)",
+            effect: .set { (options, text) throws(UsageError) in
+                guard let mode = UInt32(text, radix: 8), mode <= 0o777 else {
+                    throw UsageError("\(UsageError.quoted(text)) is no mode; write one like 660")
+                }
+                options.listenMode = mode
+            }),
+        Entry(
+            long: "max-readers", argument: .required("N"), group: .feed, help: "how many may read at once (1024)",
+            effect: .set { (options, text) throws(UsageError) in
+                options.maxReaders = try integer(text, in: 1...100_000)
+            }),
+        Entry(
+            long: "reader-timeout", argument: .required("DURATION"), group: .feed,
+            help: "close readers that take nothing for so long (60s)",
+            effect: .set { (options, text) throws(UsageError) in
+                options.readerTimeout = try DurationText.parse(text, in: .milliseconds(100)...day)
+            }),
+        Entry(
+            long: "attach", short: "a", argument: .optional("PATH"), group: .feed,
+            help: "read from a running agent's socket", completion: .file,
+            effect: .set { (options, text) throws(UsageError) in options.attach = .init(path: text) }),
+        Entry(
+            long: "no-reconnect", group: .feed, help: "end when that agent is lost",
+            effect: .set { (options, text) throws(UsageError) in options.reconnects = try !flag(text) }),
+        Entry(
+            long: "connect", argument: .required("TARGET"), group: .feed,
+            help: "push the feed to unix:PATH or tcp:HOST:PORT", repeats: .words,
+            effect: .set { (options, text) throws(UsageError) in
+                do throws(PushTarget.Fault) {
+                    options.connect.append(try PushTarget(text))
+                } catch {
+                    throw UsageError("\(UsageError.quoted(text)): \(error.message)")
+                }
+            }),
+        Entry(
+            long: "output-file", argument: .required("FILE"), group: .feed, help: "append every line",
+            completion: .file,
+            effect: .set { (options, text) throws(UsageError) in
+                options.outputFile = try nonEmpty(text, "the path")
+            }),
     ]
 
     private static let httpEntries: [Entry] = [

@@ -55,6 +55,7 @@ package enum OptionTable {
 
     package enum Group: String, Sendable, CaseIterable {
         case main = "Options"
+        case feed = "Serving, attaching, pushing"
         case http = "HTTP, TLS and secrets (for every feed)"
         case program = "More"
     }

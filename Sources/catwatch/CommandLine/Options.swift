@@ -1,3 +1,5 @@
+package import Outputs
+
 /// What the command line and the environment ask for; every value is checked and in range.
 package struct Options: Sendable, Equatable {
     /// What `--url` gave, in order; `feeds` says what is watched when there is none.
@@ -26,6 +28,23 @@ package struct Options: Sendable, Equatable {
     /// How many bytes of recent lines are kept for readers, 1 MiB to 4 GiB.
     package var logBytes = 8 << 20
 
+    /// Serve the feed on a Unix socket.
+    package var listen: SocketPath?
+    /// The socket's permissions.
+    package var listenMode: UInt32 = 0o600
+    /// How many may read at once, 1 to 100,000.
+    package var maxReaders = 1_024
+    /// Readers that take nothing for so long are closed, 100 ms to 1 day.
+    package var readerTimeout: Duration = .seconds(60)
+    /// Pass a running agent's feed on instead of having one.
+    package var attach: SocketPath?
+    /// Whether to wait for that agent when it is lost.
+    package var reconnects = true
+    /// Where the feed is pushed to.
+    package var connect: [PushTarget] = []
+    /// Append every line to this file.
+    package var outputFile: String?
+
     /// How every request is made.
     package var request = RequestOptions()
 
@@ -33,6 +52,15 @@ package struct Options: Sendable, Equatable {
 
     /// How far back windows are kept: what was asked for, else 2 minutes, or one window when that is longer.
     package var resolvedHistory: Duration { history ?? max(.seconds(120), interval) }
+
+    /// The path of a socket, or where it is by default.
+    package struct SocketPath: Sendable, Equatable {
+        /// nil for the default; see `DefaultSocket`.
+        package var path: String?
+
+        /// - Parameter path: empty for the default.
+        package init(path: String) { self.path = path.isEmpty ? nil : path }
+    }
 
     package enum Preset: String, Sendable, CaseIterable {
         /// Random cat facts, one at a time.

@@ -45,10 +45,8 @@ import Testing
     func theNextRequestIsNoneTheWorse(for target: String) async throws {
         try await CurlBench.run { bench in
             _ = try await bench.failure(bench.request(target))
-            await withKnownIssue("the transport uses handles again that have failed") {
-                let answer = try await bench.get("/fact")
-                #expect(answer.status == 200)
-            }
+            let answer = try await bench.get("/fact")
+            #expect(answer.status == 200)
         }
     }
 

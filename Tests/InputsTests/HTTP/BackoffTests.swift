@@ -1,4 +1,4 @@
-import Inputs
+import Reactor
 import TestSupport
 import Testing
 

@@ -1,0 +1,35 @@
+/// What a store has counted since its start.
+package struct StoreCounts: Sendable, Equatable {
+    /// Data events, which `--count` looks at.
+    package var data = 0
+    /// Readers that are open now.
+    package var readers = 0
+    /// Times that a reader was overtaken.
+    package var gaps = 0
+    /// Readers that were closed because they took nothing.
+    package var stalledReaders = 0
+    /// Values older than the history.
+    package var late = 0
+    /// Values from more than a window ahead of the clock.
+    package var future = 0
+    package var series = 0
+    /// Times that a series could not be added.
+    package var refusedSeries = 0
+
+    package init() {}
+}
+
+/// How an output is doing.
+package struct OutputState: Sendable, Equatable {
+    package var name: String
+    /// `ok`, or what is wrong.
+    package var state: String
+    /// How many lines it has not taken yet.
+    package var behind: Int
+
+    package init(name: String, state: String, behind: Int) {
+        self.name = name
+        self.state = state
+        self.behind = behind
+    }
+}

@@ -1,0 +1,106 @@
+internal import Reactor
+
+/// A line of another agent, decoded and as it came, without its newline.
+package struct RelayedLine: Sendable {
+    package var line: Line
+    package var bytes: Bytes
+
+    package init(_ line: Line, bytes: Bytes) {
+        self.line = line
+        self.bytes = bytes
+    }
+}
+
+/// What is known of the agent whose lines are passed on.
+struct Relayed: Sendable {
+    /// The fold of its lines, for the `stats` of those who attach here in turn.
+    var board = Board()
+    /// Whether its first `hello` has come.
+    var hasBegun = false
+
+    var interval: Duration? { board.hello?.interval }
+    var history: Duration? { board.hello?.history }
+
+    var endpoints: [EndpointStatistics] {
+        board.endpoints.map { EndpointStatistics(endpoint: $0.name, source: $0.source, histogram: $0.histogram) }
+    }
+
+    var sources: [SourceStatus] {
+        board.sources.map { source in
+            let state: SourceStatus.State =
+                switch source.state {
+                case .ok: .ok
+                case .failing: .failing
+                default: .starting
+                }
+            return SourceStatus(source: source.name, state: state, since: source.since)
+        }
+    }
+}
+
+extension EventStore {
+    /// Passes another agent's lines on: byte for byte, with their run and their numbers.
+    ///
+    /// Lines that are here already are left out; numbers that are missing become a gap; another run is begun with a new
+    /// `hello`, after a gap for what a reader has not seen of the old one.
+    package func relay(_ lines: [RelayedLine]) {
+        guard ending == nil else { return }
+        holdLines()
+        let now = loop.clock.now
+        for relayed in lines {
+            if let limit = state.limits.data, state.counts.data >= limit { break }
+            relay(relayed, now)
+        }
+        state.log.expire(at: now)
+        wakeReaders()
+        if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
+    }
+
+    private func relay(_ relayed: RelayedLine, _ now: LoopInstant) {
+        let line = relayed.line
+        switch line.body {
+        case .hello(let hello): begin(hello)
+        case .stats, .bye, .resync: break
+        case .gap(let gap):
+            if gap.to >= state.log.nextSequence, gap.to < .max { state.log.skip(to: gap.to + 1) }
+        default:
+            guard let sequence = line.seq, sequence >= state.log.nextSequence, sequence < .max else { return }
+            if case .data = line.body { state.counts.data += 1 }
+            if sequence > state.log.nextSequence { state.log.skip(to: sequence) }
+            let bytes = relayed.bytes
+            state.log.append(atMost: bytes.count + 1, at: now) { _, start in
+                var writer = start
+                writer.raw(bytes)
+                writer.byte(UInt8(ascii: "\n"))
+                return writer
+            }
+        }
+        self.relayed?.board.apply(line)
+    }
+
+    /// Begins with a run, or goes on with the one there is.
+    private func begin(_ hello: Line.Hello) {
+        let isFirst = relayed?.hasBegun != true
+        guard isFirst || hello.run != identity.run else { return }
+        relayed?.hasBegun = true
+        for reader in readers.values {
+            if !isFirst {
+                let last = state.log.nextSequence - 1
+                if reader.cursor <= last { reader.owedGap = reader.cursor...last }
+                reader.owesGreeting = true
+            }
+            reader.cursor = hello.firstSeq
+        }
+        state.log.restart(at: hello.firstSeq)
+        announced = 0
+        identity.run = hello.run
+        identity.version = hello.app.version ?? ""
+        identity.started = hello.app.started ?? wallTime
+        identity.host.name = hello.host.name ?? ""
+        identity.host.device = hello.host.device ?? ""
+        identity.host.os = hello.host.os ?? ""
+        identity.host.kernel = hello.host.kernel ?? ""
+        identity.host.arch = hello.host.arch ?? ""
+        wakeNow()
+    }
+}

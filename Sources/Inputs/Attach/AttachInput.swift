@@ -1,0 +1,123 @@
+package import Feed
+package import Reactor
+
+/// Reads a running agent's feed from its socket and passes it on, whatever happens to the connection.
+///
+/// It comes back by itself, resumes behind the last line it has, and notices another run.
+package actor AttachInput {
+    private let connect: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    private let store: EventStore
+    private let loop: EventLoop
+    private let reconnects: Bool
+    private let tell: @Sendable (String) async -> Void
+    private var random: any RandomNumberGenerator & Sendable
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// A local agent is back soon or not at all.
+    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
+    private var run: String?
+    private var lastSequence = 0
+    private let buffer = ReadBuffer(count: 64 << 10)
+
+    /// - Parameters:
+    ///   - connect: opens the socket.
+    ///   - reconnects: whether to come back when the agent is lost.
+    ///   - tell: says something to a person.
+    package init(
+        store: EventStore, on loop: EventLoop, reconnects: Bool = true,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        tell: @escaping @Sendable (String) async -> Void,
+        connect: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    ) {
+        self.store = store
+        self.loop = loop
+        self.reconnects = reconnects
+        self.random = random
+        self.tell = tell
+        self.connect = connect
+    }
+
+    /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
+    package func run() async throws(CancellationError) {
+        while true {
+            let reason: String
+            do {
+                reason = try await readOnce()
+            } catch {
+                throw CancellationError()
+            }
+            guard reconnects else { return await tell("the agent is lost: \(reason)") }
+            let pause = backoff.fail(using: &random)
+            await tell("\(reason); next try in \(pause.shortText)")
+            try await loop.sleep(for: pause)
+        }
+    }
+
+    /// Reads one connection to its end, and says why it ended.
+    private func readOnce() async throws -> String {
+        let stream: any ByteStream
+        do throws(SystemError) {
+            stream = try connect(loop)
+        } catch {
+            return "no agent to attach to: \(error.reason)"
+        }
+        defer { stream.close() }
+        do {
+            if let run {
+                // The greeting and a replay come first all the same; what is known of it is left out.
+                try await stream.write(all: Array("{\"since\":\(lastSequence),\"run\":\"\(run)\"}\n".utf8))
+            }
+            return try await read(stream)
+        } catch let error as SystemError {
+            return "the connection to the agent broke: \(error.reason)"
+        }
+    }
+
+    private func read(_ stream: any ByteStream) async throws -> String {
+        var splitter = LineSplitter(limit: LineEncoder.longestLine)
+        var hasHello = false
+        var isLeaving = false
+        while true {
+            // A slow output slows this connection, and then the agent says what was missed.
+            try await store.admit()
+            guard let count = try stream.read(into: buffer.memory) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            guard count > 0 else { return isLeaving ? "the agent has ended" : "the agent closed the connection" }
+            splitter.push(Bytes(buffer.memory[..<count]))
+            var lines: [RelayedLine] = []
+            while let item = splitter.next() {
+                guard case .line(let bytes) = item, let line = try? LineDecoder.decode(bytes) else {
+                    if !hasHello { return "what answers there is not catwatch" }
+                    continue  // its number is missing, and becomes a gap
+                }
+                if !hasHello {
+                    guard case .hello = line.body else { return Self.refusal(line) }
+                    hasHello = true
+                    backoff.succeed()
+                }
+                note(line, &isLeaving)
+                lines.append(RelayedLine(line, bytes: bytes))
+            }
+            await store.relay(lines)
+        }
+    }
+
+    private func note(_ line: Line, _ isLeaving: inout Bool) {
+        switch line.body {
+        case .hello(let hello):
+            if hello.run != run { lastSequence = 0 }
+            run = hello.run
+        case .gap(let gap): lastSequence = max(lastSequence, gap.to)
+        case .bye: isLeaving = true
+        default: if let sequence = line.seq { lastSequence = max(lastSequence, sequence) }
+        }
+    }
+
+    /// What an agent says that does not want us.
+    private static func refusal(_ line: Line) -> String {
+        if case .error(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
+        return "what answers there is not catwatch"
+    }
+}

@@ -1,0 +1,160 @@
+package import Feed
+internal import Glibc
+package import Reactor
+
+/// Appends the feed to a file, whole lines only, on a loop for blocking work: a slow disk holds nobody up but this.
+///
+/// A file opened anew begins with `hello` and `stats`. When the disk is full it says so once in the feed, and goes on
+/// from the same line when there is room again; what the log has let go of meanwhile is named by a `gap` line.
+package actor FileOutput {
+    private let path: String
+    private let store: EventStore
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let tell: @Sendable (Failure) async -> Void
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let file: AppendedFile
+    private var mustReopen = true
+    private var reader: ReaderID?
+
+    /// How long to wait before a write that failed is tried again.
+    private static let retryPause = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - worker: where the disk is waited for.
+    ///   - tell: says in the feed, or to a person, what is wrong.
+    package init(
+        _ path: String, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        tell: @escaping @Sendable (Failure) async -> Void
+    ) {
+        self.path = path
+        self.store = store
+        self.loop = loop
+        self.worker = worker
+        self.tell = tell
+        file = AppendedFile(path: path)
+    }
+
+    /// Has the file opened anew, as logrotate asks for when it has renamed it.
+    package func reopen() async {
+        mustReopen = true
+        if let reader { await store.interrupt(reader) }
+    }
+
+    /// Writes until the feed ends or the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let (reader, _) = await store.open("file:\(path)", holdsInputs: true)
+        self.reader = reader
+        do {
+            try await write(reader)
+        } catch {
+            await store.close(reader)
+            throw CancellationError()
+        }
+        let file = self.file
+        try? await loop.offload(to: worker) { file.close() }
+        await store.close(reader)
+    }
+
+    private func write(_ reader: ReaderID) async throws {
+        while true {
+            try await reopenIfAsked(reader)
+            switch try await store.next(for: reader) {
+            case .lines(let span): try await append(.span(span), reader)
+            case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
+            case .interrupted: break
+            case .end(let line): return try await append(.bytes(line), reader)
+            }
+        }
+    }
+
+    private func reopenIfAsked(_ reader: ReaderID) async throws {
+        guard mustReopen else { return }
+        mustReopen = false
+        let file = self.file
+        try await persist(reader) { () throws(SystemError) in try file.open() }
+        try await append(.bytes(await store.greeting(isFiltered: false)), reader)
+    }
+
+    private func append(_ piece: AppendedFile.Piece, _ reader: ReaderID) async throws {
+        let file = self.file
+        try await persist(reader) { () throws(SystemError) in try file.append(piece) }
+    }
+
+    /// Does something with the disk until it works; a failure is said once.
+    private func persist(_ reader: ReaderID, _ work: @escaping @Sendable () throws(SystemError) -> Void) async throws {
+        var isTold = false
+        while true {
+            do {
+                try await loop.offload(to: worker) { try work() }
+                if isTold { await store.setState("ok", of: reader) }
+                return
+            } catch let error as SystemError {
+                if !isTold {
+                    isTold = true
+                    await store.setState(error.reason, of: reader)
+                    await tell(Failure(.disk, "\(path): \(error.reason); tried again every second"))
+                }
+                try await loop.sleep(for: Self.retryPause)
+            }
+        }
+    }
+}
+
+/// A file that is appended to, one piece after the other and each either whole or not at all. It blocks.
+final class AppendedFile: @unchecked Sendable {  // used by one piece of offloaded work at a time
+    /// What is appended at once.
+    enum Piece: Sendable {
+        case span(LineSpan)
+        case bytes([UInt8])
+    }
+
+    private let path: String
+    private var descriptor: Descriptor?
+
+    init(path: String) { self.path = path }
+
+    /// Opens the file under its path, anew when it is open; what another program wrote last is ended by a newline.
+    func open() throws(SystemError) {
+        let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
+        let number = opened.number
+        var last: UInt8 = 0x0A
+        let size = lseek(number, 0, SEEK_END)
+        if size > 0, pread(number, &last, 1, size - 1) == 1, last != 0x0A {
+            try systemCall("write", on: path) { Glibc.write(number, "\n", 1) }
+        }
+        descriptor = consume opened
+    }
+
+    func append(_ piece: Piece) throws(SystemError) {
+        switch piece {
+        case .span(let span): try span.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
+        case .bytes(let bytes):
+            var failure: SystemError?
+            bytes.withUnsafeBytes { raw in
+                do throws(SystemError) { try append(raw: raw) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    func close() { descriptor = nil }
+
+    private func append(raw bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        guard let number = descriptor?.number else { throw SystemError(code: EBADF, call: "write", subject: path) }
+        let before = lseek(number, 0, SEEK_END)
+        var done = 0
+        do throws(SystemError) {
+            while done < bytes.count {
+                done += try systemCall("write", on: path) {
+                    Glibc.write(number, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+                }
+            }
+        } catch {
+            // Nobody shall find half a line; unless somebody else has written since, take it back.
+            if done > 0, before >= 0, lseek(number, 0, SEEK_END) == before + done { _ = ftruncate(number, before) }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package import Feed
+package import Reactor
+
+/// Pushes the feed to a listener of somebody else's, for ever: an absent or dead one is tried again and again.
+///
+/// What a peer has read cannot be known. After a reconnect the last `resend` bytes written are written again, from the
+/// start of a line: nothing is lost as long as the peer had taken all but that much, and `(run, seq)` tells repeats.
+package actor PushOutput {
+    private let target: PushTarget
+    private let store: EventStore
+    private let loop: EventLoop
+    private let connect: @Sendable () async throws -> LoopBound<any ByteStream>
+    private let tell: @Sendable (String) async -> Void
+    private var random: any RandomNumberGenerator & Sendable
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
+    /// What was written last: the first number of each write and its bytes, to find the way back when the log has let
+    /// go of the lines.
+    private var written: [(sequence: Int, bytes: Int)] = []
+    /// Bytes of the last span that were not written.
+    private var unwritten = 0
+    private var hasWritten = false
+
+    /// - Parameter connect: opens the connection; on the loop.
+    package init(
+        _ target: PushTarget, store: EventStore, on loop: EventLoop,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        tell: @escaping @Sendable (String) async -> Void,
+        connect: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
+    ) {
+        self.target = target
+        self.store = store
+        self.loop = loop
+        self.random = random
+        self.tell = tell
+        self.connect = connect
+    }
+
+    /// Pushes until the feed ends or the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let (reader, _) = await store.open(target.description)
+        do {
+            while true {
+                let reason: String
+                do {
+                    if try await pushOnce(reader) { break }
+                    reason = "the peer closed the connection"
+                } catch let error as SystemError {
+                    reason = error.reason
+                }
+                let pause = nextPause()
+                await store.setState(reason, of: reader)
+                await tell("\(target): \(reason); next try in \(pause.shortText)")
+                try await loop.sleep(for: pause)
+            }
+        } catch {
+            await store.close(reader)
+            throw CancellationError()
+        }
+        await store.close(reader)
+    }
+
+    private func nextPause() -> Duration { backoff.fail(using: &random) }
+
+    /// Pushes over one connection; true when the feed has ended.
+    private func pushOnce(_ reader: ReaderID) async throws -> Bool {
+        let stream = try await connect().value
+        defer { stream.close() }
+        await store.setState("ok", of: reader)
+        if hasWritten {
+            let resend = target.resend ?? StreamSocket.sendBuffer
+            await store.rewind(reader, bytes: resend + unwritten, fallback: oldestWritten(within: resend))
+        }
+        hasWritten = true
+        written.removeAll()
+        unwritten = 0
+        if target.sendsControl { try await stream.write(all: await store.greeting(isFiltered: false)) }
+        let bound = LoopBound(stream)
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { try await self.push(reader, to: bound) }
+            group.addTask {
+                try await self.watch(bound)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+
+    private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
+        let stream = bound.value
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span):
+                note(span)
+                try await write(span, to: stream)
+                backoff.succeed()
+            case .gap(let line), .greeting(let line):
+                if target.sendsControl { try await stream.write(all: line) }
+            case .interrupted: break
+            case .end(let line):
+                if target.sendsControl { try await stream.write(all: line) }
+                return true
+            }
+        }
+    }
+
+    /// Reads and drops what the peer says, until it says no more: then it is gone, or about to be.
+    private func watch(_ bound: LoopBound<any ByteStream>) async throws {
+        let stream = bound.value
+        let buffer = ReadBuffer()
+        while true {
+            guard let count = try stream.read(into: buffer.memory) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            if count == 0 { return }
+        }
+    }
+
+    // MARK: What was written
+
+    private func note(_ span: LineSpan) {
+        unwritten = span.count
+        written.append((span.sequences.lowerBound, span.count))
+        let most = target.resend ?? StreamSocket.sendBuffer
+        var kept = 0
+        var first = written.count
+        while first > 0, kept < most + span.count {
+            first -= 1
+            kept += written[first].bytes
+        }
+        if first > 64 { written.removeFirst(first) }
+    }
+
+    /// The first number of the oldest write that reaches into the last `bytes` written.
+    private func oldestWritten(within bytes: Int) -> Int? {
+        var left = bytes + unwritten
+        for write in written.reversed() {
+            left -= write.bytes
+            if left <= 0 { return write.sequence }
+        }
+        return written.first?.sequence
+    }
+
+    private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
+        var done = 0
+        while done < span.count {
+            let count = try span.write(from: done, to: stream)
+            done += count
+            unwritten -= count
+            if done < span.count { try await stream.waitUntilWritable() }
+        }
+    }
+}

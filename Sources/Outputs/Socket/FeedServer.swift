@@ -1,0 +1,84 @@
+package import Feed
+internal import Glibc
+package import Reactor
+
+/// Serves the feed to whoever connects: each reader is a cursor, and none costs another one anything.
+package actor FeedServer {
+    package struct Limits: Sendable {
+        /// How many readers there may be at once.
+        package var readers = 1_024
+        /// A reader that takes nothing for so long is closed.
+        package var stall = Duration.seconds(60)
+
+        package init() {}
+    }
+
+    private let store: EventStore
+    private let loop: EventLoop
+    private let limits: Limits
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var listener: (any Listener)?
+    private var readers = 0
+    private let scratch = ReadBuffer()
+
+    /// How long to wait when the process has no descriptor left for one more reader.
+    private static let pauseWithoutDescriptors = Duration.milliseconds(100)
+
+    package init(store: EventStore, on loop: EventLoop, limits: Limits = Limits()) {
+        self.store = store
+        self.loop = loop
+        self.limits = limits
+    }
+
+    /// How many readers there are now.
+    package var readerCount: Int { readers }
+
+    /// Accepts readers until the task is cancelled; readers get what there is when the feed ends.
+    ///
+    /// - Parameter open: makes the listener, on the loop.
+    /// - Throws: `CancellationError`, or what the listener throws for good.
+    package func run(_ open: @Sendable (EventLoop) throws -> any Listener) async throws {
+        listener = try open(loop)
+        defer {
+            listener?.close()
+            listener = nil
+        }
+        try await withThrowingDiscardingTaskGroup { group in
+            while let stream = try await accept() { admit(stream, in: &group) }
+        }
+    }
+
+    /// The next reader's stream; waits a while when the process has no room for one.
+    private func accept() async throws -> LoopBound<any ByteStream>? {
+        while let listener {
+            do {
+                return LoopBound(try await listener.accept())
+            } catch let error as SystemError where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.code) {
+                try await loop.sleep(for: Self.pauseWithoutDescriptors)
+            }
+        }
+        return nil
+    }
+
+    private func admit(_ bound: LoopBound<any ByteStream>, in group: inout ThrowingDiscardingTaskGroup<any Error>) {
+        let stream = bound.value
+        guard readers < limits.readers else {
+            let message = "there are \(limits.readers) readers already; try again later"
+            _ = try? ControlLine.refusal(.connect, message, time: store.wallTime).withUnsafeBytes {
+                bytes throws(SystemError) in try stream.write(bytes)
+            }
+            stream.close()
+            return
+        }
+        readers += 1
+        let connection = ReaderConnection(
+            bound, store: store, on: loop, stall: limits.stall, scratch: scratch)
+        group.addTask {
+            await connection.run()
+            await self.left()
+        }
+    }
+
+    private func left() { readers -= 1 }
+}

@@ -1,0 +1,109 @@
+package import Feed
+
+/// What a reader of a socket asks for, in one line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
+/// `{"types":["latency"],"sources":["fact"]}` or `{"poll":"fact"}`. See docs/wire-format.md.
+package enum ReaderRequest: Sendable, Equatable {
+    /// New terms for the connection, answered by a new `hello`.
+    case terms(Terms)
+    /// Poll a source now; not answered.
+    case poll(source: String)
+
+    package struct Terms: Sendable, Equatable {
+        /// Which line comes first: what is asked for holds only within the same run.
+        package var start = Start.oldest
+        /// Which lines come at all; nil for every one.
+        package var filter: LineFilter?
+
+        package init() {}
+    }
+
+    package enum Start: Sendable, Equatable {
+        case oldest
+        case newest
+        /// Behind this number of this run (nil: whichever there is); everything, when the run is another one.
+        case after(Int, run: String?)
+    }
+
+    /// The longest request, in bytes.
+    package static let longest = 64 << 10
+    /// The most names in a filter.
+    private static let mostNames = 1_000
+
+    /// Reads one request.
+    ///
+    /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
+    package static func parse(_ line: Bytes, with reader: JSONReader) throws(Failure) -> ReaderRequest {
+        let document: JSONDocument
+        do {
+            document = try reader.read(line)
+        } catch {
+            throw wrong("the request is \(error.message)")
+        }
+        guard document.kind == .object else { throw wrong("a request is a JSON object") }
+        var terms = Terms()
+        var since: Int?
+        var run: String?
+        var replay = true
+        var types: [String]?
+        var sources: [String]?
+        var poll: String?
+        var keys = 0
+        for member in try document.members(at: .root) {
+            keys += 1
+            let key = String(decoding: member.key, as: UTF8.self)
+            switch key {
+            case "since": since = try integer(member.value, key)
+            case "run": run = try text(member.value, key)
+            case "replay": replay = try bool(member.value, key)
+            case "types": types = try names(member.value, key)
+            case "sources": sources = try names(member.value, key)
+            case "poll": poll = try text(member.value, key)
+            default: throw wrong("a request has no \"\(key.prefix(40))\"")
+            }
+        }
+        if let poll {
+            guard keys == 1 else { throw wrong("\"poll\" stands alone in its request") }
+            return .poll(source: poll)
+        }
+        guard keys > 0 else { throw wrong("the request asks for nothing") }
+        guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
+        guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
+        if let since { terms.start = .after(since, run: run) } else if !replay { terms.start = .newest }
+        if types != nil || sources != nil { terms.filter = LineFilter(types: types, sources: sources) }
+        return .terms(terms)
+    }
+
+    private static func wrong(_ message: String) -> Failure { Failure(.protocol, message) }
+
+    private static func integer(_ value: JSONDocument, _ key: String) throws(Failure) -> Int {
+        guard value.kind == .number,
+            let number = value.minified.withUnsafeBufferPointer({ JSONNumber.integer($0) }), number >= 0
+        else { throw wrong("\"\(key)\" takes a whole number from 0") }
+        return number
+    }
+
+    private static func text(_ value: JSONDocument, _ key: String) throws(Failure) -> String {
+        guard value.kind == .string else { throw wrong("\"\(key)\" takes a string") }
+        let bytes = try value.string(at: .root)
+        guard bytes.count <= 256 else { throw wrong("\"\(key)\" is longer than 256 bytes") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func bool(_ value: JSONDocument, _ key: String) throws(Failure) -> Bool {
+        switch value.kind {
+        case .true: true
+        case .false: false
+        default: throw wrong("\"\(key)\" takes true or false")
+        }
+    }
+
+    private static func names(_ value: JSONDocument, _ key: String) throws(Failure) -> [String] {
+        guard value.kind == .array else { throw wrong("\"\(key)\" takes a list of strings") }
+        var names: [String] = []
+        for element in try value.elements(at: .root) {
+            guard names.count < mostNames else { throw wrong("\"\(key)\" has more than \(mostNames) names") }
+            names.append(try text(element.value, key))
+        }
+        return names
+    }
+}

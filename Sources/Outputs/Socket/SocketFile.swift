@@ -1,0 +1,117 @@
+import CLinux
+internal import Glibc
+package import Reactor
+
+/// A Unix socket in the file system that belongs to this process: claimed without a race, private from the start, and
+/// gone at the end.
+///
+/// A lock file beside it (`PATH.lock`) settles who may have it; it holds the owner's process number. What is not a socket
+/// is never removed, nor is a socket that somebody answers on.
+package struct SocketFile: ~Copyable {
+    /// Why a path cannot be had, in words for a person.
+    package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+        package let description: String
+
+        package init(_ description: String) { self.description = description }
+    }
+
+    package let path: String
+    private let lock: Descriptor
+    private let inode: UInt64
+
+    /// Claims `path` and listens there.
+    ///
+    /// - Parameters:
+    ///   - mode: the permissions of the socket; connecting needs the right to write.
+    ///   - take: gets the listening socket.
+    /// - Throws: `Refusal`.
+    package static func claim(
+        _ path: String, mode: UInt32 = 0o600, _ take: (consuming Descriptor) -> Void
+    ) throws(Refusal) -> SocketFile {
+        guard path.utf8.count <= StreamSocket.longestPath else {
+            throw Refusal(
+                "the path has \(path.utf8.count) bytes; a socket's path may have "
+                    + "\(StreamSocket.longestPath) at the most")
+        }
+        let lock = try takeLock(path)
+        try removeStale(path)
+        do throws(SystemError) {
+            let socket = try StreamSocket.bound(to: path, mode: mode)
+            var status = stat()
+            try systemCall("stat", on: path) { lstat(path, &status) }
+            try StreamSocket.listen(socket)
+            take(socket)
+            return SocketFile(path: path, lock: lock, inode: UInt64(status.st_ino))
+        } catch {
+            unlink(path + ".lock")
+            throw Refusal("\(path): \(error.reason)")
+        }
+    }
+
+    private init(path: String, lock: consuming Descriptor, inode: UInt64) {
+        self.path = path
+        self.lock = lock
+        self.inode = inode
+    }
+
+    /// Removes the socket, if it is still this one, and then the lock.
+    package consuming func remove() {
+        var status = stat()
+        if lstat(path, &status) == 0, UInt64(status.st_ino) == inode { unlink(path) }
+        unlink(path + ".lock")
+    }
+
+    /// Locks `PATH.lock` and writes the process's number into it.
+    private static func takeLock(_ path: String) throws(Refusal) -> Descriptor {
+        let name = path + ".lock"
+        while true {
+            let lock: Descriptor
+            do throws(SystemError) {
+                lock = try Descriptor.open(name, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+            } catch {
+                throw Refusal("\(name): \(error.reason)")
+            }
+            let number = lock.number
+            guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+                throw Refusal("\(path) is served by another catwatch already\(owner(number))")
+            }
+            // Its last owner may have removed it between our open and our lock; then it guards nothing.
+            var ours = stat()
+            var current = stat()
+            guard fstat(number, &ours) == 0, lstat(name, &current) == 0, ours.st_ino == current.st_ino else { continue }
+            let text = "\(getpid())\n"
+            _ = ftruncate(number, 0)
+            _ = pwrite(number, text, text.utf8.count, 0)
+            return lock
+        }
+    }
+
+    /// ` (process 123)`, as the lock file says; empty when it does not.
+    private static func owner(_ lock: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = pread(lock, &bytes, bytes.count, 0)
+        guard count > 0, let process = Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
+        else { return "" }
+        return " (process \(process))"
+    }
+
+    /// Removes a socket that nobody answers on; leaves everything else, and says so.
+    private static func removeStale(_ path: String) throws(Refusal) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw Refusal("\(path) is there already and is not a socket")
+        }
+        do throws(SystemError) {
+            let probe = try StreamSocket.connected(to: path)
+            let process = StreamSocket.peer(of: probe).map { " (process \($0))" } ?? ""
+            throw SystemError(code: EADDRINUSE, call: "connect", subject: process)
+        } catch {
+            switch error.code {
+            case ECONNREFUSED: unlink(path)
+            case EADDRINUSE: throw Refusal("\(path) is served by another program already\(error.subject)")
+            default: throw Refusal("\(path): \(error.reason)")
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import CLinux
+internal import Glibc
+
+/// An address that a stream socket can be connected to.
+package struct SocketAddress: Sendable {
+    private let storage: sockaddr_storage
+    private let length: socklen_t
+
+    /// Resolves a host name or a numeric address; blocks, so call it on a loop for blocking work. (getaddrinfo(3).)
+    ///
+    /// - Throws: `SystemError` with `ENOENT` when there is no such name.
+    package static func resolve(host: String, port: UInt16) throws(SystemError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, "\(port)", &hints, &list) == 0 else {
+            throw SystemError(code: ENOENT, call: "getaddrinfo", subject: host)
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let found = entry {
+            if let address = found.pointee.ai_addr {
+                var storage = sockaddr_storage()
+                let length = min(Int(found.pointee.ai_addrlen), MemoryLayout<sockaddr_storage>.size)
+                withUnsafeMutableBytes(of: &storage) {
+                    $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: length))
+                }
+                addresses.append(SocketAddress(storage: storage, length: socklen_t(length)))
+            }
+            entry = found.pointee.ai_next
+        }
+        return addresses
+    }
+
+    /// Begins to connect a new socket; it is connected, or has failed, once it can be written to.
+    fileprivate func beginConnecting() throws(SystemError) -> Descriptor {
+        var storage = self.storage
+        let family = Int32(storage.ss_family)
+        let socket = Descriptor(owning: try systemCall("socket") { cw_stream_socket(family) })
+        let number = socket.number
+        let length = length
+        let answer = withUnsafePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(number, $0, length) }
+        }
+        if answer != 0, cw_errno() != EINPROGRESS, cw_errno() != EINTR {
+            throw SystemError(code: cw_errno(), call: "connect")
+        }
+        return socket
+    }
+}
+
+extension StreamSocket {
+    /// A TCP connection to the first address that answers, each tried for `timeout` at the most.
+    ///
+    /// - Throws: `SystemError` of the last address tried, or `CancellationError`.
+    package static func connected(
+        to addresses: [SocketAddress], on loop: EventLoop, timeout: Duration = .seconds(10)
+    ) async throws -> DescriptorStream {
+        var failure = SystemError(code: EADDRNOTAVAIL, call: "connect")
+        for address in addresses {
+            do {
+                let socket = try address.beginConnecting()
+                let number = socket.number
+                let stream = try DescriptorStream(owning: socket, on: loop)
+                do {
+                    try await wait(for: stream, number, on: loop, timeout)
+                    return stream
+                } catch {
+                    stream.close()
+                    throw error
+                }
+            } catch let error as SystemError {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func wait(
+        for stream: DescriptorStream, _ number: Int32, on loop: EventLoop, _ timeout: Duration
+    ) async throws {
+        let deadline = loop.clock.now.advanced(by: timeout)
+        let timer = loop.schedule(at: deadline) { stream.close() }
+        defer { loop.cancel(timer) }
+        while true {
+            var peer = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            if loop.clock.now >= deadline { throw SystemError(code: ETIMEDOUT, call: "connect") }
+            let isConnected = withUnsafeMutablePointer(to: &peer) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(number, $0, &length) == 0 }
+            }
+            if isConnected { return }
+            var error: Int32 = 0
+            length = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length)
+            if error != 0 { throw SystemError(code: error, call: "connect") }
+            try await stream.waitUntilWritable()
+        }
+    }
+}

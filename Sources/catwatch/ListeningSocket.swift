@@ -1,0 +1,65 @@
+internal import Glibc
+internal import Outputs
+internal import Reactor
+
+/// The socket that readers connect to: made by us, or handed over by the service manager.
+final class ListeningSocket {
+    private var socket: Descriptor?
+    private var file: SocketFile?
+
+    /// The listening descriptor, for a listener of its own.
+    func duplicate() throws(SystemError) -> Descriptor? {
+        guard let number = socket?.number else { return nil }
+        return Descriptor(owning: try systemCall("dup") { dup(number) })
+    }
+
+    /// - Returns: nil when the feed is not to be served.
+    /// - Throws: `UsageError` when the path cannot be had.
+    static func open(_ options: Options, environment: [String: String]) throws -> ListeningSocket? {
+        let opened = ListeningSocket()
+        if let inherited = InheritedSockets.takeListener(environment: environment) {
+            opened.socket = consume inherited
+            return opened
+        }
+        guard let listen = options.listen else { return nil }
+        do throws(SocketFile.Refusal) {
+            let path = listen.path ?? DefaultSocket.path(environment: environment)
+            if listen.path == nil { try DefaultSocket.prepareFolder(of: path) }
+            opened.file = try SocketFile.claim(path, mode: options.listenMode) { (socket: consuming Descriptor) in
+                opened.socket = consume socket
+            }
+        } catch {
+            throw UsageError(error.description, option: "--listen")
+        }
+        return opened
+    }
+
+    /// Closes the socket and removes its file, if it is ours.
+    func remove() {
+        socket = nil
+        file.take()?.remove()
+    }
+}
+
+/// Where the socket is when nobody says otherwise.
+enum DefaultSocket {
+    /// `$XDG_RUNTIME_DIR/catwatch.sock`, else `/run/catwatch/catwatch.sock` for root, else
+    /// `/tmp/catwatch-UID/catwatch.sock`.
+    static func path(environment: [String: String]) -> String {
+        if let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") { return "\(folder)/catwatch.sock" }
+        let user = geteuid()
+        return user == 0 ? "/run/catwatch/catwatch.sock" : "/tmp/catwatch-\(user)/catwatch.sock"
+    }
+
+    /// Makes the folder, private; one that is there must be ours and a folder, as anybody may write to /tmp.
+    static func prepareFolder(of path: String) throws(SocketFile.Refusal) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        let folder = String(path[..<slash])
+        if mkdir(folder, 0o700) == 0 { return }
+        var status = stat()
+        guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw SocketFile.Refusal("\(folder) cannot be made")
+        }
+        guard status.st_uid == geteuid() else { throw SocketFile.Refusal("\(folder) belongs to somebody else") }
+    }
+}

@@ -1,0 +1,29 @@
+internal import Feed
+internal import Outputs
+internal import Reactor
+
+/// Tells the service manager that the agent makes progress: the loop turns, and polls end when they should.
+///
+/// A poll that fails counts as well; one that never ends, or that is not begun, does not.
+struct Watchdog: Sendable {
+    private let store: EventStore
+    private let loop: EventLoop
+    private let service: ServiceManager
+    private let interval: Duration
+
+    /// - Parameter interval: how often the manager wants to hear something.
+    init(store: EventStore, on loop: EventLoop, service: ServiceManager, interval: Duration) {
+        self.store = store
+        self.loop = loop
+        self.service = service
+        self.interval = interval
+    }
+
+    /// Runs until the task is cancelled.
+    func run() async throws(CancellationError) {
+        while true {
+            if await store.isOnTime { service.tell("WATCHDOG=1") }
+            try await loop.sleep(for: interval / 2)
+        }
+    }
+}

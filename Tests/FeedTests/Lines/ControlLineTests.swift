@@ -1,0 +1,145 @@
+import Feed
+import Reactor
+import Testing
+
+@Suite struct ControlLineTests {
+    private let time = Timestamp(microseconds: 1_735_787_045_678_901)
+
+    private func decode(_ bytes: [UInt8], keys: [String]) throws -> Line {
+        #expect(bytes.last == 0x0A && bytes.count { $0 == 0x0A } == 1)
+        #expect(bytes.count <= LineEncoder.longestLine)
+        #expect(JSONTree(bytes.dropLast()).keys == keys)
+        let line = try LineDecoder.decode(bytes[...])
+        #expect(line.seq == nil && line.time == time && line.source == nil)
+        return line
+    }
+
+    @Test(arguments: ["pi", "", LineEncoderTests.hostile])
+    func writesAHello(text: String) throws {
+        var host = AgentIdentity.Host()
+        host.name = text + "1"
+        host.device = text + "2"
+        host.os = text + "3"
+        host.kernel = text + "4"
+        host.arch = text
+        let identity = AgentIdentity(run: text, version: text + "5", started: Timestamp(seconds: 7), host: host)
+        let bytes = ControlLine.hello(
+            time: time, identity: identity, isFiltered: true, interval: .seconds(10), history: .seconds(120),
+            firstSequence: 3, nextSequence: 42)
+        let line = try decode(
+            bytes,
+            keys: [
+                "type", "time", "format", "run", "filtered", "interval_s", "history_s", "first_seq", "next_seq",
+                "host", "app",
+            ])
+        guard case .hello(let hello) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(hello.format == 1 && hello.run == text && hello.filtered && hello.firstSeq == 3 && hello.nextSeq == 42)
+        #expect(hello.interval == .seconds(10) && hello.history == .seconds(120))
+        #expect(hello.host.name == text + "1" && hello.host.device == text + "2" && hello.host.os == text + "3")
+        #expect(hello.host.kernel == text + "4" && hello.host.arch == text)
+        #expect(hello.app.name == "catwatch" && hello.app.version == text + "5")
+        #expect(hello.app.started == Timestamp(seconds: 7))
+        let tree = JSONTree(bytes.dropLast())
+        #expect(tree.values[9].keys == ["name", "device", "os", "kernel", "arch"])
+        #expect(tree.values[10].keys == ["name", "version", "started"])
+    }
+
+    @Test func writesStats() throws {
+        var histogram = LatencyHistogram()
+        for ms in 1...100 { histogram.record(Double(ms) + 0.125) }
+        histogram.recordErrors(3)
+        var failing = LatencyHistogram()
+        failing.recordErrors()
+        let hostile = LineEncoderTests.hostile
+        let bytes = ControlLine.stats(
+            time: time, asOf: 41,
+            endpoints: [
+                EndpointStatistics(endpoint: hostile, source: "fact", histogram: histogram),
+                EndpointStatistics(endpoint: "GET http://a/b", source: hostile, histogram: failing),
+            ],
+            sources: [
+                SourceStatus(source: "fact", state: .ok, since: Timestamp(seconds: 1)),
+                SourceStatus(source: hostile, state: .failing, since: Timestamp(seconds: 2)),
+                SourceStatus(source: "", state: .starting, since: Timestamp(seconds: 3)),
+            ])
+        guard case .stats(let stats) = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"]).body
+        else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.asOf == 41)
+        let tree = JSONTree(bytes.dropLast())
+        let answered = [
+            "last_ms", "mean_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms",
+        ]
+        #expect(tree.values[3].values[0].keys == ["endpoint", "source", "count", "errors"] + answered)
+        #expect(tree.values[3].values[1].keys == ["endpoint", "source", "count", "errors"])
+        #expect(tree.values[4].values.map(\.keys) == Array(repeating: ["source", "state", "since"], count: 3))
+        let first = stats.endpoints[0]
+        #expect(first.endpoint == hostile && first.source == "fact" && first.count == 100 && first.errors == 3)
+        #expect(first.last == 100.125 && first.mean == 50.625 && first.min == 1.125 && first.max == 100.125)
+        for (percent, value) in [(50.0, first.p50), (90, first.p90), (95, first.p95), (99, first.p99)] {
+            #expect(value == LineWriter.readBack(milliseconds: histogram.percentile(percent)))
+        }
+        #expect(stats.endpoints[1].source == hostile && stats.endpoints[1].errors == 1)
+        #expect(stats.sources.map(\.source) == ["fact", hostile, ""])
+        #expect(stats.sources.map(\.state) == ["ok", "failing", "starting"])
+        #expect(stats.sources.map(\.since) == (1...3).map { Timestamp(seconds: $0) })
+    }
+
+    @Test func writesStatsOfNothing() throws {
+        let bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: [])
+        let line = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"])
+        guard case .stats(let stats) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(stats.asOf == 0 && stats.endpoints.isEmpty && stats.sources.isEmpty)
+    }
+
+    @Test func leavesOutOfStatsWhatDoesNotFitIntoALine() throws {
+        let long = String(repeating: "\u{1}", count: 1_024)
+        var histogram = LatencyHistogram()
+        histogram.record(1)
+        let endpoints = (0..<1_000).map {
+            EndpointStatistics(endpoint: "\($0)" + long, source: long, histogram: histogram)
+        }
+        let sources = (0..<1_000).map { SourceStatus(source: "\($0)" + long, state: .ok, since: time) }
+        let bytes = ControlLine.stats(time: time, asOf: 1, endpoints: endpoints, sources: sources)
+        #expect(bytes.count > LineEncoder.longestLine * 9 / 10)
+        guard case .stats(let stats) = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"]).body
+        else {
+            Issue.record("no stats")
+            return
+        }
+        // In order, from the first; 12.5 KiB each.
+        #expect(stats.endpoints.count == 63)
+        #expect(stats.endpoints.map(\.endpoint) == endpoints.prefix(63).map(\.endpoint))
+        #expect(stats.sources.count > 30)
+        #expect(stats.sources.map(\.source) == sources.prefix(stats.sources.count).map(\.source))
+    }
+
+    @Test func writesAGap() throws {
+        let bytes = ControlLine.gap(time: time, missing: 6...Int.max, reason: "slow_reader")
+        let line = try decode(bytes, keys: ["type", "time", "from", "to", "reason"])
+        guard case .gap(let gap) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(gap.from == 6 && gap.to == .max && gap.reason == "slow_reader")
+    }
+
+    @Test(arguments: ["SIGTERM", "", LineEncoderTests.hostile])
+    func writesABye(text: String) throws {
+        let bytes = ControlLine.bye(time: time, run: text, lastSequence: 91, reason: text)
+        let line = try decode(bytes, keys: ["type", "time", "run", "last_seq", "reason"])
+        guard case .bye(let bye) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(bye.run == text && bye.lastSeq == 91 && bye.reason == text)
+    }
+}

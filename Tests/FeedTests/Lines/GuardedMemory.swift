@@ -1,0 +1,27 @@
+import Feed
+
+/// Memory with a known pattern around it, which shows when a writer leaves its bounds.
+enum GuardedMemory {
+    private static let margin = 64
+    private static let pattern: UInt8 = 0xA5
+
+    /// What `write` wrote into `most` bytes; nil when it touched, or claims to have written, more than those.
+    static func bytes(atMost most: Int, _ write: (inout LineWriter) -> Void) -> [UInt8]? {
+        let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: most + 2 * margin)
+        defer { memory.deallocate() }
+        memory.initialize(repeating: pattern)
+        guard let start = memory.baseAddress.map({ $0 + margin }) else { return nil }
+        var writer = LineWriter(start)
+        write(&writer)
+        let count = writer.next - start
+        guard 0...most ~= count, memory[..<margin].allSatisfy({ $0 == pattern }),
+            memory[(margin + most)...].allSatisfy({ $0 == pattern })
+        else { return nil }
+        return Array(memory[margin..<margin + count])
+    }
+
+    /// The same as text.
+    static func text(atMost most: Int, _ write: (inout LineWriter) -> Void) -> String? {
+        bytes(atMost: most, write).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,181 @@
+import Feed
+import Reactor
+import Testing
+
+@Suite struct LineEncoderTests {
+    private let time = Timestamp(microseconds: 1_735_787_045_678_901)
+    static let hostile = "a\"b\\c\n\u{1}\u{7F}\u{202E}\u{1B}[2J</script>é🐈"
+
+    /// One line, which must keep to what was reserved, be one line, and have its keys in this order.
+    private func line(
+        atMost most: Int, keys: [String], _ encode: (inout LineEncoder, LineWriter) -> LineWriter
+    ) throws -> Line {
+        var encoder = LineEncoder()
+        let bytes = try #require(GuardedMemory.bytes(atMost: most) { $0 = encode(&encoder, $0) })
+        #expect(bytes.last == 0x0A && bytes.count { $0 == 0x0A } == 1)
+        #expect(JSONTree(bytes.dropLast()).keys == keys)
+        return try LineDecoder.decode(bytes[...])
+    }
+
+    private static let sample = LatencySample(
+        endpoint: "GET https://catfact.ninja/fact", status: 200, ms: 132.412, dns: 1.1, connect: 20.3, tls: 41,
+        wait: 69.5, receive: 0.5, bytes: 178, reused: true, late: 0.2)
+
+    @Test(arguments: ["fact", "", hostile, String(repeating: "\u{1}", count: 1_000)])
+    func writesLatencies(source: String) throws {
+        var sample = Self.sample
+        sample.endpoint = "GET \(source)"
+        let line = try line(
+            atMost: LineEncoder.most(source.utf8.count, sample.endpoint.utf8.count),
+            keys: [
+                "seq", "time", "type", "source", "endpoint", "status", "ms", "dns_ms", "connect_ms", "tls_ms",
+                "wait_ms", "receive_ms", "bytes", "reused", "late_ms",
+            ]
+        ) { $0.latency(sample, sequence: 2, time: time, source: source, to: $1) }
+        #expect(line == Line(seq: 2, time: time, type: "latency", source: source, body: .latency(sample)))
+    }
+
+    @Test func keepsToItsReserveWithTheLongestNumbers() throws {
+        let most = 1e12 - 0.0001
+        let sample = LatencySample(
+            endpoint: "", status: .min, ms: most, dns: most, connect: most, tls: most, wait: most, receive: most,
+            bytes: .max, reused: false, late: most)
+        var encoder = LineEncoder()
+        let time = time
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
+                writer = encoder.latency(sample, sequence: .max, time: time, source: "", to: writer)
+            } != nil)
+        var counts = StoreCounts()
+        counts.readers = .max
+        counts.gaps = .max
+        counts.late = .max
+        counts.future = .max
+        counts.series = .max
+        counts.refusedSeries = .max
+        let agent = AgentSample(loopLag: most, cpu: most)
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.mostAgent(source: "", outputs: [])) { writer in
+                writer = encoder.agent(agent, counts, outputs: [], sequence: .max, time: time, source: "", to: writer)
+            } != nil)
+        let window = Window(
+            index: 1, value: -2.2250738585072014e-308, time: Timestamp(microseconds: .min), sequence: .max)
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.most(0)) { writer in
+                writer = encoder.window(
+                    window, width: .max, sequence: .max, time: time, names: .init(start: nil, count: 0), to: writer)
+            } != nil)
+    }
+
+    @Test func writesMemory() throws {
+        let sample = MemorySample(resident: 14_680_064, peak: 15_728_640, privateBytes: .max)
+        let line = try line(
+            atMost: LineEncoder.most(8),
+            keys: ["seq", "time", "type", "source", "rss_bytes", "peak_bytes", "private_bytes"]
+        ) { $0.memory(sample, sequence: .max, time: time, source: "catwatch", to: $1) }
+        #expect(line == Line(seq: .max, time: time, type: "memory", source: "catwatch", body: .memory(sample)))
+    }
+
+    @Test(arguments: [
+        Failure(.timeout, "no answer from catfact.ninja within 10 s"),
+        Failure(.connect, hostile, endpoint: hostile, attempt: 3, retryIn: .milliseconds(4_180)),
+        Failure(.init(rawValue: hostile), "", attempt: .max, retryIn: .zero),
+        Failure(.status, "", endpoint: ""),
+    ])
+    func writesFailures(failure: Failure) throws {
+        var keys = ["seq", "time", "type", "source"]
+        if failure.endpoint != nil { keys.append("endpoint") }
+        keys += ["code", "message"]
+        if failure.attempt != nil { keys.append("attempt") }
+        if failure.retryIn != nil { keys.append("retry_in_ms") }
+        let most = LineEncoder.most(
+            4, failure.endpoint?.utf8.count ?? 0, failure.code.rawValue.utf8.count, failure.message.utf8.count)
+        let line = try line(atMost: most, keys: keys) {
+            $0.failure(failure, sequence: 5, time: time, source: "fact", to: $1)
+        }
+        #expect(line == Line(seq: 5, time: time, type: "error", source: "fact", body: .error(failure)))
+    }
+
+    @Test func saysThatARetryThatIsDueComesAtOnce() throws {
+        let failure = Failure(.reset, "", retryIn: .milliseconds(-3))
+        let line = try line(
+            atMost: LineEncoder.most(20), keys: ["seq", "time", "type", "source", "code", "message", "retry_in_ms"]
+        ) { $0.failure(failure, sequence: 1, time: time, source: "fact", to: $1) }
+        #expect(line.body == .error(Failure(.reset, "", retryIn: .zero)))
+    }
+
+    @Test(arguments: [98, nil] as [Int?])
+    func writesProgress(total: Int?) throws {
+        let progress = Progress(done: 60, total: total, page: 2)
+        let keys = ["seq", "time", "type", "source", "done"] + (total == nil ? [] : ["total"]) + ["page"]
+        let line = try line(atMost: LineEncoder.most(6), keys: keys) {
+            $0.progress(progress, sequence: 6, time: time, source: "breeds", to: $1)
+        }
+        #expect(line == Line(seq: 6, time: time, type: "progress", source: "breeds", body: .progress(progress)))
+    }
+
+    @Test(arguments: [10_000_000, 500_000, 1, 3_600_000_000] as [Int64])
+    func writesWindows(width: Int64) throws {
+        let index = time.microseconds / width
+        let window = Window(index: index, value: 106.25, time: time, sequence: 41)
+        let names = Array(#""source":"fact","series":"fact/\"é""#.utf8)
+        let line = try names.withUnsafeBufferPointer { names in
+            try self.line(
+                atMost: LineEncoder.most(names.count),
+                keys: [
+                    "seq", "time", "type", "source", "series", "start", "seconds", "last", "last_seq", "count", "min",
+                    "max", "mean",
+                ]
+            ) { $0.window(window, width: width, sequence: 42, time: time, names: names, to: $1) }
+        }
+        guard case .window(let read) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(line.seq == 42 && line.time == time && line.type == "window" && line.source == "fact")
+        #expect(read.series == "fact/\"é" && read.start == Timestamp(microseconds: index * width))
+        #expect(read.width == .microseconds(width) && read.last == 106.25 && read.lastSeq == 41 && read.count == 1)
+        #expect(read.min == 106.25 && read.max == 106.25 && read.mean == 106.25 && read.revision == 0)
+    }
+
+    @Test(arguments: [
+        [], [OutputState(name: "stdout", state: "ok", behind: 0)],
+        [
+            OutputState(name: hostile, state: hostile, behind: .max),
+            OutputState(name: String(repeating: "\u{2}", count: 500), state: "", behind: 3),
+        ],
+    ])
+    func writesTheAgentsOwnLine(outputs: [OutputState]) throws {
+        var counts = StoreCounts()
+        counts.data = 1
+        counts.readers = 2
+        counts.gaps = 3
+        counts.late = 4
+        counts.future = 5
+        counts.series = 6
+        counts.refusedSeries = 7
+        let sample = AgentSample(loopLag: 0.3, cpu: 41)
+        let keys = [
+            "seq", "time", "type", "source", "events", "readers", "gaps", "late", "future", "series", "refused_series",
+            "loop_lag_ms", "cpu_ms", "outputs",
+        ]
+        var tree: JSONTree?
+        let line = try line(atMost: LineEncoder.mostAgent(source: "catwatch", outputs: outputs), keys: keys) {
+            let start = $1.next
+            let end = $0.agent(
+                sample, counts, outputs: outputs, sequence: 91, time: time, source: "catwatch", to: $1)
+            tree = JSONTree(Array(UnsafeBufferPointer(start: start, count: end.next - start - 1)))
+            return end
+        }
+        guard case .agent(let agent) = line.body else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(line.seq == 91 && line.time == time && line.source == "catwatch")
+        #expect(agent.events == 90 && agent.readers == 2 && agent.gaps == 3 && agent.late == 4)
+        #expect(agent.series == 6 && agent.refusedSeries == 7 && agent.loopLag == 0.3 && agent.cpu == 41)
+        #expect(tree?.values[8].raw == [UInt8(ascii: "5")])
+        #expect(agent.outputs.map { OutputState(name: $0.output, state: $0.state, behind: $0.behind) } == outputs)
+        for output in tree?.values.last?.values ?? [] { #expect(output.keys == ["output", "state", "behind"]) }
+    }
+}
