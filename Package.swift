@@ -48,7 +48,7 @@ let package = Package(
         .testTarget(
             name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport"], exclude: ["Vectors"],
             swiftSettings: settings),
-        tests("InputsTests", ["Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "TestSupport"]),
         tests("OutputsTests", ["Outputs", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),

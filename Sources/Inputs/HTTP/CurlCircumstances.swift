@@ -29,8 +29,8 @@ struct CurlCircumstances {
         case CURLE_COULDNT_RESOLVE_PROXY: return HTTPFailure(.dns, "the proxy's name was not found")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.connect, connectMessage)
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.timeout, timeoutMessage)
-        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // what came does not begin like HTTP: "HTTP/0.9"
-            return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
+        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // what is no HTTP is taken for HTTP/0.9
+            return HTTPFailure(.protocol, "\(peer) does not speak HTTP")
         case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
             return HTTPFailure(.redirect, "a redirect leads to something other than http or https")
         case CURLE_UNSUPPORTED_PROTOCOL: return HTTPFailure(.config, "only http and https URLs can be polled")
@@ -44,6 +44,14 @@ struct CurlCircumstances {
         case CURLE_PARTIAL_FILE:
             return HTTPFailure(.closed, "\(peer) closed the connection after \(received) bytes of a longer answer")
         case CURLE_GOT_NOTHING: return HTTPFailure(.closed, "\(peer) closed the connection without an answer")
+        case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
+            CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // which a header line without end is for libcurl
+            return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
+        case CURLE_RECV_ERROR where detail.contains("chunked-encoding"):
+            return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
+        case CURLE_RECV_ERROR where detail.contains("SSL routines:"),
+            CURLE_SEND_ERROR where detail.contains("SSL routines:"):
+            return HTTPFailure(.tls, "\(peer) ended the secure connection: \(alert)")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR: return HTTPFailure(.reset, resetMessage)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND,
@@ -60,8 +68,27 @@ struct CurlCircumstances {
         detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     }
 
+    /// What OpenSSL says behind its version and code: `tlsv13 alert certificate required`.
+    private var alert: String {
+        let marker = "SSL routines:"
+        var rest = Substring(detail)
+        while !rest.isEmpty, !rest.hasPrefix(marker) { rest.removeFirst() }
+        return String(rest.dropFirst(marker.count).drop { $0 == ":" }.prefix { $0 != "," })
+    }
+
+    /// What was connected to: the endpoint, or a proxy, which libcurl only names in its own words.
+    private var connectPeer: String {
+        let words = detail.split(separator: " ")
+        guard detail.hasPrefix("Failed to connect to "), words.count > 6, words[5] == "port" else {
+            return endpoint.authority
+        }
+        let host = words[4]
+        let isEndpoint = host == endpoint.host || "[\(host)]" == endpoint.host
+        return isEndpoint ? endpoint.authority : "the proxy \(host):\(words[6])"
+    }
+
     private var connectMessage: String {
-        let peer = endpoint.authority
+        let peer = connectPeer
         // libcurl names whom it tried to reach, and that is somebody else when there is a proxy.
         if !detail.isEmpty, !detail.contains(endpoint.host), !isRedirected {
             return "no connection to \(peer) through its proxy: \(detail)"

@@ -45,23 +45,16 @@ package actor HTTPPoller {
     package func run() async throws(CancellationError) {
         let id = await store.register(name: source.name, type: source.type)
         await store.allowPolling(of: source.name) { [refresh] in refresh.signal() }
-        let start = loop.clock.now
-        var due = start
+        var due = loop.clock.now
         while true {
-            let now = loop.clock.now
-            let late = max(.zero, due.duration(to: now)).milliseconds
-            await store.expect(id, by: now.advanced(by: source.request.timeout + Self.grace))
-            let pause = await poll(id, late: late)
+            let start = loop.clock.now
+            await store.expect(id, by: start.advanced(by: source.request.timeout + Self.grace))
+            let next = await poll(id, due: due)
             if Task.isCancelled { throw CancellationError() }
-            let finished = loop.clock.now
-            let tick =
-                due == start
-                ? max(schedule.tick(afterFirst: start), schedule.tick(after: finished))
-                : schedule.tick(after: finished)
-            // A failing source is never polled more often than a working one.
-            due = pause.map { max(tick, finished.advanced(by: $0)) } ?? tick
-            await store.expect(id, by: due.advanced(by: source.request.timeout + Self.grace))
-            try await wait(until: due, since: now)
+            await store.expect(id, by: next.advanced(by: source.request.timeout + Self.grace))
+            try await wait(until: next, since: start)
+            // One that was asked for before its time is due when it is made.
+            due = min(next, loop.clock.now)
         }
     }
 
@@ -76,17 +69,19 @@ package actor HTTPPoller {
 
     /// Makes one poll and publishes what it came to.
     ///
-    /// - Returns: how long to wait after a failure; nil after a success.
-    private func poll(_ id: SourceID, late: Double) async -> Duration? {
+    /// - Returns: when the next poll is due.
+    private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
+        let late = due.duration(to: loop.clock.now).milliseconds
         var events: [Event] = []
         var retryAfter: Duration?
         let problem: Failure?
         do throws(HTTPFailure) {
-            let answer = try await transport.get(requestWithValidators())
+            let request = requestWithValidators()
+            let answer = try await transport.get(request)
             let time = wall.now
             let latency = sample(answer.status, answer.timing, late)
             do throws(Failure) {
-                if let datum = try read(answer) {
+                if let datum = try read(answer, to: request) {
                     events.append(Event(time: time, source: id, body: .data(datum)))
                 }
                 problem = nil
@@ -96,35 +91,28 @@ package actor HTTPPoller {
             }
             events.append(Event(time: time, source: id, body: .latency(latency)))
         } catch {
-            if Task.isCancelled { return nil }
+            if Task.isCancelled { return due }
             if let begun = error.begun {
                 let latency = sample(begun.status, begun.timing, late)
                 events.append(Event(time: wall.now, source: id, body: .latency(latency)))
             }
             problem = Failure(error.code, error.message)
         }
-        let pause = conclude(problem, retryAfter, id, &events)
-        await store.publish(events)
-        return pause
-    }
-
-    /// Counts failures in a row, and completes the failure with what comes next.
-    private func conclude(
-        _ problem: Failure?, _ retryAfter: Duration?, _ id: SourceID, _ events: inout [Event]
-    ) -> Duration? {
-        guard var problem else {
+        let finished = loop.clock.now
+        let next: LoopInstant
+        if var problem {
+            let pause = max(backoff.fail(using: &random), retryAfter ?? .zero)
+            next = schedule.retry(after: due, finished: finished, pause: pause)
+            problem.endpoint = endpoint.name
+            problem.attempt = backoff.attempt
+            problem.retryIn = finished.duration(to: next)
+            events.append(Event(time: wall.now, source: id, body: .error(problem)))
+        } else {
             backoff.succeed()
-            return nil
+            next = schedule.next(after: due, finished: finished)
         }
-        let jitter = backoff.fail(using: &random)
-        let pause = max(jitter, retryAfter ?? .zero)
-        let now = loop.clock.now
-        let next = max(schedule.tick(after: now), now.advanced(by: pause))
-        problem.endpoint = endpoint.name
-        problem.attempt = backoff.attempt
-        problem.retryIn = now.duration(to: next)
-        events.append(Event(time: wall.now, source: id, body: .error(problem)))
-        return pause
+        await store.publish(events)
+        return next
     }
 
     private func requestWithValidators() -> HTTPRequest {
@@ -138,10 +126,11 @@ package actor HTTPPoller {
     }
 
     /// The event of an answer; nil when it says that nothing has changed.
-    private func read(_ answer: HTTPAnswer) throws(Failure) -> Datum? {
+    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) throws(Failure) -> Datum? {
         let peer = endpoint.authority
         switch answer.status {
-        case 304: return nil
+        case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return nil
+        case 304: throw Failure(.status, "\(peer) answered 304 (not modified) before it had answered anything else")
         case 200...299: break
         case 429: throw Failure(.rateLimited, "\(peer) asks for fewer requests (429)")
         default: throw Failure(.status, "\(peer) answered \(answer.status)\(HTTPStatus.words(answer.status))")

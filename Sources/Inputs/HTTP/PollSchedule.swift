@@ -19,14 +19,21 @@ package struct PollSchedule: Sendable {
 
     /// The first tick later than `time`.
     package func tick(after time: LoopInstant) -> LoopInstant {
+        // Neither overflows: the clock is far from its ends, and the phase is from 0 up to the period.
         let since = time.nanoseconds - phase
-        let (quotient, remainder) = since.quotientAndRemainder(dividingBy: period)
-        let passed = remainder < 0 ? quotient - 1 : quotient
-        return LoopInstant(nanoseconds: (passed + 1) * period + phase)
+        let remainder = since % period
+        return time.advanced(by: .nanoseconds(remainder < 0 ? -remainder : period - remainder))
     }
 
-    /// The tick after the first poll, which was made at `start`: at least half a period later.
-    package func tick(afterFirst start: LoopInstant) -> LoopInstant {
-        tick(after: LoopInstant(nanoseconds: start.nanoseconds + period / 2))
+    /// When the next poll is due, after one that was due at `due` and ended at `finished`.
+    ///
+    /// A poll that was not on a tick, the first one or one after a failure, is followed at least half a period later.
+    package func next(after due: LoopInstant, finished: LoopInstant) -> LoopInstant {
+        tick(after: max(finished, due.advanced(by: .nanoseconds(period / 2))))
+    }
+
+    /// The same after a failure: not before `pause` has passed, and never sooner than a working source would be polled.
+    package func retry(after due: LoopInstant, finished: LoopInstant, pause: Duration) -> LoopInstant {
+        max(tick(after: finished), due.advanced(by: .nanoseconds(period)), finished.advanced(by: pause))
     }
 }

@@ -5,6 +5,8 @@ package import Reactor
 package enum RetryAfter {
     /// The longest that a server can make us wait.
     package static let longest = Duration.seconds(300)
+    /// The end of the year 9999, after which there are no HTTP dates; libcurl reads years that overflow a `Timestamp`.
+    private static let lastDate = 253_402_300_799
 
     /// How long to wait by this header, clamped to 0…5 minutes; nil when it says nothing that can be understood.
     package static func delay(_ text: String, now: Timestamp) -> Duration? {
@@ -12,8 +14,9 @@ package enum RetryAfter {
             return Int64(text).map { min(longest, .seconds(min($0, 86_400))) } ?? longest
         }
         // All three date forms of RFC 9110, section 5.6.7.
-        let date = curl_getdate(text, nil)
-        guard date >= 0, text.utf8.count <= 64 else { return nil }
+        guard text.utf8.count <= 64, case let date = curl_getdate(text, nil), (0...lastDate).contains(date) else {
+            return nil
+        }
         return max(.zero, min(longest, Timestamp(seconds: Int64(date)) - now))
     }
 }

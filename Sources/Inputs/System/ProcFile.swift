@@ -32,7 +32,7 @@ enum ProcFile {
     /// The number, in bytes, behind `name:` in a file of lines like `VmHWM:   1234 kB` (proc(5)).
     static func kilobytes(_ name: String, in text: String) -> Int? {
         for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
-            return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 }
+            return line.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 }
         }
         return nil
     }

@@ -20,6 +20,8 @@ package actor StreamOutput {
     private let name: String
     private let loop: EventLoop
     private let holdsInputs: Bool
+    /// What is written to, while `run` is under way.
+    private var stream: (any ByteStream)?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
@@ -32,7 +34,10 @@ package actor StreamOutput {
         self.holdsInputs = holdsInputs
     }
 
-    /// Writes until the feed ends or the stream does; closes the stream.
+    /// Writes until the feed ends or the stream does; closes the stream. One call at a time.
+    ///
+    /// A reader that leaves is noticed at once where the system says so (pipes, Unix sockets, terminals), not only at the
+    /// next line.
     ///
     /// - Parameter open: makes the stream, on the loop.
     /// - Throws: `CancellationError` when the task is cancelled, which may leave the last line unfinished.
@@ -43,9 +48,12 @@ package actor StreamOutput {
         let ending: Ending
         do {
             let stream = try open(loop)
-            defer { stream.close() }
-            try await stream.write(all: greeting)
-            ending = try await write(reader, to: stream)
+            self.stream = stream
+            defer {
+                stream.close()
+                self.stream = nil
+            }
+            ending = try await writeOrHangUp(reader, greeting)
         } catch let error as SystemError {
             ending = error.code == EPIPE || error.code == ECONNRESET ? .readerGone : .failed(error)
         } catch {
@@ -56,7 +64,24 @@ package actor StreamOutput {
         return ending
     }
 
-    private func write(_ reader: ReaderID, to stream: any ByteStream) async throws -> Ending {
+    /// Whichever comes first: the end of writing, or of the reader.
+    private func writeOrHangUp(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
+        try await withThrowingTaskGroup(of: Ending.self) { group in
+            group.addTask { try await self.write(reader, greeting) }
+            group.addTask { try await self.waitForHangUp() }
+            defer { group.cancelAll() }
+            return try await group.next() ?? .finished
+        }
+    }
+
+    private func waitForHangUp() async throws -> Ending {
+        try await stream?.waitUntilHungUp()
+        return .readerGone
+    }
+
+    private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
+        guard let stream else { return .finished }
+        try await stream.write(all: greeting)
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)

@@ -1,0 +1,52 @@
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct BackoffTests {
+    @Test(
+        arguments: [
+            (0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30), (63, 30), (64, 30), (1_000_000, 30),
+            (-1, 1),
+        ] as [(Int, Int)])
+    func theBoundDoublesUpToTheCap(attempt: Int, seconds: Int) {
+        #expect(Backoff().bound(after: attempt) == .seconds(seconds))
+    }
+
+    @Test func theBoundGrowsAndNeverPassesTheCap() {
+        let backoff = Backoff(base: .milliseconds(250), cap: .seconds(100_000))
+        for attempt in 1...100 {
+            #expect(backoff.bound(after: attempt) <= backoff.bound(after: attempt + 1))
+            #expect(backoff.bound(after: attempt) <= .seconds(100_000))
+        }
+        #expect(backoff.bound(after: 100) == .seconds(100_000))
+    }
+
+    @Test func theJitterIsFullAndWithinItsBound() {
+        var random = SeededGenerator(seed: 21)
+        for attempt in 1...8 {
+            var quarters = [0, 0, 0, 0]
+            for _ in 0..<1_000 {
+                var backoff = Backoff()
+                for _ in 1..<attempt { _ = backoff.fail(using: &random) }
+                let pause = backoff.fail(using: &random)
+                let bound = backoff.bound(after: attempt)
+                #expect(pause >= .zero && pause <= bound, "attempt \(attempt), seed \(random.seed)")
+                quarters[min(3, Int(pause / bound * 4))] += 1
+            }
+            for count in quarters { #expect(count > 180, "attempt \(attempt): \(quarters), seed \(random.seed)") }
+        }
+    }
+
+    @Test func aSuccessStartsOver() {
+        var random = SeededGenerator(seed: 22)
+        var backoff = Backoff()
+        for attempt in 1...10 {
+            _ = backoff.fail(using: &random)
+            #expect(backoff.attempt == attempt)
+        }
+        backoff.succeed()
+        #expect(backoff.attempt == 0)
+        #expect(backoff.fail(using: &random) <= .seconds(1))
+        #expect(backoff.attempt == 1)
+    }
+}

@@ -1,0 +1,169 @@
+import CatAPI
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// What a poller makes of what an upstream says: one event, or one error line that explains itself.
+@Suite struct UpstreamContentTests {
+    /// Polls what the stand-in's fault desk answers, and in between a good document.
+    static func poll(
+        _ target: String, value: String? = "/length", text: String? = "/fact"
+    ) async throws -> SimulatedFeed {
+        let source = try SimulatedFeed.source(value: value, text: text)
+        return try await SimulatedFeed.run(source, for: .seconds(20)) { number, _ in
+            guard number == 0 else { return .answer(200, #"{"fact":"It goes on.","length":11}"#) }
+            var desk = FaultDesk()
+            var random = SeededGenerator(seed: 1)
+            let reply = desk.reply(to: Request("GET", target), using: &random, now: SimulatedFeed.wallStart)
+            let headers = HTTPAnswerHeaders(
+                retryAfter: reply.answer["Retry-After"], contentType: reply.answer["Content-Type"])
+            return .answer(reply.answer.status, String(decoding: reply.answer.body, as: UTF8.self), headers: headers)
+        }
+    }
+
+    /// The one error, after which everything goes on.
+    static func oneError(
+        _ feed: SimulatedFeed, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Failure {
+        feed.expectWellFormed(sourceLocation: sourceLocation)
+        #expect(feed.errors.count == 1, sourceLocation: sourceLocation)
+        #expect(feed.data.count == feed.calls.count - 1 && feed.data.count >= 10, sourceLocation: sourceLocation)
+        #expect(feed.data.allSatisfy { $0.text == "It goes on." }, sourceLocation: sourceLocation)
+        #expect(feed.latencies.count == feed.calls.count, sourceLocation: sourceLocation)
+        return try #require(feed.errors.first, sourceLocation: sourceLocation)
+    }
+
+    @Test(
+        arguments: [
+            ("nan", "not JSON at byte 33"), ("infinity", "not JSON at byte"), ("leading-zero", "must not start with 0"),
+            ("deep", "nested deeper than"), ("nul", "byte 0x00 in a string"),
+            ("comma", "',' where a value"), ("cut", "it ends where a closing quote should be"),
+            ("trailing", "'{' after the end"), ("bom", "byte order mark"), ("blank", "there is nothing there"),
+        ] as [(String, String)])
+    func whatIsNotJSONIsExplained(kind: String, words: String) async throws {
+        let failure = try Self.oneError(try await Self.poll("/fault/json/\(kind)"))
+        #expect(failure.code == .notJSON)
+        #expect(failure.message.contains(words), "\(failure.message)")
+        #expect(failure.message.hasPrefix("not JSON at byte "))
+    }
+
+    @Test(
+        arguments: [
+            ("overflow", "out of the range of a double"), ("quoted", "\"/length\" is a string and not a number"),
+            ("scalar", "not found"), ("array", "not found"), ("null", "not found"),
+            ("missing", "\"/length\" not found: the document has no key \"length\""),
+        ] as [(String, String)])
+    func whatThePointersDoNotFindIsExplained(kind: String, words: String) async throws {
+        let failure = try Self.oneError(try await Self.poll("/fault/json/\(kind)"))
+        #expect(failure.code == .pointer)
+        #expect(failure.message.contains(words), "\(failure.message)")
+    }
+
+    @Test(
+        arguments: [
+            ("big-integer", 1.2345678901234568e29, "Thirty digits."), ("duplicate", 10, "The first."),
+            ("surrogate", 14, "Half a \u{fffd} pair."), ("nul-escape", 15, "nothing\0follows"),
+            ("control", 27, "\u{1b}[2J\u{1b}]0;cat\u{7}\u{202e}gnp.tac\u{9b}1m\r\n"),
+        ] as [(String, Double, String)])
+    func whatIsUnusualButValidIsTaken(kind: String, value: Double, text: String) async throws {
+        let feed = try await Self.poll("/fault/json/\(kind)")
+        feed.expectWellFormed()
+        #expect(feed.errors.isEmpty)
+        #expect(feed.data.first?.value == value)
+        #expect(feed.data.first?.text == text)
+        // No line but its own newline, and nothing that a terminal would obey.
+        for text in feed.texts { #expect(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }) }
+    }
+
+    @Test func bytesThatAreNotUTF8AreRefused() async throws {
+        var body = Array(#"{"fact":""#.utf8)
+        body += [0xC3, 0x28]
+        body += Array(#"","length":2}"#.utf8)
+        let bytes = body
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(20)) { number, _ in
+            guard number == 0 else { return .answer(200, #"{"fact":"It goes on.","length":11}"#) }
+            return ScriptedTransport.Reply(outcome: .success(HTTPAnswer(status: 200, body: bytes)))
+        }
+        let failure = try Self.oneError(feed)
+        #expect(failure.code == .notJSON && failure.message == "not JSON at byte 10: invalid UTF-8")
+    }
+
+    @Test(
+        arguments: [
+            ("/fault/status?code=500", "status", "500 (internal server error)"),
+            ("/fault/status?code=404", "status", "404 (not found)"),
+            ("/fault/status?code=401", "status", "a token may be missing"),
+            ("/fault/status?code=403", "status", "403 (forbidden)"),
+            ("/fault/status?code=418", "status", "answered 418"),
+            ("/fault/status?code=503&retry-after=2", "status", "503 (service unavailable)"),
+            ("/fault/status?code=429", "rate_limited", "fewer requests (429)"),
+            ("/fault/status?code=302", "status", "302 (a redirect without a usable target)"),
+            ("/fault/no-content", "not_json", "204 with an empty body"),
+            ("/fault/empty", "not_json", "200 with an empty body"),
+            ("/fault/html", "not_json", "as in HTML (the answer is text/html)"),
+        ] as [(String, String, String)])
+    func statusesAndWrongContentAreExplained(target: String, code: String, words: String) async throws {
+        let failure = try Self.oneError(try await Self.poll(target))
+        #expect(failure.code.rawValue == code)
+        #expect(failure.message.contains(words), "\(failure.message)")
+        #expect(failure.attempt == 1 && (failure.retryIn ?? .zero) > .zero)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"a":{"b":"x","n":5}}"#, 5.0, "x"), (#"["first",2,"third"]"#, 2, "first"), ("42", 42, nil),
+            (#""only text""#, nil, "only text"), ("null", nil, nil), ("{}", nil, nil), (#"{"7":true}"#, nil, nil),
+            (#"{"n":1e999,"m":-0.5}"#, -0.5, nil), (#"{"n":"19","m":{"deep":[[3]]}}"#, 3, "19"),
+        ] as [(String, Double?, String?)])
+    func withoutPointersTheFirstNumberAndTheFirstStringCount(body: String, value: Double?, text: String?) async throws {
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(3)) { _, _ in
+            .answer(200, body)
+        }
+        feed.expectWellFormed()
+        let first = try #require(feed.data.first)
+        #expect(first.value == value && first.text == text)
+        #expect(first.data.map { String(decoding: $0, as: UTF8.self) } == body)
+        #expect(first.series == "fact" && feed.errors.isEmpty)
+    }
+
+    @Test func pointersLeadIntoTheDocument() async throws {
+        let source = try SimulatedFeed.source(value: "/data/1/n~1m", text: "/data/0/ä ")
+        let feed = try await SimulatedFeed.run(source, for: .seconds(3)) { _, _ in
+            .answer(200, "{ \"data\" : [ {\"ä \" : \"deep\"}, {\"n/m\" : -1.5e3 } ] }")
+        }
+        #expect(feed.data.first?.value == -1_500 && feed.data.first?.text == "deep")
+        #expect(
+            feed.data.first?.data.map { String(decoding: $0, as: UTF8.self) }
+                == #"{"data":[{"ä ":"deep"},{"n/m":-1.5e3}]}"#)
+    }
+
+    @Test(
+        arguments: [
+            ("/fact", "/fact", "\"/fact\" is a string and not a number"),
+            ("/length", "/length", "\"/length\" is a number and not a string"),
+            ("/length/x", "/fact", "\"/length\" is a number and has nothing in it"),
+            ("/data/2", "/fact", "has no key \"data\""),
+        ] as [(String, String, String)])
+    func pointersToTheWrongThingAreExplained(value: String, text: String, words: String) async throws {
+        let source = try SimulatedFeed.source(value: value, text: text)
+        let feed = try await SimulatedFeed.run(source, for: .seconds(5)) { _, _ in .answer() }
+        #expect(feed.data.isEmpty && feed.errors.count == feed.calls.count)
+        #expect(feed.errors.allSatisfy { $0.code == .pointer && $0.message.contains(words) }, "\(feed.errors)")
+    }
+
+    @Test func secretsOfTheURLAreInNoLine() async throws {
+        let url = "https://user:SECRET@cats.test/fact?api_key=SECRET#SECRET"
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(url), for: .seconds(30)) { number, _ in
+            switch number % 4 {
+            case 0: .answer(500, "SECRET")
+            case 1: .answer(200, "<html>")
+            case 2: .answer(302, "")
+            default: .answer()
+            }
+        }
+        #expect(feed.errors.count > 2 && feed.data.count > 1)
+        for text in feed.texts { #expect(!text.contains("SECRET"), "\(text)") }
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+import Reactor
+
+/// A server of a few lines that records the requests it gets and says what it was given to say.
+actor RawServer {
+    private let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    nonisolated let port: UInt16
+    private let socket: Int32
+    private let answer: @Sendable (_ request: String) -> Answer
+    /// The heads of all requests.
+    private(set) var requests: [String] = []
+
+    enum Answer: Sendable {
+        /// These bytes, and then the end of the connection.
+        case text(String)
+        /// These bytes again and again, for as long as they are taken.
+        case endless(head: String, again: String)
+    }
+
+    /// Listens on a port of the system's choosing; serves while `run` runs.
+    init(on loop: EventLoop, answer: @escaping @Sendable (String) -> Answer) throws {
+        self.loop = loop
+        self.answer = answer
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let socket = try systemCall("socket") { Glibc.socket(AF_INET, type, 0) }
+        self.socket = socket
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = try systemCall("bind") { bind(socket, address, size) }
+                _ = try systemCall("listen") { listen(socket, 16) }
+                _ = try systemCall("getsockname") { getsockname(socket, address, &size) }
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    nonisolated var origin: String { "http://127.0.0.1:\(port)" }
+
+    /// Serves one connection after the other until the task is cancelled; one that is not read from holds up the rest.
+    func run() async {
+        guard let listener = try? SocketListener(owning: Descriptor(owning: socket), on: loop) else { return }
+        defer { listener.close() }
+        while let stream = try? await listener.accept() {
+            try? await serve(stream)
+            stream.close()
+        }
+    }
+
+    private func serve(_ stream: any ByteStream) async throws {
+        var head: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            guard let read = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            if read == 0 { return }
+            head += buffer[..<read]
+        }
+        let request = String(decoding: head, as: UTF8.self)
+        requests.append(request)
+        switch answer(request) {
+        case .text(let text): try await write(text, to: stream)
+        case .endless(let head, let again):
+            try await write(head, to: stream)
+            while true { try await write(again, to: stream) }
+        }
+    }
+
+    private func write(_ text: String, to stream: any ByteStream) async throws {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = try bytes.withUnsafeBytes { bytes throws(SystemError) in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            written += count
+            if count == 0 { try await stream.waitUntilWritable() }
+        }
+    }
+}
