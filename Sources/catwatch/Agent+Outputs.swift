@@ -14,7 +14,8 @@ extension Agent {
     }
 
     private func startStdout(in group: inout TaskGroup<Void>) {
-        let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
+        let output = StreamOutput(
+            "stdout", store: store, on: loop, holdsInputs: true, escapesForTerminal: isatty(STDOUT_FILENO) == 1)
         addDraining(to: &group) {
             let ending = try? await output.run { loop throws(SystemError) in
                 try DescriptorStream.standard(STDOUT_FILENO, on: loop)

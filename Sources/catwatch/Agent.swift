@@ -198,7 +198,10 @@ actor Agent {
         case .signal(SIGINT): await printSummary()
         case .count, .duration:
             if isatty(STDERR_FILENO) == 1 { await printSummary() }
-            if !hadEvents { status = 1 }
+            if !hadEvents {
+                status = 1
+                if plan.options.verbosity > .quiet { await notices.say("catwatch: not a single event came\n") }
+            }
         case .outputFailed(let error):
             await notices.say("catwatch: stdout: \(error.reason)\n")
             status = 1

@@ -1,5 +1,7 @@
 internal import Feed
+internal import Glibc
 internal import Inputs
+internal import Reactor
 
 /// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
 struct WatchPlan: Sendable {
@@ -13,6 +15,7 @@ struct WatchPlan: Sendable {
     init(_ options: Options, environment: [String: String]) throws {
         self.options = options
         self.environment = environment
+        try Self.check(options.request)
         headers = try options.request.headerFields(environment: environment).map { "\($0.name): \($0.value)" }
         var pointers: [String: JSONPointer] = [:]
         for (name, text) in [("--value", options.value), ("--text", options.text)] {
@@ -24,6 +27,15 @@ struct WatchPlan: Sendable {
             }
         }
         self.pointers = pointers
+    }
+
+    /// Says now that a file cannot be read, not at the first secure connection.
+    private static func check(_ request: RequestOptions) throws(UsageError) {
+        for (name, path) in [("--cacert", request.caFile), ("--cert", request.certificate), ("--key", request.key)] {
+            guard let path, access(path, R_OK) != 0 else { continue }
+            let reason = SystemError(code: errno, call: "access").reason
+            throw UsageError("\(UsageError.quoted(path)): \(reason)", option: name)
+        }
     }
 
     /// The sources to poll.

@@ -35,6 +35,25 @@ import Testing
         }
     }
 
+    /// The lines themselves go to a terminal here, and say the same in other letters.
+    @Test func linesOnATerminalAreEscaped() async throws {
+        try await Stage.run { stage in
+            let terminal = try Terminal()
+            let program = try await stage.catwatch([
+                "-u", stage.url("/fact"), "--text", "/fa\u{202E}ct\u{9B}2J", "-e", "10ms", "-q",
+            ]) { launch in
+                launch.output = .shared(terminal.shell)
+                launch.outputReader = terminal.screen
+            }
+            try await program.wait(for: "an error") { $0.outputText.contains("\"code\":\"pointer\"") ? () : nil }
+            try await program.signal(SIGTERM)
+            #expect(try await program.waitForExit() == .exited(0))
+            let text = String(await program.outputText.filter { $0 != "\r\n" && $0 != "\r" })
+            #expect(Self.isHarmless(text), "\(text.debugDescription)")
+            #expect(text.contains("fa\\u202ect\\u009b2J"))
+        }
+    }
+
     @Test func aPathWithControlCharactersIsShownEncoded() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fault/json/control/%1B%5B2J%E2%80%AE")

@@ -20,14 +20,20 @@ package actor StreamOutput {
     private let name: String
     private let loop: EventLoop
     private let holdsInputs: Bool
+    private let escapesForTerminal: Bool
     /// What is written to, while `run` is under way.
     private var stream: (any ByteStream)?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
     ///   - name: what `agent` lines call it.
+    ///   - escapesForTerminal: whether a terminal is at the other end, see `TerminalEscaper`.
     ///   - holdsInputs: whether inputs that can wait do so while this is far behind.
-    package init(_ name: String, store: EventStore, on loop: EventLoop, holdsInputs: Bool) {
+    package init(
+        _ name: String, store: EventStore, on loop: EventLoop, holdsInputs: Bool,
+        escapesForTerminal: Bool = false
+    ) {
+        self.escapesForTerminal = escapesForTerminal
         self.name = name
         self.store = store
         self.loop = loop
@@ -95,6 +101,9 @@ package actor StreamOutput {
     }
 
     private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
+        if escapesForTerminal, let escaped = span.withUnsafeBytes({ TerminalEscaper.escaped($0) }) {
+            return try await stream.write(all: escaped)
+        }
         var done = 0
         while done < span.count {
             done += try span.write(from: done, to: stream)
