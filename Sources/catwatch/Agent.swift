@@ -38,6 +38,9 @@ actor Agent {
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
+    private let errand: Wakeup
+    private var wantsSummary = false
+    private var wantsReopening = false
     private let outputEnded: Wakeup
     /// Outputs that are to have everything before the end.
     private var draining = 0
@@ -68,6 +71,7 @@ actor Agent {
         service = ServiceManager(environment: plan.environment)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
+        errand = Wakeup(loop: loop)
         outputEnded = Wakeup(loop: loop)
     }
 
@@ -90,6 +94,7 @@ actor Agent {
             startOutputs(in: &group)
             group.addTask { [notices] in try? await notices.run() }
             startEndings(in: &group)
+            group.addTask { try? await self.runErrands() }
             service?.tell("READY=1\nSTATUS=\(statusText(sources))")
             try? await stopRequest.wait()
             service?.tell("STOPPING=1")
@@ -116,6 +121,23 @@ actor Agent {
         for source in sources {
             let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
             group.addTask { try? await poller.run() }
+        }
+    }
+
+    /// Does what signals ask for, one after the other; many of the same kind are one.
+    private func runErrands() async throws(CancellationError) {
+        while true {
+            try await errand.wait()
+            if wantsSummary {
+                wantsSummary = false
+                await printSummary()
+            }
+            if wantsReopening {
+                wantsReopening = false
+                service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
+                await fileOutput?.reopen()
+                service?.tell("READY=1")
+            }
         }
     }
 
@@ -167,13 +189,12 @@ actor Agent {
 
     private func received(_ number: Int32) {
         switch number {
-        case SIGQUIT: Task(executorPreference: loop) { await self.printSummary() }
+        case SIGQUIT:
+            wantsSummary = true
+            errand.signal()
         case SIGHUP where fileOutput != nil:
-            service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
-            Task(executorPreference: loop) { [fileOutput, service] in
-                await fileOutput?.reopen()
-                service?.tell("READY=1")
-            }
+            wantsReopening = true
+            errand.signal()
         case SIGINT where stop != nil: _exit(0)  // the second one leaves at once
         default: request(.signal(number))
         }
