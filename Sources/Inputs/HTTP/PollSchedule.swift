@@ -3,8 +3,8 @@ package import Reactor
 /// When a source is polled: at absolute times, a period apart, so that nothing drifts, however long a poll takes.
 ///
 /// Sources of one period are spread over it by their names: the phase is the name's FNV-1a hash modulo the period, the
-/// same for as long as the machine runs. The first poll comes at once; ticks missed while a poll was under way are skipped, never made
-/// up for in a burst.
+/// same for as long as the machine runs. The first poll comes at once; ticks missed while a poll was under way are
+/// skipped, never made up for in a burst.
 package struct PollSchedule: Sendable {
     private let period: Int64
     private let phase: Int64
