@@ -1,0 +1,159 @@
+import Feed
+import Reactor
+import Testing
+
+/// Who waits for whom: inputs that can wait, and outputs that must get everything.
+@Suite struct EventStoreAdmissionTests {
+    /// Publishes by `admit` until `count` events are through; gives how many there were when the time was up.
+    private static func feed(_ harness: StoreHarness, count: Int, counter: Counter) async throws {
+        for _ in 0..<count {
+            try await harness.store.admit()
+            await harness.publish(text: 1_000)
+            counter.value += 1
+        }
+    }
+
+    /// Touched on one loop only.
+    private final class Counter: @unchecked Sendable {
+        var value = 0
+    }
+
+    @Test func anOutputThatMustGetEverythingHoldsBulkInputs() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
+            let reader = await harness.store.open("stdout", holdsInputs: true)
+            let counter = Counter()
+            async let fed: Void = Self.feed(harness, count: 2_000, counter: counter)
+            try await loop.sleep(for: .seconds(1))
+            // More than half a log, and nothing is lost of it.
+            let first = counter.value
+            #expect(first > 50 && first < 150)
+            try await loop.sleep(for: .seconds(1_000))
+            #expect(counter.value == first)
+            guard case .lines(let span) = try await harness.store.next(for: reader) else {
+                Issue.record("no lines")
+                return
+            }
+            #expect(span.sequences.lowerBound == 1)
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value > first)
+
+            var transcript = Transcript()
+            while transcript.last < 2_000 {
+                transcript.add(try await harness.store.next(for: reader), at: loop.clock.now)
+            }
+            try await fed
+            #expect(transcript.fault == nil && transcript.gaps.isEmpty)
+            #expect(transcript.numbers == Array((span.sequences.upperBound + 1)...transcript.last))
+            // All events, and the window lines that came in between.
+            #expect(counter.value == 2_000 && transcript.last >= 2_000)
+        }
+    }
+
+    @Test func linesThatReserveMuchHoldInputsAsWell() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
+            let reader = await harness.store.open("stdout", holdsInputs: true)
+            let counter = Counter()
+            let data = Bytes("\"".utf8) + Bytes(repeating: 0x61, count: 6_000) + Bytes("\"".utf8)
+            let text = Bytes(repeating: 0x62, count: 4_096)
+            let event = Event(
+                time: harness.wall.now, source: harness.source, body: .data(Datum(text: text, data: data)))
+            async let fed: Void = {
+                for _ in 0..<100 {
+                    try await harness.store.admit()
+                    await harness.store.publish([event])
+                    counter.value += 1
+                }
+                await harness.store.finish("end")
+            }()
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value < 50)
+            let transcript = try await harness.readAll(reader)
+            try await fed
+            #expect(transcript.fault == nil && transcript.gaps.isEmpty && transcript.numbers == Array(1...100))
+        }
+    }
+
+    @Test func nothingIsTooOldForAnOutputThatStandsStill() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
+            try await harness.whileRunning {
+                let stdout = await harness.store.open("stdout", holdsInputs: true)
+                await harness.publish(5)
+                try await loop.sleep(for: .seconds(3_600))
+                // A window line has come meanwhile.
+                guard case .lines(let span) = try await harness.store.next(for: stdout) else {
+                    Issue.record("what it had not seen is gone")
+                    return
+                }
+                #expect(span.sequences == 1...6)
+                // Now nobody holds them, and they are old.
+                try await loop.sleep(for: .seconds(300))
+                await harness.store.finish("end")
+                let late = try await harness.readAll(await harness.store.open(nil, from: .after(2)))
+                #expect(late.gaps == [3...6] && late.numbers.isEmpty)
+            }
+        }
+    }
+
+    @Test func otherReadersHoldNothingBack() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let socket = await harness.store.open("unix:x")
+            let counter = Counter()
+            try await Self.feed(harness, count: 500, counter: counter)
+            #expect(counter.value == 500)
+            await harness.store.finish("end")
+            let transcript = try await harness.readAll(socket)
+            #expect(transcript.fault == nil && transcript.gaps.count == 1 && transcript.last == 500)
+        }
+    }
+
+    @Test func pollsDoNotWait() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let stdout = await harness.store.open("stdout", holdsInputs: true)
+            let counter = Counter()
+            async let fed: Void = Self.feed(harness, count: 200, counter: counter)
+            try await loop.sleep(for: .seconds(1))
+            let held = counter.value
+            #expect(held < 200)
+            for _ in 0..<500 { await harness.publish(text: 1_000) }
+            #expect(counter.value == held)
+            // It is overtaken, told so, and bulk inputs go on once it has caught up.
+            var transcript = Transcript()
+            while transcript.last < 700 {
+                transcript.add(try await harness.store.next(for: stdout), at: loop.clock.now)
+            }
+            try await fed
+            #expect(transcript.fault == nil && transcript.gaps.count == 1)
+        }
+    }
+
+    @Test(arguments: ["close", "finish", "cancel"])
+    func lettingGoOfTheOutputLetsInputsGo(way: String) async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            let stdout = await harness.store.open("stdout", holdsInputs: true)
+            for _ in 0..<60 { await harness.publish(text: 1_000) }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        do {
+                            try await harness.store.admit()
+                            return true
+                        } catch { return false }
+                    }
+                }
+                try await loop.sleep(for: .seconds(1))
+                switch way {
+                case "close": await harness.store.close(stdout)
+                case "finish": await harness.store.finish("end")
+                default: group.cancelAll()
+                }
+                while let admitted = try await group.next() { #expect(admitted == (way != "cancel")) }
+            }
+        }
+    }
+}

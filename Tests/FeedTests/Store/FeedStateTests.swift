@@ -1,0 +1,248 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct FeedStateTests {
+    private let wall = Timestamp(seconds: 1_700_000_000)
+    private let now = LoopInstant(nanoseconds: 0)
+
+    static let shapes: [(seed: UInt64, interval: Duration, history: Duration, series: Int)] = [
+        (41, .seconds(10), .seconds(120), 100), (42, .seconds(1), .seconds(5), 12),
+        (43, .milliseconds(500), .milliseconds(1_500), 20), (44, .seconds(10), .seconds(10), 3),
+    ]
+
+    @Test(arguments: shapes)
+    func agreesWithItsBruteForceTwin(seed: UInt64, interval: Duration, history: Duration, series: Int) {
+        let events = LongRun.rounds(short: 1_500, long: 1_000_000 / Self.shapes.count)
+        let scenario = FeedScenario(seed: seed, interval: interval, history: history, series: series)
+        let report = scenario.run(events: events)
+        #expect(report.mismatch == nil)
+        // The scenario is worth nothing unless all of it happens.
+        #expect(report.counts.late > 0 && report.counts.future > 0 && report.windowLines > 0, "seed \(seed)")
+        #expect(report.revisions > 0 && report.steps > 0, "seed \(seed)")
+        #expect((report.counts.refusedSeries > 0) == (series < 30), "seed \(seed)")
+    }
+
+    /// All lines of a state, without their newlines.
+    private func lines(_ state: borrowing FeedState) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        var cursor = state.log.firstSequence
+        while case .lines(let span) = state.log.read(from: cursor) {
+            lines += span.withUnsafeBytes { [UInt8]($0) }.split(separator: 0x0A).map { Array($0) }
+            cursor = span.sequences.upperBound + 1
+        }
+        return lines
+    }
+
+    private func decoded(_ state: borrowing FeedState) throws -> [Line] {
+        try lines(state).map { try LineDecoder.decode($0[...]) }
+    }
+
+    private func publish(_ body: Event.Body, to state: inout FeedState, from source: SourceID, after: Duration = .zero)
+    {
+        let event = Event(time: wall + after, source: source, body: body)
+        state.publish(EventBatch([event]), wall: wall + after, now: now.advanced(by: after))
+    }
+
+    private func data(_ line: Line) throws -> Line.Data {
+        guard case .data(let data) = line.body else { throw Unexpected(line: line) }
+        return data
+    }
+
+    private struct Unexpected: Error { let line: Line }
+
+    // MARK: Data lines
+
+    @Test func writesDataWithItsKeysInOrder() throws {
+        var state = FeedState()
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        let datum = Datum(
+            key: Bytes("a".utf8), value: 106, text: Bytes("Cats \"sleep\"".utf8), data: Bytes("[1,{}]".utf8))
+        publish(.data(datum), to: &state, from: source)
+        publish(.data(Datum()), to: &state, from: source)
+        let lines = lines(state)
+        #expect(
+            JSONTree(lines[0]).keys == ["seq", "time", "type", "source", "series", "value", "text", "data"])
+        #expect(JSONTree(lines[1]).keys == ["seq", "time", "type", "source", "series"])
+        let line = try LineDecoder.decode(lines[0][...])
+        #expect(line.seq == 1 && line.time == wall && line.type == "fact" && line.source == "fact")
+        let data = try data(line)
+        #expect(data.series == "fact/a" && data.value == 106 && data.text == "Cats \"sleep\"" && !data.truncated)
+        #expect(data.data == Bytes("[1,{}]".utf8))
+    }
+
+    @Test(arguments: [
+        ("a\"b\\c\n\u{1}é🐈", "k\"\\\u{0}\u{1F}/猫"), ("", ""), (String(repeating: "\u{1}", count: 1_024), "k"),
+        ("fact", String(repeating: "\u{2}", count: 1_024)), ("latency:fact", "x"),
+    ])
+    func keepsHostileNames(name: String, key: String) throws {
+        var state = FeedState()
+        let source = state.register(name: name, type: name, at: wall)
+        publish(.data(Datum(key: Bytes(key.utf8), value: 1)), to: &state, from: source)
+        publish(.latency(LatencySample(endpoint: name, status: 200, ms: 1)), to: &state, from: source)
+        publish(.memory(MemorySample(resident: 1, peak: 1, privateBytes: 1)), to: &state, from: source)
+        publish(.error(Failure(.internal, key, endpoint: key)), to: &state, from: source)
+        publish(.progress(Progress(done: 1, total: 1, page: 1)), to: &state, from: source)
+        publish(.agent(AgentSample(loopLag: 0, cpu: 0)), to: &state, from: source)
+        state.advance(wall: wall + .seconds(20), now: now)
+        let decoded = try decoded(state)
+        #expect(decoded.map(\.seq) == Array(1...9))
+        #expect(decoded.allSatisfy { $0.source == name })
+        #expect(decoded[0].type == name)
+        #expect(try data(decoded[0]).series == "\(name)/\(key)")
+        let series = decoded[6...].map { line in
+            if case .window(let window) = line.body { window.series } else { "?" }
+        }
+        #expect(series == ["\(name)/\(key)", "latency:\(name)", "memory:\(name)"])
+    }
+
+    @Test func cutsNamesThatAreTooLong() throws {
+        var state = FeedState()
+        // One letter puts every scalar across the limit.
+        let long = "a" + String(repeating: "é", count: 300_000)
+        let source = state.register(name: long, type: long, at: wall)
+        publish(.data(Datum(key: Bytes(long.utf8), value: 1)), to: &state, from: source)
+        publish(.error(Failure(.internal, long, endpoint: long)), to: &state, from: source)
+        publish(.latency(LatencySample(endpoint: long, status: 200, ms: 1)), to: &state, from: source)
+        let decoded = try decoded(state)
+        let name = "a" + String(repeating: "é", count: 511)
+        #expect(decoded.count == 4 && decoded[0].source == name && decoded[0].type == name)
+        #expect(try data(decoded[0]).series == "\(name)/\(name)")
+        // The key is no series; that is said once, and not as if there were too many.
+        #expect(state.counts.refusedSeries == 1 && state.counts.series == 1)
+        guard case .error(let refusal) = decoded[1].body, case .error(let failure) = decoded[2].body else {
+            Issue.record("no errors")
+            return
+        }
+        #expect(refusal.code == .config && refusal.message.contains("1024 bytes"))
+        let text = "a" + String(repeating: "é", count: 2_047)
+        #expect(failure.message == text && failure.endpoint == text)
+        #expect(state.endpoints.map(\.endpoint) == [text], "the same for both")
+    }
+
+    @Test func cutsAMessageOfOneEndlessCharacter() throws {
+        var state = FeedState()
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        let message = "e" + String(repeating: "\u{301}", count: 1_000_000)
+        publish(.error(Failure(.internal, message)), to: &state, from: source)
+        #expect(lines(state)[0].count < 5_000)
+    }
+
+    @Test(arguments: ["a", "é", "猫", "🐈"])
+    func cutsTextBeforeTheCharacterThatDoesNotFit(filler: String) throws {
+        for before in 0..<4 {
+            for count in 4_090...4_102 {
+                let prefix = String(repeating: ".", count: before)
+                let text = prefix + String(repeating: filler, count: (count - before) / filler.utf8.count)
+                var state = FeedState()
+                let source = state.register(name: "fact", type: "fact", at: wall)
+                publish(.data(Datum(text: Bytes(text.utf8))), to: &state, from: source)
+                let data = try data(decoded(state)[0])
+                let most = (4_096 - before) / filler.utf8.count
+                let kept = prefix + String(repeating: filler, count: min(most, (count - before) / filler.utf8.count))
+                #expect(data.text == kept && data.truncated == (text.utf8.count > 4_096))
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func leavesOutDataThatDoesNotFitIntoALine(isTextCut: Bool) throws {
+        let text = isTextCut ? Bytes(repeating: 0x61, count: 5_000) : nil
+        func line(data length: Int) throws -> (count: Int, data: Line.Data) {
+            var state = FeedState()
+            let source = state.register(name: "fact", type: "fact", at: wall)
+            let string = [0x22] + [UInt8](repeating: 0x62, count: length - 2) + [0x22]
+            publish(.data(Datum(value: 1, text: text, data: string[...])), to: &state, from: source)
+            let line = lines(state)[0]
+            return (line.count + 1, try data(LineDecoder.decode(line[...])))
+        }
+        let small = try line(data: 100)
+        #expect(small.data.data?.count == 100 && small.data.truncated == isTextCut)
+        let room = LineEncoder.longestLine - small.count + 100
+        let full = try line(data: room)
+        #expect(full.count == LineEncoder.longestLine && full.data.data?.count == room)
+        #expect(full.data.truncated == isTextCut)
+        for length in [room + 1, room + 30, 3 << 20] {
+            let empty = try line(data: length)
+            #expect(empty.data.data == nil && empty.data.truncated && empty.data.value == 1)
+            #expect(empty.data.text?.utf8.count == (isTextCut ? 4_096 : nil))
+        }
+    }
+
+    // MARK: Counting
+
+    @Test func takesExactlyAsManyDataEventsAsAreAskedFor() throws {
+        var limits = FeedState.Limits()
+        limits.data = 5
+        var state = FeedState(limits: limits)
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        let batch = EventBatch(
+            (0..<8).flatMap { number in
+                [
+                    Event(time: wall, source: source, body: .data(Datum(value: Double(number)))),
+                    Event(time: wall, source: source, body: .progress(Progress(done: number, total: 8, page: 1))),
+                ]
+            })
+        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, wall: wall, now: now)
+        #expect(state.counts.data == 5)
+        let types = try decoded(state).map(\.type)
+        #expect(types.count { $0 == "fact" } == 5 && types.count { $0 == "progress" } == 16)
+    }
+
+    @Test func takesALatencyAsItsLineSaysIt() throws {
+        var state = FeedState()
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        for ms in [1.23456, .nan, -1, .infinity] {
+            publish(.latency(LatencySample(endpoint: "GET /", status: 200, ms: ms)), to: &state, from: source)
+        }
+        state.advance(wall: wall + .seconds(10), now: now)
+        let decoded = try decoded(state)
+        guard case .window(let window) = decoded[4].body else { throw Unexpected(line: decoded[4]) }
+        #expect(window.max == 1.235 && window.min == 0 && window.last == 0 && window.count == 4)
+        #expect(state.endpoints[0].histogram.maximum == 1.235 && state.endpoints[0].histogram.count == 4)
+    }
+
+    @Test func boundsItsEndpoints() {
+        var limits = FeedState.Limits()
+        limits.endpoints = 2
+        var state = FeedState(limits: limits)
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        for name in ["a", "b", "c", "a"] {
+            publish(.latency(LatencySample(endpoint: name, status: 200, ms: 1)), to: &state, from: source)
+            publish(.error(Failure(.timeout, "", endpoint: name)), to: &state, from: source)
+        }
+        #expect(state.endpoints.map(\.endpoint) == ["a", "b"])
+        #expect(state.endpoints.map(\.histogram.count) == [2, 1])
+        #expect(state.endpoints.map(\.histogram.errors) == [2, 1])
+    }
+
+    // MARK: Windows
+
+    @Test func repeatsTheWindowThatALateEventChanges() throws {
+        var state = FeedState()
+        let source = state.register(name: "fact", type: "fact", at: wall)
+        publish(.data(Datum(value: 1)), to: &state, from: source)
+        let late = Event(time: wall + .seconds(3), source: source, body: .data(Datum(value: 5)))
+        // Three late ones in one batch make one more line.
+        state.publish(EventBatch([late, late, late]), wall: wall + .seconds(12), now: now)
+        let windows = try decoded(state).compactMap { line -> Line.Window? in
+            if case .window(let window) = line.body { window } else { nil }
+        }
+        #expect(windows.map(\.revision) == [0, 1] && windows.map(\.count) == [1, 4])
+        #expect(windows.map(\.last) == [1, 5] && windows.map(\.lastSeq) == [1, 5])
+    }
+
+    @Test func closesWindowsWhenTheClockIsSteppedEitherWay() throws {
+        for step in [-1, 1] as [Int64] {
+            var state = FeedState()
+            let source = state.register(name: "fact", type: "fact", at: wall)
+            publish(.data(Datum(value: 1)), to: &state, from: source)
+            state.advance(wall: wall + .seconds(step * 100_000), now: now)
+            #expect(try decoded(state).map(\.type) == ["fact", "window"], "what was recorded is told")
+            state.advance(wall: wall + .seconds(step * 100_000), now: now)
+            #expect(state.log.nextSequence == 3)
+        }
+    }
+}

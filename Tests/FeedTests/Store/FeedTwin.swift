@@ -1,0 +1,214 @@
+import Feed
+import Reactor
+
+/// `FeedState` once more in the most obvious way: all values of a window in a list, lines as text, everything looked at
+/// after every batch.
+struct FeedTwin {
+    struct Source {
+        let name: String
+        let type: String
+        var state = SourceStatus.State.starting
+        var since: Timestamp
+    }
+
+    private struct Value {
+        let value: Double
+        let time: Int64
+        let sequence: Int
+    }
+
+    private struct Held {
+        var values: [Value] = []
+        var lines = 0
+        var changed = true
+    }
+
+    private struct Series {
+        let source: String
+        let name: String
+        var windows: [Int64: Held] = [:]
+    }
+
+    private let width: Int64
+    private let history: Int64
+    private let limits: FeedState.Limits
+    private(set) var sources: [Source] = []
+    private var series: [Series] = []
+    private var revised: [Int] = []
+    private(set) var counts = StoreCounts()
+    /// Answers and errors.
+    private(set) var endpoints: [String: (answers: Int, errors: Int)] = [:]
+    /// Every line so far, its newline left out.
+    private(set) var lines: [String] = []
+    private var hasReportedRefusal = false
+    private(set) var windowLines = 0
+    private(set) var revisions = 0
+
+    init(limits: FeedState.Limits) {
+        self.limits = limits
+        width = limits.interval.microseconds
+        history = limits.history.microseconds
+    }
+
+    mutating func register(name: String, type: String, at time: Timestamp) {
+        sources.append(Source(name: name, type: type, since: time))
+    }
+
+    mutating func publish(_ events: [Event], wall: Timestamp) {
+        advance(wall: wall)
+        for event in events { publish(event, wall) }
+        for index in revised { flush(index, wall) }
+        revised = []
+        if counts.refusedSeries > 0, !hasReportedRefusal {
+            hasReportedRefusal = true
+            let message = "more than \(limits.series) series: events of further ones still flow, but have no windows"
+            add(wall, #""type":"error","source":"catwatch","code":"config","message":\#(Self.quoted(message))"#)
+        }
+        counts.series = series.count
+    }
+
+    mutating func advance(wall: Timestamp) {
+        for index in series.indices { flush(index, wall) }
+    }
+
+    private mutating func publish(_ event: Event, _ wall: Timestamp) {
+        var event = event
+        if case .data = event.body, counts.data == limits.data { return }
+        if event.time.microseconds > wall.microseconds + width {
+            counts.future += 1
+            event.time = wall
+        }
+        let source = sources[event.source.index].name
+        func head(_ type: String) -> String { #""type":"\#(type)","source":"\#(source)""# }
+        switch event.body {
+        case .data(let datum):
+            counts.data += 1
+            setState(.ok, of: event.source, wall)
+            let key = datum.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
+            let value = datum.value.flatMap { $0.isFinite ? $0 : nil }
+            if let index = seriesIndex(source, source + key), let value {
+                record(value, in: index, event.time, wall)
+            }
+            var text = head(sources[event.source.index].type) + ",\"series\":" + Self.quoted(source + key)
+            if let value { text += ",\"value\":" + Self.number(value) }
+            if let words = datum.text { text += ",\"text\":" + Self.quoted(String(decoding: words, as: UTF8.self)) }
+            if let data = datum.data { text += ",\"data\":" + String(decoding: data, as: UTF8.self) }
+            add(event.time, text)
+        case .latency(let sample):
+            if sample.status == 304 { setState(.ok, of: event.source, wall) }
+            endpoints[sample.endpoint, default: (0, 0)].answers += 1
+            if let index = seriesIndex(source, "latency:" + source) { record(sample.ms, in: index, event.time, wall) }
+            add(
+                event.time,
+                head("latency") + ",\"endpoint\":" + Self.quoted(sample.endpoint)
+                    + ",\"status\":\(sample.status),\"ms\":\(Self.number(sample.ms)),\"dns_ms\":0,\"connect_ms\":0,"
+                    + "\"tls_ms\":0,\"wait_ms\":0,\"receive_ms\":0,\"bytes\":0,\"reused\":false,\"late_ms\":0")
+        case .memory(let sample):
+            if sources[event.source.index].state == .starting { setState(.ok, of: event.source, wall) }
+            if let index = seriesIndex(source, "memory:" + source) {
+                record(Double(sample.resident), in: index, event.time, wall)
+            }
+            add(
+                event.time,
+                head("memory") + ",\"rss_bytes\":\(sample.resident),\"peak_bytes\":\(sample.peak),\"private_bytes\":"
+                    + "\(sample.privateBytes)")
+        case .error(let failure):
+            setState(.failing, of: event.source, wall)
+            var text = head("error")
+            if let endpoint = failure.endpoint {
+                endpoints[endpoint, default: (0, 0)].errors += 1
+                text += ",\"endpoint\":" + Self.quoted(endpoint)
+            }
+            add(event.time, text + ",\"code\":\"\(failure.code.rawValue)\",\"message\":" + Self.quoted(failure.message))
+        case .progress(let progress):
+            add(event.time, head("progress") + ",\"done\":\(progress.done),\"page\":\(progress.page)")
+        case .agent: preconditionFailure("not in this twin")
+        }
+    }
+
+    private mutating func setState(_ state: SourceStatus.State, of source: SourceID, _ wall: Timestamp) {
+        if sources[source.index].state != state {
+            sources[source.index].state = state
+            sources[source.index].since = wall
+        }
+    }
+
+    private mutating func seriesIndex(_ source: String, _ name: String) -> Int? {
+        if let index = series.firstIndex(where: { $0.source == source && $0.name == name }) { return index }
+        guard series.count < limits.series else {
+            counts.refusedSeries += 1
+            return nil
+        }
+        series.append(Series(source: source, name: name))
+        return series.count - 1
+    }
+
+    private func window(of time: Int64) -> Int64 {
+        var index = time / width
+        if index * width > time { index -= 1 }
+        return index
+    }
+
+    private mutating func record(_ value: Double, in place: Int, _ time: Timestamp, _ wall: Timestamp) {
+        let index = window(of: time.microseconds)
+        if (index + 1) * width <= wall.microseconds - history {
+            counts.late += 1
+            return
+        }
+        series[place].windows[index, default: Held()].values.append(
+            Value(value: value, time: time.microseconds, sequence: lines.count + 1))
+        series[place].windows[index]?.changed = true
+        if (index + 1) * width <= wall.microseconds, !revised.contains(place) { revised.append(place) }
+    }
+
+    private mutating func flush(_ place: Int, _ wall: Timestamp) {
+        let ended = series[place].windows.keys.filter { ($0 + 1) * width <= wall.microseconds }.sorted()
+        for index in ended { emit(index, place, wall) }
+        let gone = series[place].windows.keys.filter {
+            ($0 + 1) * width <= wall.microseconds - history || $0 * width > wall.microseconds + width
+        }
+        for index in gone.sorted() {
+            emit(index, place, wall)
+            series[place].windows[index] = nil
+        }
+    }
+
+    private mutating func emit(_ index: Int64, _ place: Int, _ wall: Timestamp) {
+        guard let window = series[place].windows[index], window.changed else { return }
+        let values = window.values
+        let last = values.sorted { ($0.time, $0.sequence) < ($1.time, $1.sequence) }[values.count - 1]
+        let all = values.map(\.value)
+        let mean = min(max(all.reduce(0, +) / Double(all.count), all.min() ?? 0), all.max() ?? 0)
+        windowLines += 1
+        if window.lines > 0 { revisions += 1 }
+        add(
+            wall,
+            #""type":"window","source":"\#(series[place].source)","series":\#(Self.quoted(series[place].name)),"start":"#
+                + Self.stamp(Timestamp(microseconds: index * width))
+                + ",\"seconds\":\(Self.number(Double(width) / 1_000_000)),\"last\":\(Self.number(last.value)),"
+                + "\"last_seq\":\(last.sequence),\"count\":\(all.count),\"min\":\(Self.number(all.min() ?? 0)),"
+                + "\"max\":\(Self.number(all.max() ?? 0)),\"mean\":\(Self.number(mean))"
+                + (window.lines > 0 ? ",\"revision\":\(window.lines)" : ""))
+        series[place].windows[index]?.lines += 1
+        series[place].windows[index]?.changed = false
+    }
+
+    private mutating func add(_ time: Timestamp, _ rest: String) {
+        lines.append("{\"seq\":\(lines.count + 1),\"time\":\(Self.stamp(time)),\(rest)}")
+    }
+
+    // MARK: Pieces, which have tests of their own
+
+    private static func stamp(_ time: Timestamp) -> String {
+        var text = TimestampText()
+        return GuardedMemory.text(atMost: LineWriter.timeLength) { text.write(time, to: &$0) } ?? "?"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        GuardedMemory.text(atMost: 2 + LineWriter.mostEscaped(text.utf8.count)) { $0.string(text) } ?? "?"
+    }
+
+    private static func number(_ value: Double) -> String {
+        GuardedMemory.text(atMost: LineWriter.mostNumber) { $0.number(value) } ?? "?"
+    }
+}

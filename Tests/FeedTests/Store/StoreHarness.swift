@@ -1,0 +1,126 @@
+import Feed
+import Reactor
+import Testing
+
+/// A store in virtual time with one source, and what its tests need again and again.
+struct StoreHarness: Sendable {
+    let loop: EventLoop
+    let wall: SteppedWallClock
+    let store: EventStore
+    let source: SourceID
+
+    static let start = Timestamp(seconds: 1_700_000_000)
+
+    init(on loop: EventLoop, _ adjust: (inout FeedState.Limits) -> Void = { _ in }) async {
+        var limits = FeedState.Limits()
+        adjust(&limits)
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
+        let identity = AgentIdentity(run: "r1", version: "1", started: Self.start)
+        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits)
+        source = await store.register(name: "fact", type: "fact")
+    }
+
+    func publish(_ count: Int = 1, value: Double? = 1, text length: Int = 0) async {
+        let text = length > 0 ? Bytes(repeating: 0x61, count: length) : nil
+        let event = Event(time: wall.now, source: source, body: .data(Datum(value: value, text: text)))
+        await store.publish(Array(repeating: event, count: count))
+    }
+
+    /// Runs `body` beside the store's own `run`, which is cancelled afterwards.
+    func whileRunning<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask {
+                do { try await store.run() } catch {}
+                return nil
+            }
+            group.addTask { try await body() }
+            while let value = try await group.next() {
+                guard let value else { continue }
+                group.cancelAll()
+                return value
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// Reads until the end, with a pause before each delivery when asked for.
+    func readAll(
+        _ reader: ReaderID, decodes: Bool = true, pause: () -> Duration? = { nil }
+    ) async throws -> Transcript {
+        var transcript = Transcript(decodes: decodes)
+        while transcript.bye == nil {
+            if let pause = pause() { try await loop.sleep(for: pause) }
+            transcript.add(try await store.next(for: reader), at: loop.clock.now)
+        }
+        return transcript
+    }
+}
+
+/// What a reader got.
+struct Transcript: Sendable {
+    /// The numbers of the lines, as the lines themselves say.
+    var numbers: [Int] = []
+    /// The numbers in the `gap` lines.
+    var gaps: [ClosedRange<Int>] = []
+    var lines: [Line] = []
+    var bye: Line.Bye?
+    /// When each delivery came.
+    var times: [LoopInstant] = []
+    /// What was torn or out of order; nil when all is well.
+    var fault: String?
+    private var next: Int?
+    /// Whether `lines` is wanted; decoding takes most of the time where there are many readers.
+    private let decodes: Bool
+
+    init(decodes: Bool = true) { self.decodes = decodes }
+
+    /// The next number expected, and the last one had.
+    var last: Int { (next ?? 1) - 1 }
+
+    mutating func add(_ delivery: Delivery, at time: LoopInstant) {
+        times.append(time)
+        switch delivery {
+        case .lines(let span):
+            let bytes = span.withUnsafeBytes { [UInt8]($0) }
+            guard bytes.last == 0x0A else { return fail("torn lines") }
+            let split = bytes.split(separator: 0x0A)
+            for (line, number) in zip(split, span.sequences) {
+                if !line.starts(with: "{\"seq\":\(number),".utf8) || line.last != UInt8(ascii: "}") {
+                    fail("\(String(decoding: line, as: UTF8.self)) is not number \(number)")
+                }
+                take(number...number)
+                numbers.append(number)
+                if decodes, let line = decode(line) { lines.append(line) }
+            }
+            if split.count != span.sequences.count { fail("\(split.count) lines are \(span.sequences)") }
+        case .gap(let bytes):
+            guard let line = decode(bytes[...]), case .gap(let gap) = line.body else { return fail("no gap") }
+            take(gap.from...gap.to)
+            gaps.append(gap.from...gap.to)
+        case .end(let bytes):
+            guard let line = decode(bytes[...]), case .bye(let bye) = line.body else { return fail("no bye") }
+            self.bye = bye
+        }
+    }
+
+    private mutating func decode(_ bytes: Bytes) -> Line? {
+        do { return try LineDecoder.decode(bytes) } catch {
+            fail("\(error)")
+            return nil
+        }
+    }
+
+    private mutating func take(_ range: ClosedRange<Int>) {
+        if let next, range.lowerBound != next { fail("\(range) came where \(next) was due") }
+        next = range.upperBound + 1
+    }
+
+    private mutating func fail(_ text: String) { fault = fault ?? text }
+
+    /// How many lines the gaps name.
+    var missed: Int { gaps.reduce(0) { $0 + $1.count } }
+    var windows: [Line.Window] {
+        lines.compactMap { if case .window(let window) = $0.body { window } else { nil } }
+    }
+}
