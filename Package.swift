@@ -42,7 +42,8 @@ let package = Package(
         program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
 
         .target(
-            name: "TestSupport", dependencies: ["Feed", "Reactor"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         .testTarget(
             name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport"], exclude: ["Vectors"],
@@ -51,7 +52,7 @@ let package = Package(
         tests("OutputsTests", ["Outputs", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),
-        tests("EndToEndTests", ["TestSupport"]),
+        tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -124,6 +124,11 @@ run_e2e() {
     heading "the checker of lines can fail"
     "$venv/bin/python" Tests/python/validate_lines.py --self-test
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
+    heading "the quickstart"
+    # With the flags of the build that is there already; it would be made anew without.
+    SWIFT_BUILD_FLAGS="${strict[*]}" examples/quickstart.sh -n 3 -e 10ms >.build/quickstart.ndjson
+    "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
+    [[ $(grep -c '"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     heading "end-to-end tests of $CATWATCH_BINARY"
     run_tests --skip-build --filter EndToEndTests "${strict[@]}"
 }

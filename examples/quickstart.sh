@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone on Debian 12 with Swift to a running catwatch: installs what is missing, builds, watches a demo.
 # Arguments go to catwatch: examples/quickstart.sh --every 100ms -n 20
+# SWIFT_BUILD_FLAGS, words separated by blanks, go to `swift build`.
 set -euo pipefail
 
 say() { echo "quickstart: $*" >&2; }
@@ -15,7 +16,8 @@ examples/setup.sh build
 
 # Only data goes to stdout, so that `examples/quickstart.sh | jq .` works.
 say "building catwatch (the first time takes some minutes)"
-swift build -c release --static-swift-stdlib --product catwatch >&2
+read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
+swift build -c release --static-swift-stdlib --product catwatch "${flags[@]}" >&2
 catwatch=$(swift build -c release --static-swift-stdlib --show-bin-path)/catwatch
 
 if (($# == 0)); then set -- -d 15s; fi

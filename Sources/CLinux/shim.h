@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -32,6 +32,15 @@ package final class SignalWatch {
         return Int32(info.ssi_signo)
     }
 
+    /// Whether the process ignores a signal: when it started that is what its starter wanted, nohup(1) or a shell that
+    /// runs it in the background. A signalfd would deliver it all the same.
+    package static func isIgnored(_ signal: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(signal, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// Ends the delivery; the signals stay blocked.
     package func cancel() {
         watch?.cancel()

@@ -5,7 +5,7 @@
 package final class Wakeup: @unchecked Sendable {
     // Unchecked: all state is touched on the loop only (checked), and a cancellation from elsewhere is posted to it.
     private let loop: EventLoop
-    private var waiter: CheckedContinuation<Bool, Never>?
+    private var waiter: UnsafeContinuation<Bool, Never>?
     private var isSignalled = false
     private var isOpen = false
     /// Counts the waits: a cancellation that comes late must not hit the task that waits here by then.
@@ -42,7 +42,7 @@ package final class Wakeup: @unchecked Sendable {
         ticket += 1
         let ticket = ticket
         let wasSignalled = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 // Looked at again: the way here may take a turn of the loop, in which a signal can come.
                 if takeSignal() {
                     continuation.resume(returning: true)

@@ -1,56 +1,49 @@
-internal import Feed
+internal import Glibc
 internal import Reactor
 
+/// `catwatch-bench`: measures what docs/performance.md says.
 @main
 struct Bench {
-    static func main() throws {
-        let loop = try EventLoop()
-        try loop.run {
-            let wall = SystemWallClock()
-            let store = EventStore(
-                on: loop, wall: wall, identity: AgentIdentity(run: "x", version: "0", started: wall.now))
-            let source = await store.register(name: "fact", type: "fact")
-            let text = Bytes(
-                "Cats sleep 70% of their lives, which is about sixteen hours each day for most of them.".utf8)
-            let data = Bytes(
-                "{\"fact\":\"Cats sleep 70% of their lives, which is about sixteen hours each day for most of them.\",\"length\":86}"
-                    .utf8)
-            let key = Bytes("city-17".utf8)
-            for mode in 0..<3 {
-                let (reader, _) = await store.open("x")
-                let total = 4_000_000
-                let start = loop.clock.now
-                var lines = 0
-                var bytes = 0
-                var batch = EventBatch()
-                for n in 0..<(total / 256) {
-                    let now = wall.now
-                    batch.removeAll()
-                    for i in 0..<256 {
-                        switch mode {
-                        case 0: batch.add(time: now, source: source, value: Double(n &+ i))
-                        case 1:
-                            text.withUnsafeBytes { t in
-                                data.withUnsafeBytes { d in
-                                    batch.add(time: now, source: source, value: Double(i), text: t, data: d)
-                                }
-                            }
-                        default: key.withUnsafeBytes { batch.add(time: now, source: source, key: $0, value: Double(i)) }
-                        }
-                    }
-                    await store.publish(batch)
-                    for _ in 0..<2 {
-                        guard lines < (n + 1) * 256, case .lines(let span) = try await store.next(for: reader) else {
-                            continue
-                        }
-                        lines += span.sequences.count
-                        bytes += span.count
-                    }
-                }
-                await store.close(reader)
-                let t = start.duration(to: loop.clock.now)
-                print(mode, Double(total) / t.seconds / 1e6, "M/s", lines, bytes / lines)
+    static func main() {
+        Leftovers.endOnSignals()
+        do throws(BenchError) {
+            let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
+            switch options.command {
+            case .help: Text.write(BenchOptions.usage, to: 1)
+            case .list: list()
+            case .run: exit(try run(options) ? 0 : 1)
             }
+        } catch {
+            Text.say("\(error)")
+            exit(2)
         }
+    }
+
+    private static func list() {
+        let width = Catalogue.all.map { $0.name.count }.max() ?? 0
+        for scenario in Catalogue.all {
+            Text.write("\(Text.cell(scenario.name, width))  \(scenario.summary)\n", to: 1)
+        }
+    }
+
+    /// Runs scenarios one after the other; a failure of one is a row, and the others go on.
+    private static func run(_ options: BenchOptions) throws(BenchError) -> Bool {
+        if let json = options.json { try TextFile.write("", to: json) }  // rather now than after half an hour
+        var report = Report(machine: .current(), time: SystemWallClock().now)
+        for scenario in Catalogue.all where options.names.isEmpty || options.names.contains(scenario.name) {
+            Text.say("\(scenario.name): \(scenario.summary)")
+            let setting = Setting(
+                runs: options.runs ?? scenario.defaultRuns, isLong: options.isLong, binary: options.binary)
+            var figures: [Figure]
+            do {
+                figures = try scenario.measure(setting)
+            } catch {
+                figures = [.missing("-", "\(error)")]
+            }
+            report.results += figures.map { (scenario.name, $0) }
+        }
+        Text.write(report.table, to: 1)
+        if let json = options.json { try TextFile.write(report.json, to: json) }
+        return report.isMet
     }
 }

@@ -75,7 +75,8 @@ actor Agent {
     ///
     /// - Returns: the exit status.
     func run() async throws -> Int32 {
-        let signals = try SignalWatch([SIGINT, SIGTERM, SIGQUIT, SIGHUP], on: loop) { [unowned self] number in
+        let heard = [SIGTERM] + [SIGINT, SIGQUIT, SIGHUP].filter { !SignalWatch.isIgnored($0) }
+        let signals = try SignalWatch(heard, on: loop) { [unowned self] number in
             self.assumeIsolated { $0.received(number) }
         }
         defer { signals.cancel() }

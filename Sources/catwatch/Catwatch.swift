@@ -6,8 +6,8 @@ internal import Reactor
 struct Catwatch {
     /// Not `async`: an asynchronous main would be isolated to the main actor, whose executor is not the loop.
     static func main() {
+        StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
-        occupyStandardDescriptors()
         Memory.economise()
         let environment = ProcessEnvironment.variables()
         do {
@@ -23,14 +23,6 @@ struct Catwatch {
         } catch {
             complain("catwatch: \(error)\n")
             exit(1)
-        }
-    }
-
-    /// Opens /dev/null, the wrong way round, where a standard stream is closed: or the next file opened would take its
-    /// number, and be written to.
-    private static func occupyStandardDescriptors() {
-        for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
-            _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 

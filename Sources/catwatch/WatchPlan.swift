@@ -32,7 +32,7 @@ struct WatchPlan: Sendable {
     func sources(demoOrigin: String?) throws -> [HTTPSource] {
         try options.feeds(demoOrigin: demoOrigin).map { feed in
             var request = HTTPRequest(url: feed.url.withoutUserInfo)
-            request.credentials = feed.url.credentials
+            request.credentials = feed.url.credentials.map { .init(name: $0.name, password: $0.password) }
             request.usesProxy = demoOrigin != feed.url.origin
             request.headers = headers
             request.timeout = options.request.timeout

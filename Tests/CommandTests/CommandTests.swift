@@ -79,7 +79,7 @@ import catwatch
         #expect(try options("--dem", "--inter=20").interval == .seconds(20))
         #expect(try options("-qn2").count == 2)
         #expect(fault(["--he"])?.message == "option '--he' is ambiguous: --help, --header, --header-file")
-        #expect(fault(["--c=1"])?.message.contains("--count, --cacert, --cert, --completions") == true)
+        #expect(fault(["--c=1"])?.message.contains("--count, --connect, --cacert, --cert, --completions") == true)
     }
 
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {

@@ -2,19 +2,35 @@ internal import CCurl
 internal import Feed
 internal import Reactor
 
-/// Owns an easy handle.
+/// Owns an easy handle, and what its options point to.
 final class EasyHandle: @unchecked Sendable {  // used by the one actor that has it
     let pointer: UnsafeMutableRawPointer
+    /// libcurl's own words on a failure.
+    let errorText: UnsafeMutablePointer<CChar>
+    /// What the options were set for; nil when nothing is set.
+    var request: HTTPRequest?
+    var headerList: UnsafeMutablePointer<curl_slist>?
 
     init?() {
         guard let pointer = curl_easy_init() else { return nil }
         self.pointer = pointer
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
     /// Forgets all options; connections and names are the multi handle's and stay.
-    func reset() { curl_easy_reset(pointer) }
+    func reset() {
+        curl_easy_reset(pointer)
+        curl_slist_free_all(headerList)
+        headerList = nil
+        request = nil
+    }
 
-    deinit { curl_easy_cleanup(pointer) }
+    deinit {
+        curl_easy_cleanup(pointer)
+        curl_slist_free_all(headerList)
+        errorText.deallocate()
+    }
 }
 
 /// One request under way: its options, what has arrived, and who waits for it.
@@ -23,13 +39,11 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
     let request: HTTPRequest
     /// Whether another answer pointed here.
     private let isRedirected: Bool
-    var continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
+    var continuation: UnsafeContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
 
     private var body: [UInt8] = []
     private var headers = HTTPAnswerHeaders()
     private var isTooLarge = false
-    private let errorText: UnsafeMutablePointer<CChar>
-    private var headerList: UnsafeMutablePointer<curl_slist>?
 
     static let cancelled = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(.closed, "the request was cancelled"))
 
@@ -42,16 +56,11 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         self.isRedirected = isRedirected
         self.request = request
         self.handle = handle
-        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
-    deinit {
-        curl_slist_free_all(headerList)
-        errorText.deallocate()
-    }
-
-    /// Sets all options; returns what is wrong with the request, if anything is.
+    /// Sets all options, or the few that change when this handle's last request was the same.
+    ///
+    /// - Returns: what is wrong with the request, if anything is.
     func configure() -> HTTPFailure? {
         let easy = handle.pointer
         var code = CURLE_OK
@@ -59,6 +68,13 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         func set(_ option: CURLoption, _ value: Int) { check(cw_set_number(easy, option, value)) }
         func set(_ option: CURLoption, _ value: String?) { if let value { check(cw_set_text(easy, option, value)) } }
 
+        if handle.request != request { handle.reset() }
+        handle.errorText[0] = 0
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        check(cw_set_body_callback(easy, curlBodyArrived, context))
+        check(cw_set_header_callback(easy, curlHeaderArrived, context))
+        // A poller makes the same request again and again, and its options are still set.
+        if handle.request != nil, code == CURLE_OK { return nil }
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
@@ -77,13 +93,15 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         set(CURLOPT_CAINFO, request.caFile)
         set(CURLOPT_SSLCERT, request.certificate)
         set(CURLOPT_SSLKEY, request.key)
-        for header in request.headers { headerList = curl_slist_append(headerList, header) }
-        check(cw_set_headers(easy, headerList))
-        check(cw_set_error_buffer(easy, errorText))
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        check(cw_set_body_callback(easy, curlBodyArrived, context))
-        check(cw_set_header_callback(easy, curlHeaderArrived, context))
-        return code == CURLE_OK ? nil : failure(code)
+        for header in request.headers { handle.headerList = curl_slist_append(handle.headerList, header) }
+        check(cw_set_headers(easy, handle.headerList))
+        check(cw_set_error_buffer(easy, handle.errorText))
+        handle.request = request
+        guard code == CURLE_OK else {
+            defer { handle.reset() }
+            return failure(code)
+        }
+        return nil
     }
 
     // MARK: What arrives
@@ -115,13 +133,28 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
             let end = bytes[start...].lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
             return String(decoding: bytes[start..<end], as: UTF8.self)
         }
-        switch String(decoding: bytes[..<colon], as: UTF8.self).lowercased() {
-        case "retry-after": headers.retryAfter = value()
-        case "etag": headers.etag = value()
-        case "last-modified": headers.lastModified = value()
-        case "content-type": headers.contentType = value()
-        default: break
+        let name = UnsafeBufferPointer(rebasing: bytes[..<colon])
+        if Self.name(name, is: "retry-after") {
+            headers.retryAfter = value()
+        } else if Self.name(name, is: "etag") {
+            headers.etag = value()
+        } else if Self.name(name, is: "last-modified") {
+            headers.lastModified = value()
+        } else if Self.name(name, is: "content-type") {
+            headers.contentType = value()
         }
+    }
+
+    /// Compares a field's name without its case; no string is made, since most fields are of no interest.
+    private static func name(_ bytes: UnsafeBufferPointer<UInt8>, is name: StaticString) -> Bool {
+        guard bytes.count == name.utf8CodeUnitCount else { return false }
+        for index in bytes.indices {
+            // In bounds: both have as many bytes. A capital letter differs from its small one in this bit.
+            let byte = bytes[index]
+            let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+            if lower != name.utf8Start[index] { return false }
+        }
+        return true
     }
 
     // MARK: What it came to
@@ -163,7 +196,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
             endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody,
             isRedirected: isRedirected, isTooLarge: isTooLarge,
             systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
-            detail: String(cString: errorText), received: timing.bytes,
+            detail: String(cString: handle.errorText), received: timing.bytes,
             wasConnected: cw_get_size(handle.pointer, CURLINFO_PRETRANSFER_TIME_T) > 0,
             wasResolved: cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0, status: status)
         var failure = circumstances.failure(code)

@@ -15,11 +15,18 @@ package actor CurlTransport: HTTPTransport {
     private var hasCallbacks = false
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
+    /// When the library wants to be called; nil when it does not. A timer may be set for earlier.
+    private var deadline: LoopInstant?
     private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// Handles to use again: making one costs more than a small request.
     private var idle: [EasyHandle] = []
 
     private static let mostIdle = 8
+
+    private static let readBit = Readiness.read.rawValue
+    private static let writeBit = Readiness.write.rawValue
+    private static let errorBit = Readiness.error.rawValue
+    private static let inputBits = readBit | Readiness.readHangUp.rawValue | Readiness.hangUp.rawValue
 
     /// - Throws: `SystemError` when the library cannot be initialised.
     package init(on loop: EventLoop) throws(SystemError) {
@@ -66,14 +73,14 @@ package actor CurlTransport: HTTPTransport {
         _ request: HTTPRequest, spent: Double, isRedirected: Bool
     ) async throws(HTTPFailure) -> HTTPAnswer {
         installCallbacks()
-        guard let handle = idle.popLast() ?? EasyHandle() else {
+        guard let handle = takeIdle(for: request) ?? EasyHandle() else {
             throw HTTPFailure(.internal, "there is no memory for another request")
         }
         let transfer = CurlTransfer(request, handle: handle, isRedirected: isRedirected)
         if let problem = transfer.configure() { throw problem }
         let address = UInt(bitPattern: handle.pointer)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 if Task.isCancelled {
                     continuation.resume(returning: CurlTransfer.cancelled)
                 } else {
@@ -87,16 +94,19 @@ package actor CurlTransport: HTTPTransport {
         }
         switch result {
         case .success(let answer):
-            if idle.count < Self.mostIdle {
-                handle.reset()
-                idle.append(handle)
-            }
+            if idle.count < Self.mostIdle { idle.append(handle) }
             return answer
         case .failure(var failure):
             // Its handle is not used again: after some failures libcurl takes no options for it any more.
             failure.begun?.timing.total += spent
             throw failure
         }
+    }
+
+    /// An idle handle, best one whose options are set for this request.
+    private func takeIdle(for request: HTTPRequest) -> EasyHandle? {
+        guard let index = idle.lastIndex(where: { $0.request == request }) else { return idle.popLast() }
+        return idle.remove(at: index)
     }
 
     private func cancel(_ transfer: CurlTransfer, _ address: UInt) {
@@ -129,9 +139,10 @@ package actor CurlTransport: HTTPTransport {
             watches.removeValue(forKey: socket)?.cancel()
             return
         }
-        var interest: Readiness = []
-        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+        // Plain integers on this way: set algebra is not specialised across modules.
+        let read = what & CURL_POLL_IN != 0 ? Self.readBit : 0
+        let write = what & CURL_POLL_OUT != 0 ? Self.writeBit : 0
+        let interest = Readiness(rawValue: read | write)
         if let watch = watches[socket] {
             if (try? watch.update(interest)) != nil { return }
             watch.cancel()  // the library closed and opened it again without a word
@@ -141,20 +152,41 @@ package actor CurlTransport: HTTPTransport {
         }
     }
 
+    /// The library changes its mind about times several times a request: a timer that comes too early stays, and sets
+    /// itself anew when it fires.
     fileprivate func timerChanged(_ milliseconds: Int) {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        guard milliseconds >= 0 else { return }
-        timer = loop.schedule(after: .milliseconds(milliseconds)) { [weak self] in
-            self?.assumeIsolated { $0.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        guard milliseconds >= 0 else {
+            deadline = nil
+            return
         }
+        let wanted = loop.clock.now.advanced(by: .milliseconds(milliseconds))
+        deadline = wanted
+        if let timer {
+            if timer.deadline <= wanted { return }
+            loop.cancel(timer)
+        }
+        setTimer(at: wanted)
+    }
+
+    private func setTimer(at wanted: LoopInstant) {
+        timer = loop.schedule(at: wanted) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard let deadline else { return }
+        guard deadline <= loop.clock.now else { return setTimer(at: deadline) }
+        self.deadline = nil
+        act(on: CURL_SOCKET_TIMEOUT, 0)
     }
 
     private func socketIsReady(_ socket: curl_socket_t, _ readiness: Readiness) {
         var mask: Int32 = 0
-        if !readiness.isDisjoint(with: [.read, .readHangUp, .hangUp]) { mask |= CURL_CSELECT_IN }
-        if readiness.contains(.write) { mask |= CURL_CSELECT_OUT }
-        if readiness.contains(.error) { mask |= CURL_CSELECT_ERR }
+        if readiness.rawValue & Self.inputBits != 0 { mask |= CURL_CSELECT_IN }
+        if readiness.rawValue & Self.writeBit != 0 { mask |= CURL_CSELECT_OUT }
+        if readiness.rawValue & Self.errorBit != 0 { mask |= CURL_CSELECT_ERR }
         act(on: socket, mask)
     }
 

@@ -9,12 +9,23 @@ package protocol HTTPTransport: Sendable {
 }
 
 /// What to get, and how.
-package struct HTTPRequest: Sendable {
+package struct HTTPRequest: Sendable, Equatable {
+    /// Name and password for Basic authentication, as they are typed.
+    package struct Credentials: Sendable, Equatable {
+        package var name: String
+        package var password: String
+
+        package init(name: String, password: String) {
+            self.name = name
+            self.password = password
+        }
+    }
+
     /// Absolute, `http` or `https`; its query may hold a secret, so it is never printed: `endpoint` is.
     package private(set) var url: String
     package private(set) var endpoint: Endpoint
-    /// Name and password for Basic authentication, as they are typed; nil for none.
-    package var credentials: (name: String, password: String)?
+    /// Nil for none.
+    package var credentials: Credentials?
     /// Whether the environment's proxies are used.
     package var usesProxy = true
     /// Whole header lines, `Name: value`; may hold secrets.

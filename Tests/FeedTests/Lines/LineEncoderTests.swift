@@ -150,14 +150,15 @@ import Testing
         counts.data = 1
         counts.readers = 2
         counts.gaps = 3
+        counts.stalledReaders = 8
         counts.late = 4
         counts.future = 5
         counts.series = 6
         counts.refusedSeries = 7
         let sample = AgentSample(loopLag: 0.3, cpu: 41)
         let keys = [
-            "seq", "time", "type", "source", "events", "readers", "gaps", "late", "future", "series", "refused_series",
-            "loop_lag_ms", "cpu_ms", "outputs",
+            "seq", "time", "type", "source", "events", "readers", "gaps", "stalled", "late", "future", "series",
+            "refused_series", "loop_lag_ms", "cpu_ms", "outputs",
         ]
         var tree: JSONTree?
         let line = try line(atMost: LineEncoder.mostAgent(source: "catwatch", outputs: outputs), keys: keys) {
@@ -174,7 +175,7 @@ import Testing
         #expect(line.seq == 91 && line.time == time && line.source == "catwatch")
         #expect(agent.events == 90 && agent.readers == 2 && agent.gaps == 3 && agent.late == 4)
         #expect(agent.series == 6 && agent.refusedSeries == 7 && agent.loopLag == 0.3 && agent.cpu == 41)
-        #expect(tree?.values[8].raw == [UInt8(ascii: "5")])
+        #expect(tree?.values[7].raw == [UInt8(ascii: "8")] && tree?.values[9].raw == [UInt8(ascii: "5")])
         #expect(agent.outputs.map { OutputState(name: $0.output, state: $0.state, behind: $0.behind) } == outputs)
         for output in tree?.values.last?.values ?? [] { #expect(output.keys == ["output", "state", "behind"]) }
     }

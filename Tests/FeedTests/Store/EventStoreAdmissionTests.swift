@@ -21,7 +21,7 @@ import Testing
     @Test func anOutputThatMustGetEverythingHoldsBulkInputs() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
-            let reader = await harness.store.open("stdout", holdsInputs: true)
+            let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
             let counter = Counter()
             async let fed: Void = Self.feed(harness, count: 2_000, counter: counter)
             try await loop.sleep(for: .seconds(1))
@@ -53,7 +53,7 @@ import Testing
     @Test func linesThatReserveMuchHoldInputsAsWell() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
-            let reader = await harness.store.open("stdout", holdsInputs: true)
+            let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
             let counter = Counter()
             let data = Bytes("\"".utf8) + Bytes(repeating: 0x61, count: 6_000) + Bytes("\"".utf8)
             let text = Bytes(repeating: 0x62, count: 4_096)
@@ -79,7 +79,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
             try await harness.whileRunning {
-                let stdout = await harness.store.open("stdout", holdsInputs: true)
+                let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
                 await harness.publish(5)
                 try await loop.sleep(for: .seconds(3_600))
                 // A window line has come meanwhile.
@@ -91,7 +91,7 @@ import Testing
                 // Now nobody holds them, and they are old.
                 try await loop.sleep(for: .seconds(300))
                 await harness.store.finish("end")
-                let late = try await harness.readAll(await harness.store.open(nil, from: .after(2)))
+                let late = try await harness.readAll(await harness.store.open(nil, from: .after(2)).0)
                 #expect(late.gaps == [3...6] && late.numbers.isEmpty)
             }
         }
@@ -100,7 +100,7 @@ import Testing
     @Test func otherReadersHoldNothingBack() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let socket = await harness.store.open("unix:x")
+            let (socket, _) = await harness.store.open("unix:x")
             let counter = Counter()
             try await Self.feed(harness, count: 500, counter: counter)
             #expect(counter.value == 500)
@@ -113,7 +113,7 @@ import Testing
     @Test func pollsDoNotWait() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let stdout = await harness.store.open("stdout", holdsInputs: true)
+            let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
             let counter = Counter()
             async let fed: Void = Self.feed(harness, count: 200, counter: counter)
             try await loop.sleep(for: .seconds(1))
@@ -135,7 +135,7 @@ import Testing
     func lettingGoOfTheOutputLetsInputsGo(way: String) async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let stdout = await harness.store.open("stdout", holdsInputs: true)
+            let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
             for _ in 0..<60 { await harness.publish(text: 1_000) }
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<3 {

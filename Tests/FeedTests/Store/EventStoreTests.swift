@@ -9,7 +9,7 @@ import Testing
     @Test func dropsNothingWhenTheReaderKeepsUp() async throws {
         let transcript = try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let reader = await harness.store.open("stdout")
+            let (reader, _) = await harness.store.open("stdout")
             async let transcript = harness.readAll(reader)
             for round in 0..<2_000 {
                 await harness.publish(1 + round % 5, text: 100)
@@ -26,7 +26,7 @@ import Testing
     @Test func tellsASlowReaderExactlyWhatItMissed() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-            let reader = await harness.store.open("socket")
+            let (reader, _) = await harness.store.open("socket")
             var transcript = Transcript()
             await harness.publish(3)
             transcript.add(try await harness.store.next(for: reader), at: loop.clock.now)
@@ -70,7 +70,7 @@ import Testing
     {
         try await withThrowingTaskGroup(of: Transcript.self) { group in
             for number in 0..<50 {
-                let reader = await harness.store.open(nil)
+                let (reader, _) = await harness.store.open(nil)
                 group.addTask {
                     var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(number))
                     let longest = UInt64(1) << UInt64(number / 3)  // up to a minute, in milliseconds
@@ -99,7 +99,7 @@ import Testing
         let transcript = try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             await harness.publish(10)
-            let reader = await harness.store.open(nil, from: start)
+            let (reader, _) = await harness.store.open(nil, from: start)
             await harness.publish(2)
             await harness.store.finish("end")
             return try await harness.readAll(reader)
@@ -111,7 +111,7 @@ import Testing
         let transcript = try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
             for _ in 0..<200 { await harness.publish(text: 1_000) }
-            let reader = await harness.store.open(nil, from: .after(5))
+            let (reader, _) = await harness.store.open(nil, from: .after(5))
             await harness.store.finish("end")
             return try await harness.readAll(reader)
         }
@@ -121,8 +121,8 @@ import Testing
     @Test func closingAReaderEndsItsWait() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let reader = await harness.store.open("socket")
-            let other = await harness.store.open("other")
+            let (reader, _) = await harness.store.open("socket")
+            let (other, _) = await harness.store.open("other")
             async let wasEnded = (try? await harness.store.next(for: reader)) == nil
             try await loop.sleep(for: .seconds(1))
             #expect(await harness.store.counts.readers == 2)
@@ -142,7 +142,7 @@ import Testing
     @Test func aCancelledReaderCanGoOn() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let reader = await harness.store.open("socket")
+            let (reader, _) = await harness.store.open("socket")
             for round in 1...5 {
                 await withTaskGroup(of: Bool.self) { group in
                     group.addTask { (try? await harness.store.next(for: reader)) == nil }
@@ -171,7 +171,7 @@ import Testing
     @Test func drainsAndThenEnds() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let early = await harness.store.open("stdout")
+            let (early, _) = await harness.store.open("stdout")
             async let waiting = harness.readAll(early)
             try await loop.sleep(for: .seconds(1))
             await harness.publish(3)
@@ -179,7 +179,7 @@ import Testing
             await harness.store.finish("again")
             await harness.publish(5)
             let transcripts = [
-                try await waiting, try await harness.readAll(await harness.store.open("late")),
+                try await waiting, try await harness.readAll(await harness.store.open("late").0),
                 try await harness.readAll(early),
             ]
             #expect(transcripts.map(\.numbers) == [[1, 2, 3], [1, 2, 3], []])
@@ -194,7 +194,7 @@ import Testing
                 await harness.publish()
                 await harness.store.finish("count")
                 try await loop.sleep(for: .seconds(300))
-                let transcript = try await harness.readAll(await harness.store.open(nil))
+                let transcript = try await harness.readAll(await harness.store.open(nil).0)
                 #expect(transcript.numbers == [1] && transcript.bye?.lastSeq == 1)
             }
         }
@@ -203,7 +203,7 @@ import Testing
     @Test func takesExactlyTheDataThatIsAskedFor() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.data = 10 }
-            let reader = await harness.store.open("stdout")
+            let (reader, _) = await harness.store.open("stdout")
             async let reached: Void = harness.store.waitForLimit()
             for _ in 0..<4 {
                 await harness.publish(3)
@@ -257,9 +257,9 @@ import Testing
     @Test func namesItsOutputsInTheAgentsLine() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let stdout = await harness.store.open("stdout")
+            let (stdout, _) = await harness.store.open("stdout")
             _ = await harness.store.open(nil)
-            let file = await harness.store.open("file")
+            let (file, _) = await harness.store.open("file")
             await harness.publish(3)
             _ = try await harness.store.next(for: stdout)
             await harness.store.setState("disk full", of: file)

@@ -8,7 +8,7 @@ import Testing
     @Test func wakesOneReaderAtOnce() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let reader = await harness.store.open("stdout")
+            let (reader, _) = await harness.store.open("stdout")
             async let transcript = harness.readAll(reader)
             var published: [LoopInstant] = []
             for _ in 0..<50 {
@@ -27,7 +27,7 @@ import Testing
             let harness = await StoreHarness(on: loop)
             let transcripts = try await withThrowingTaskGroup(of: Transcript.self) { group in
                 for _ in 0..<1_000 {
-                    let reader = await harness.store.open(nil)
+                    let (reader, _) = await harness.store.open(nil)
                     group.addTask { try await harness.readAll(reader, decodes: false) }
                 }
                 for _ in 0..<60 {
@@ -55,7 +55,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             try await harness.whileRunning {
-                let reader = await harness.store.open("stdout")
+                let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 for _ in 0..<100 {
                     try await loop.sleep(for: .seconds(7))
@@ -71,7 +71,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             try await harness.whileRunning {
-                let reader = await harness.store.open("stdout")
+                let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 try await loop.sleep(for: .seconds(3))
                 await harness.publish(2)
@@ -96,7 +96,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             try await harness.whileRunning {
-                let reader = await harness.store.open("stdout")
+                let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 await harness.publish()
                 try await loop.sleep(for: .seconds(3))
@@ -120,7 +120,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
             let transcript = try await harness.whileRunning {
-                let reader = await harness.store.open("stdout", holdsInputs: true)
+                let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
                 async let transcript = harness.readAll(reader)
                 for second in 0..<seconds {
                     await harness.publish(value: Double(second))

@@ -101,6 +101,8 @@ struct Transcript: Sendable {
         case .end(let bytes):
             guard let line = decode(bytes[...]), case .bye(let bye) = line.body else { return fail("no bye") }
             self.bye = bye
+        case .greeting: fail("another run")
+        case .interrupted: fail("interrupted by nobody")
         }
     }
 

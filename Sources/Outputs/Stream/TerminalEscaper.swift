@@ -1,0 +1,48 @@
+/// Makes lines of the feed fit for a terminal without changing what they say: a JSON string may hold DEL, C1 control and
+/// bidirectional formatting characters as they are, and a terminal obeys them, so they become `\uXXXX`.
+///
+/// Nothing outside of strings is touched, since JSON has none of them there; C0 controls are escaped in every line.
+enum TerminalEscaper {
+    /// The bytes with such characters escaped; nil when there are none.
+    static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+        var result: [UInt8] = []
+        var copied = 0
+        var place = 0
+        while place < bytes.count {
+            guard bytes[place] >= 0x7F, let (scalar, length) = hidden(bytes, place) else {
+                place += 1
+                continue
+            }
+            result += bytes[copied..<place]
+            result += Array("\\u".utf8)
+            for shift in [12, 8, 4, 0] {
+                let digit = UInt8(truncatingIfNeeded: scalar >> UInt32(shift)) & 15
+                result.append(digit < 10 ? 48 + digit : 87 + digit)
+            }
+            place += length
+            copied = place
+        }
+        guard copied > 0 else { return nil }
+        return result + bytes[copied...]
+    }
+
+    /// The scalar at this place and its length in UTF-8, if it is one that a terminal obeys.
+    private static func hidden(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> (UInt32, Int)? {
+        let first = bytes[place]
+        if first == 0x7F { return (0x7F, 1) }
+        guard place + 1 < bytes.count else { return nil }
+        let second = bytes[place + 1]
+        switch (first, second) {
+        case (0xC2, 0x80...0x9F): return (UInt32(second), 2)  // C1
+        case (0xD8, 0x9C): return (0x061C, 2)  // Arabic letter mark
+        case (0xE2, 0x80), (0xE2, 0x81):
+            guard place + 2 < bytes.count else { return nil }
+            let scalar = 0x2000 | UInt32(second & 0x3F) << 6 | UInt32(bytes[place + 2] & 0x3F)
+            switch scalar {
+            case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: return (scalar, 3)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+}

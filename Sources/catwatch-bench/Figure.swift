@@ -1,0 +1,71 @@
+/// One measured figure of a scenario, with all its runs.
+struct Figure {
+    /// What it must be, by the issue that asked for it.
+    enum Limit {
+        case atMost(Double)
+        case atLeast(Double)
+    }
+
+    /// What is made of the runs to compare with the limit.
+    enum Statistic: String {
+        case median, p90, p99, least, most
+    }
+
+    let name: String
+    let unit: String
+    var runs: [Double]
+    var statistic = Statistic.median
+    var limit: Limit?
+    /// Why there is no figure, or what has to be known about it.
+    var note: String?
+
+    /// Nil without a single run.
+    var value: Double? {
+        guard !runs.isEmpty else { return nil }
+        switch statistic {
+        case .median: return runs.median
+        case .p90: return runs.percentile(90)
+        case .p99: return runs.percentile(99)
+        case .least: return runs.min()
+        case .most: return runs.max()
+        }
+    }
+
+    /// Whether the limit is kept; nil when there is none, or no figure.
+    var isMet: Bool? {
+        guard let value, let limit else { return nil }
+        switch limit {
+        case .atMost(let most): return value <= most
+        case .atLeast(let least): return value >= least
+        }
+    }
+
+    /// A row for what could not be measured.
+    static func missing(_ name: String, _ note: String) -> Figure {
+        Figure(name: name, unit: "", runs: [], note: note)
+    }
+
+    /// A row for a comparison with a program that is not there.
+    static func noPeer(_ name: String) -> Figure {
+        missing(name, "peer not installed: examples/setup.sh bench")
+    }
+}
+
+extension [Double] {
+    /// The middle one, or the mean of the two in the middle; 0 when there is none.
+    var median: Double {
+        let sorted = sorted()
+        guard !sorted.isEmpty else { return 0 }
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+
+    /// By nearest rank: the smallest that `percent` percent of all do not exceed; 0 when there is none.
+    func percentile(_ percent: Double) -> Double {
+        guard !isEmpty else { return 0 }
+        let rank = (percent / 100 * Double(count)).rounded(.up)
+        return sorted()[Swift.min(Swift.max(Int(rank), 1), count) - 1]
+    }
+
+    var mean: Double { isEmpty ? 0 : reduce(0, +) / Double(count) }
+}

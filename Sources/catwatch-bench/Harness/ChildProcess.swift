@@ -1,0 +1,138 @@
+internal import Feed
+internal import Glibc
+internal import Reactor
+
+/// A process that the bench started: what it writes is read, what it uses is known, and it is ended by its own number.
+final class ChildProcess {
+    let pid: pid_t
+    private let name: String
+    private let output: Descriptor
+    private let errorFile: String
+    private var isOver = false
+
+    /// Why reading ended.
+    enum ReadEnd { case deadline, endOfOutput, enough }
+
+    /// Starts a program without input, in a process group of its own (a Ctrl-C in the terminal is the bench's alone),
+    /// with an environment that holds nothing but what is given here, so that no proxy or setting of the user's counts.
+    ///
+    /// - Parameters:
+    ///   - folder: where a file with what it writes to stderr is kept.
+    ///   - passing: a descriptor that it gets as number 3.
+    init(
+        _ path: String, _ arguments: [String], folder: String, environment: [String] = [], passing: Int32? = nil
+    ) throws {
+        let name = String(path.split(separator: "/").last ?? "?")
+        let errorFile = "\(folder)/\(name).stderr"
+        self.name = name
+        self.errorFile = errorFile
+        let pipe = try Descriptor.pipe(nonblocking: false)
+        pid = try Leftovers.start { () throws(BenchError) in
+            try spawn(
+                path, [path] + arguments, environment + ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"],
+                output: pipe.write.number, errorFile: errorFile, passing: passing)
+        }
+        output = try pipe.read.duplicate()  // its own end alone: the writing one closes here
+    }
+
+    deinit { end() }
+
+    /// Reads what it writes until `deadline`, or until `take` says that it is enough.
+    @discardableResult
+    func read(until deadline: ContinuousClock.Instant, _ take: (Bytes) -> Bool = { _ in false }) -> ReadEnd {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return .deadline }
+            var entry = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
+            // Rounded up, or it would spin through the last millisecond.
+            guard poll(&entry, 1, Int32(clamping: Int(left.milliseconds) + 1)) > 0 else { continue }
+            let count = Glibc.read(output.number, &buffer, buffer.count)
+            if count == 0 { return .endOfOutput }
+            if count > 0, take(buffer[..<count]) { return .enough }
+        }
+    }
+
+    /// Reads its lines until `deadline`, or until `take` says that it is enough.
+    @discardableResult
+    func readLines(until deadline: ContinuousClock.Instant, _ take: (Line) -> Bool) -> ReadEnd {
+        var splitter = LineSplitter()
+        return read(until: deadline) { bytes in
+            splitter.push(bytes)
+            while let item = splitter.next() {
+                if case .line(let text) = item, let line = try? LineDecoder.decode(text), take(line) { return true }
+            }
+            return false
+        }
+    }
+
+    /// Processor time it has used so far, all threads, user and system; to the nanosecond, which /proc/PID/stat is not.
+    var processorTime: Duration {
+        get throws {
+            var clock = clockid_t()
+            var time = timespec()
+            guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { throw ended }
+            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        }
+    }
+
+    /// Memory it holds, in bytes, by a key of /proc/PID/status: `VmRSS` now, `VmHWM` at most.
+    func memory(_ key: String) throws -> Double {
+        guard let kilobytes = TextFile.value(of: key, in: "/proc/\(pid)/status")?.split(separator: " ").first,
+            let number = Double(kilobytes)
+        else { throw ended }
+        return number * 1_024
+    }
+
+    /// What to say when it is not there any more, or not as it should be.
+    var ended: BenchError { failure("has ended") }
+
+    func failure(_ what: String) -> BenchError {
+        let words = TextFile.lines(errorFile).last.map { ": \($0)" } ?? ""
+        return BenchError("\(name) \(what)\(words)")
+    }
+
+    /// Asks it to end and waits until it has; kills it after three seconds.
+    func end() {
+        guard !isOver else { return }
+        isOver = true
+        kill(pid, SIGTERM)
+        let deadline = ContinuousClock.now + .seconds(3)
+        while !Leftovers.hasEnded(pid) {
+            if ContinuousClock.now > deadline { kill(pid, SIGKILL) }
+            // It may have to get rid of what it still has to write.
+            read(until: .now + .milliseconds(2))
+            usleep(500)
+        }
+    }
+}
+
+/// posix_spawn(3).
+private func spawn(
+    _ path: String, _ arguments: [String], _ environment: [String], output: Int32, errorFile: String, passing: Int32?
+) throws(BenchError) -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_addopen(&actions, 2, errorFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    if let passing { posix_spawn_file_actions_adddup2(&actions, passing, 3) }
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+
+    let argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    let envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    var pid = pid_t()
+    let code = posix_spawn(&pid, path, &actions, &attributes, argv, envp)
+    guard code == 0 else { throw BenchError("\(path) cannot be started: \(String(cString: strerror(code)))") }
+    return pid
+}

@@ -1,0 +1,46 @@
+internal import Glibc
+
+/// collectd with `curl_json` reading one number and `write_log` writing it: what catwatch's polling is measured against.
+enum Collectd {
+    private static let path = "/usr/sbin/collectd"
+    private static let plugins = "/usr/lib/collectd"
+
+    /// Debian's `collectd-core` has the plugins, and `curl_json` needs `libyajl2` to be loaded.
+    static var isInstalled: Bool {
+        let files = [path, "\(plugins)/curl_json.so", "\(plugins)/write_log.so"]
+        let libraries = ["/usr/lib/\(Machine.architecture)-linux-gnu/libyajl.so.2", "/usr/lib/libyajl.so.2"]
+        return files.allSatisfy { access($0, R_OK) == 0 } && libraries.contains { access($0, R_OK) == 0 }
+    }
+
+    static func start(polling url: String, every period: Duration, folder: String) throws -> ChildProcess {
+        // Nothing else is loaded: no plugin that measures the machine, no file on disk, no time stamps made twice.
+        let configuration = """
+            Hostname "localhost"
+            FQDNLookup false
+            BaseDir "\(folder)"
+            PIDFile "\(folder)/collectd.pid"
+            PluginDir "\(plugins)"
+            TypesDB "/usr/share/collectd/types.db"
+            Interval \(period.components.seconds).\(Text.padded(period.components.attoseconds / 1_000_000_000_000_000, 3))
+            LoadPlugin logfile
+            <Plugin logfile>
+                LogLevel info
+                File stdout
+                Timestamp false
+            </Plugin>
+            LoadPlugin write_log
+            LoadPlugin curl_json
+            <Plugin curl_json>
+                <URL "\(url)">
+                    Instance "fact"
+                    <Key "length">
+                        Type "gauge"
+                    </Key>
+                </URL>
+            </Plugin>
+
+            """
+        try TextFile.write(configuration, to: "\(folder)/collectd.conf")
+        return try ChildProcess(path, ["-f", "-C", "\(folder)/collectd.conf"], folder: folder)
+    }
+}

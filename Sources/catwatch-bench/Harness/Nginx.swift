@@ -1,0 +1,80 @@
+internal import Glibc
+internal import Reactor
+
+/// nginx on a loopback port that the system chose: a server that is not ours, which answers `/fact` from memory.
+final class Nginx {
+    static let path = "/usr/sbin/nginx"
+    static var isInstalled: Bool { access(path, X_OK) == 0 }
+
+    let port: UInt16
+    private let accessLog: String
+    private let process: ChildProcess
+
+    /// 130 bytes, as short facts are. It has no validator, so every poll gets all of it.
+    private static let document =
+        #"{"fact":"A cat sleeps for about two thirds of every day, so one that is nine years old has been awake for only thr.","length":106}"#
+
+    init(folder: String) throws {
+        let socket = try LoopbackSocket()
+        let port = socket.port
+        self.port = port
+        accessLog = "\(folder)/access.log"
+        let configuration = """
+            daemon off;
+            worker_processes 1;
+            pid nginx.pid;
+            error_log stderr warn;
+            events { worker_connections 256; }
+            http {
+                access_log access.log;
+                client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+                uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+                keepalive_requests 100000000;
+                keepalive_timeout 1h;
+                server {
+                    listen 127.0.0.1:\(port);
+                    default_type application/json;
+                    location = /fact { return 200 '\(Self.document)'; }
+                }
+            }
+
+            """
+        try TextFile.write(configuration, to: "\(folder)/nginx.conf")
+        // nginx cannot choose a port, but it takes over sockets whose numbers it finds in its environment.
+        process = try ChildProcess(
+            Self.path, ["-p", folder, "-e", "stderr", "-c", "nginx.conf"], folder: folder, environment: ["NGINX=3;"],
+            passing: socket.descriptor.number)
+    }
+
+    var url: String { "http://127.0.0.1:\(port)/fact" }
+
+    /// How many requests it has answered.
+    var requestCount: Int { TextFile.bytes(accessLog).count { $0 == UInt8(ascii: "\n") } }
+
+    func end() { process.end() }
+}
+
+/// A socket that listens on a loopback port which the system chose.
+private struct LoopbackSocket: ~Copyable {
+    let descriptor: Descriptor
+    let port: UInt16
+
+    init() throws(SystemError) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let number = try systemCall("socket") { socket(AF_INET, type, 0) }
+        let descriptor = Descriptor(owning: number)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) { (pointer) throws(SystemError) in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (generic) throws(SystemError) in
+                try systemCall("bind") { bind(number, generic, length) }
+                try systemCall("listen") { Glibc.listen(number, 64) }
+                try systemCall("getsockname") { getsockname(number, generic, &length) }
+            }
+        }
+        self.descriptor = descriptor
+        port = UInt16(bigEndian: address.sin_port)
+    }
+}

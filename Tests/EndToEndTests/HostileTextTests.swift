@@ -1,0 +1,59 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Text from upstream that is meant for the terminal of whoever looks.
+@Suite struct HostileTextTests {
+    /// What no terminal may get to see: control characters but the newline, and characters that turn the direction.
+    private static func isHarmless(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.value {
+            case 0x0A: true
+            case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: false
+            default: true
+            }
+        }
+    }
+
+    @Test(arguments: ["-q", "-v"]) func theTerminalIsNotToldToDoAnything(verbosity: String) async throws {
+        try await Stage.run { stage in
+            // The control characters come back in the words about the pointer, the path and the header.
+            let program = try await stage.catwatch([
+                "-u", stage.url("/fault/json/control"), "--text", "/fa\u{202E}ct\u{1B}[2J\u{7}", "-e", "10ms",
+                verbosity,
+            ])
+            try await program.wait(for: "two errors") { program in
+                FeedLine.lines(program.outputBytes).count { $0?.type == "error" } >= 2 ? () : nil
+            }
+            try await program.signal(SIGINT)
+            let run = try await Finished(of: program)
+            #expect(Self.isHarmless(run.errors), "\(run.errors.debugDescription)")
+            #expect(run.errors.isEmpty == (verbosity == "-q"))
+            let message = try #require(try run.lines().first { $0.type == "error" }?.string("message"))
+            #expect(Self.isHarmless(message) || message.contains("\u{202E}"))
+            #expect(!run.output.contains { $0 < 0x20 && $0 != 0x0A || $0 == 0x7F })
+        }
+    }
+
+    @Test func aPathWithControlCharactersIsShownEncoded() async throws {
+        try await Stage.run { stage in
+            let url = try await stage.url("/fault/json/control/%1B%5B2J%E2%80%AE")
+            let program = try await stage.catwatch(["-u", url, "-v", "-e", "10ms"])
+            try await program.wait(for: "answers") { program in
+                FeedLine.lines(program.outputBytes).count { $0?.type == "latency" } >= 2 ? () : nil
+            }
+            try await program.signal(SIGINT)
+            let run = try await Finished(of: program)
+            #expect(Self.isHarmless(run.errors) && run.errors.contains("%1B%5B2J"))
+        }
+    }
+
+    @Test(arguments: ["--every=\u{1B}[31mred", "--\u{1B}]0;x\u{7}", "\u{202E}operand", "--url=http://\u{1B}[2J/"])
+    func wrongOptionsAreRepeatedHarmlessly(argument: String) async throws {
+        try await Stage.run { stage in
+            let run = try await stage.finish([argument])
+            #expect(run.ending == .exited(2) && run.output.isEmpty)
+            #expect(Self.isHarmless(run.errors), "\(run.errors.debugDescription)")
+        }
+    }
+}
