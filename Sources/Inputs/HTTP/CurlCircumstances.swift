@@ -29,8 +29,8 @@ struct CurlCircumstances {
         case CURLE_COULDNT_RESOLVE_PROXY: return HTTPFailure(.dns, "the proxy's name was not found")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.connect, connectMessage)
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.timeout, timeoutMessage)
-        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // what came does not begin like HTTP: "HTTP/0.9"
-            return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
+        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // what is no HTTP is taken for HTTP/0.9
+            return HTTPFailure(.protocol, "\(peer) does not speak HTTP")
         case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
             return HTTPFailure(.redirect, "a redirect leads to something other than http or https")
         case CURLE_UNSUPPORTED_PROTOCOL: return HTTPFailure(.config, "only http and https URLs can be polled")
