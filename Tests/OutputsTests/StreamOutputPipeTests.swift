@@ -69,7 +69,8 @@ import Testing
         }
         #expect(ending == .finished)
         let lines = try StreamOutputTests.decode(bytes)
-        #expect(lines.count == count + 3)
+        // A window may have closed meanwhile, which is a line too.
+        #expect(lines.count { $0.type == "fact" } == count)
         StreamOutputTests.expectAccounted(lines)
     }
 
@@ -150,7 +151,7 @@ import Testing
             let file = try Descriptor.open(path, flags: O_RDONLY)
             let bytes = try await Self.readAll(try DescriptorStream(owning: file, on: loop), atOnce: 65_536)
             let lines = try StreamOutputTests.decode(bytes)
-            #expect(lines.count == 503)
+            #expect(lines.count { $0.type == "fact" } == 500)
             StreamOutputTests.expectAccounted(lines)
         }
     }

@@ -29,13 +29,13 @@ struct CurlBench: Sendable {
         }
     }
 
-    func request(_ target: String, timeout: Duration = .seconds(20)) -> HTTPRequest {
+    func request(_ target: String, timeout: Duration = .seconds(120)) -> HTTPRequest {
         var request = HTTPRequest(url: target.hasPrefix("/") ? server.origin + target : target)
         request.timeout = timeout
         return request
     }
 
-    func get(_ target: String, timeout: Duration = .seconds(20)) async throws(HTTPFailure) -> HTTPAnswer {
+    func get(_ target: String, timeout: Duration = .seconds(120)) async throws(HTTPFailure) -> HTTPAnswer {
         try await transport.get(request(target, timeout: timeout))
     }
 
