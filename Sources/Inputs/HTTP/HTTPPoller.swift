@@ -19,6 +19,8 @@ package actor HTTPPoller {
     private let refresh: Wakeup
     /// What a poll may take beyond its deadline before something is wrong with the agent.
     private static let grace = Duration.seconds(5)
+    /// Until when the upstream wants to be left alone, whoever asks.
+    private var notBefore = LoopInstant(nanoseconds: 0)
     private static let refreshPause = Duration.seconds(1)
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
@@ -58,12 +60,13 @@ package actor HTTPPoller {
         }
     }
 
-    /// Waits for the next poll's time, or until somebody asks for one before: at most once a second, as readers ask.
+    /// Waits for the next poll's time, or until somebody asks for one before: at most once a second, as readers ask,
+    /// and never before the upstream wants to be asked again.
     private func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {
         let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
         defer { loop.cancel(timer) }
         try await refresh.wait()
-        let earliest = min(due, last.advanced(by: Self.refreshPause))
+        let earliest = min(due, max(last.advanced(by: Self.refreshPause), notBefore))
         if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
     }
 
@@ -102,6 +105,7 @@ package actor HTTPPoller {
         let next: LoopInstant
         if var problem {
             let pause = max(backoff.fail(using: &random), retryAfter ?? .zero)
+            if let retryAfter { notBefore = finished.advanced(by: retryAfter) }
             next = schedule.retry(after: due, finished: finished, pause: pause)
             problem.endpoint = endpoint.name
             problem.attempt = backoff.attempt

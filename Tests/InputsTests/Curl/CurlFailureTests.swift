@@ -53,27 +53,26 @@ import Testing
     @Test(
         arguments: [
             ("/fault/silence", "no answer from 127.0.0.1:"), ("/fault/delay?delay=60000", "no answer from 127.0.0.1:"),
-            ("/fault/drip/fact?every=40", "was not complete within 150 ms"),
-            ("/fault/drip/fact?every=60000", "was not complete within 150 ms"),
-
+            ("/fault/drip/fact?every=100", "was not complete within 2 s"),
+            ("/fault/drip/fact?every=60000", "was not complete within 2 s"),
         ] as [(String, String)])
     func oneDeadlineCoversEverythingUpToTheLastByte(target: String, words: String) async throws {
         try await CurlBench.run { bench in
             let start = bench.loop.clock.now
-            let failure = try await bench.failure(bench.request(target, timeout: .milliseconds(150)))
+            let failure = try await bench.failure(bench.request(target, timeout: .seconds(2)))
             #expect(failure.code == .timeout && failure.message.contains(words), "\(failure.message)")
-            #expect(start.duration(to: bench.loop.clock.now) >= .milliseconds(149))
+            #expect(start.duration(to: bench.loop.clock.now) >= .milliseconds(1_999))
         }
     }
 
     @Test func theDeadlineEndsAnEndlessBodyToo() async throws {
         try await CurlBench.run { bench in
-            var request = bench.request("/fault/endless", timeout: .milliseconds(100))
+            var request = bench.request("/fault/endless", timeout: .seconds(1))
             request.maxBody = 1 << 40
             let failure = try await bench.failure(request)
-            #expect(failure.code == .timeout && failure.message.contains("was not complete within 100 ms"))
+            #expect(failure.code == .timeout && failure.message.contains("was not complete within 1 s"))
             let begun = try #require(failure.begun)
-            #expect(begun.status == 200 && begun.timing.bytes > 0 && begun.timing.total >= 99)
+            #expect(begun.status == 200 && begun.timing.bytes > 0 && begun.timing.total >= 999)
         }
     }
 
