@@ -77,6 +77,11 @@ check_linkage() {
         printf 'holds symbols of Foundation:\n%s\n' "$(head -5 <<<"$unwanted")" >&2
         return 1
     fi
+    # String.contains(String) brings the regular expressions along: half a megabyte resident.
+    if unwanted=$(grep -E '[$]s12_RegexParser' <<<"$symbols"); then
+        printf 'links the regular expressions; use String.holds:\n%s\n' "$(head -3 <<<"$unwanted")" >&2
+        return 1
+    fi
     awk '{ print "  " $1 }' <<<"$libraries" | sort | paste -sd' ' | fold -s -w 100
 }
 

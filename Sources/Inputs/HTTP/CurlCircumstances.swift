@@ -47,10 +47,10 @@ struct CurlCircumstances {
         case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
             CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // which a header line without end is for libcurl
             return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
-        case CURLE_RECV_ERROR where detail.contains("chunked-encoding"):
+        case CURLE_RECV_ERROR where detail.holds("chunked-encoding"):
             return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
-        case CURLE_RECV_ERROR where detail.contains("SSL routines:"),
-            CURLE_SEND_ERROR where detail.contains("SSL routines:"):
+        case CURLE_RECV_ERROR where detail.holds("SSL routines:"),
+            CURLE_SEND_ERROR where detail.holds("SSL routines:"):
             return HTTPFailure(.tls, "\(peer) ended the secure connection: \(alert)")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR: return HTTPFailure(.reset, resetMessage)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
@@ -90,7 +90,7 @@ struct CurlCircumstances {
     private var connectMessage: String {
         let peer = connectPeer
         // libcurl names whom it tried to reach, and that is somebody else when there is a proxy.
-        if !detail.isEmpty, !detail.contains(endpoint.host), !isRedirected {
+        if !detail.isEmpty, !detail.holds(endpoint.host), !isRedirected {
             return "no connection to \(peer) through its proxy: \(detail)"
         }
         switch systemError {

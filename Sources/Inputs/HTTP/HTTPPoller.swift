@@ -157,18 +157,10 @@ package actor HTTPPoller {
 
     /// Says in the message what came instead of JSON, when the answer says so itself.
     private func explain(_ failure: Failure, _ answer: HTTPAnswer) -> Failure {
-        guard let type = answer.headers.contentType, !Self.saysJSON(type) else { return failure }
+        guard let type = answer.headers.contentType, !type.lowercased().holds("json") else { return failure }
         var failure = failure
         failure.message += " (the answer is \(type.prefix(60)))"
         return failure
-    }
-
-    /// Whether a content type names JSON. By hand, since `contains` of a string brings the regular expressions along, which
-    /// is half a megabyte of program.
-    private static func saysJSON(_ type: String) -> Bool {
-        let letters = Array(type.lowercased().utf8)
-        let name = Array("json".utf8)
-        return letters.indices.contains { letters[$0...].starts(with: name) }
     }
 
     private func sample(_ status: Int, _ timing: HTTPTiming, _ late: Double) -> LatencySample {

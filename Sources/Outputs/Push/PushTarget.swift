@@ -63,7 +63,7 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch address {
         case .unix(let path): "unix:\(path)"
-        case .tcp(let host, let port): "tcp:\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        case .tcp(let host, let port): "tcp:\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
         }
     }
 }
