@@ -10,7 +10,7 @@ enum FanOut: Scenario {
     static let rate = 1_000
 
     static func measure(_ setting: Setting) throws -> [Figure] {
-        DescriptorLimit.raise()
+        DescriptorLimit.raise(for: readers)
         let seconds = setting.isLong ? 60 : 10
         var lost = Figure(name: "lines lost", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))
         var repeated = Figure(name: "lines repeated", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))

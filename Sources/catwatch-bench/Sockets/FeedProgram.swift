@@ -1,5 +1,4 @@
 internal import Feed
-internal import Glibc
 internal import Outputs
 internal import Reactor
 
@@ -14,7 +13,7 @@ enum FeedProgram {
 
     /// Runs until it is ended, or `afterlife` after its last event.
     static func run(_ options: FeedOptions) throws {
-        DescriptorLimit.raise()
+        DescriptorLimit.raise(for: 1_024)
         let loop = try EventLoop()
         try loop.run { try await run(options, on: loop) }
     }
@@ -79,16 +78,5 @@ enum FeedProgram {
             try await loop.sleep(
                 until: start.advanced(by: .nanoseconds(published * 1_000_000_000 / options.rate)))
         }
-    }
-}
-
-/// How many descriptors the process may have open.
-enum DescriptorLimit {
-    /// Raises it to what the system allows.
-    static func raise() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = min(limit.rlim_max, 65_536)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

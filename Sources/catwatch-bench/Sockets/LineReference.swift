@@ -42,6 +42,9 @@ final class LineReference {
         return isSame
     }
 
+    /// Bytes of a line on average, its newline included.
+    var meanLength: Int { ends.isEmpty ? 0 : bytes.count / ends.count }
+
     /// Milliseconds that `percent` percent of the deliveries did not exceed.
     func delay(percent: Double) -> Double {
         let rank = Int((Double(delays.reduce(0, +)) * percent / 100).rounded(.up))
