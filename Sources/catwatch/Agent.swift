@@ -170,8 +170,7 @@ actor Agent {
         case SIGHUP where fileOutput != nil:
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
             Task(executorPreference: loop) { [fileOutput, service] in
-                await fileOutput?.reopen()
-                service?.tell("READY=1")
+                if (try? await fileOutput?.reopen()) != nil { service?.tell("READY=1") }
             }
         case SIGINT where stop != nil: _exit(0)  // the second one leaves at once
         default: request(.signal(number))
