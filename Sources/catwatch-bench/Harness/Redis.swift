@@ -38,17 +38,21 @@ final class RedisClients {
     private var watches: [Watch] = []
     private var numbers: [Int32] = []
     private let publisher: Int32
+    /// Messages that the server has said it delivered.
+    private var answered = 0
+    private let answer: Wakeup
 
     init(_ path: String, on loop: EventLoop) throws {
         self.loop = loop
         publisher = try StreamSocket.connected(to: path).release()
         numbers.append(publisher)
-        let publisher = self.publisher
-        let buffer = self.buffer
-        // Answers say how many subscribers there were; nobody waits for them.
+        answer = Wakeup(loop: loop)
+        // Each answer is a line that says how many subscribers there were.
         watches.append(
-            try loop.watch(publisher, interest: .read) { _ in
-                _ = recv(publisher, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+            try loop.watch(publisher, interest: .read) { [unowned self] _ in
+                let count = recv(publisher, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                answered += buffer[..<max(0, count)].count { $0 == 0x0A }
+                answer.signal()
             })
     }
 
@@ -71,6 +75,9 @@ final class RedisClients {
 
     /// Publishes messages in one write: a pipeline as deep as there are messages.
     func publish(_ commands: [UInt8]) throws { try Self.send(commands, to: publisher) }
+
+    /// Waits until so many messages in all were answered.
+    func waitForAnswers(_ count: Int) async throws { while answered < count { try await answer.wait() } }
 
     private static func send(_ bytes: [UInt8], to number: Int32) throws {
         // Some kilobytes fit into the socket's buffer, which the server empties between two of these.

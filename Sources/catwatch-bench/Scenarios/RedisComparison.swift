@@ -8,29 +8,49 @@ enum RedisComparison: Scenario {
     static let defaultRuns = 3
 
     private static let readers = 1_000
-    private static let rate = 1_000
     private static let batch = 16
-    /// About five seconds of lines, in whole batches.
-    private static let count = 313 * batch
+    /// In whole batches.
+    private static let count = 400 * batch
+
+    /// How fast the publishers are.
+    private enum Pace: CaseIterable {
+        /// redis-server's as fast as it answers, one pipeline after the other; ours as fast as that was.
+        case flatOut
+        /// Both a thousand lines a second, which leaves catwatch next to nothing to gather.
+        case steady
+
+        var words: String { self == .flatOut ? "as fast as redis-server can" : "1,000 lines/s" }
+    }
 
     static func measure(_ setting: Setting) throws -> [Figure] {
         guard Redis.isInstalled else { return [.noPeer("ratio to redis-server")] }
         DescriptorLimit.raise(for: readers)
-        var ours = Figure(name: "catwatch", unit: "million lines/CPU s", runs: [])
-        var theirs = Figure(name: "redis-server", unit: "million lines/CPU s", runs: [])
-        var ratio = Figure(name: "ratio to redis-server", unit: "", runs: [], limit: .atLeast(1.5))
+        return try Pace.allCases.flatMap { try measure($0, setting) }
+    }
+
+    private static func measure(_ pace: Pace, _ setting: Setting) throws -> [Figure] {
+        var ours = Figure(name: "catwatch, \(pace.words)", unit: "million lines/CPU s", runs: [])
+        var theirs = Figure(name: "redis-server, \(pace.words)", unit: "million lines/CPU s", runs: [])
+        var ratio = Figure(name: "ratio, \(pace.words)", unit: "", runs: [], limit: .atLeast(1.5))
+        var rate = Figure(name: "pace", unit: "lines/s", runs: [])
+        var length = FeedProgram.lineLength
         for _ in 0..<setting.runs {
-            let (own, bytes) = try setting.withFolder { try catwatch(setting, folder: $0) }
-            let other = try setting.withFolder { try redis(bytesOfLine: bytes, folder: $0) }
+            let (other, reached) = try setting.withFolder { try redis(pace, bytesOfLine: length, folder: $0) }
+            let own = try setting.withFolder { folder in
+                let (lines, bytes) = try catwatch(setting, rate: reached, folder: folder)
+                length = bytes
+                return lines
+            }
             ours.runs.append(own / 1_000_000)
             theirs.runs.append(other / 1_000_000)
             ratio.runs.append(own / other)
+            rate.runs.append(Double(reached))
         }
-        return [ratio, ours, theirs]
+        return [ratio, ours, theirs, rate]
     }
 
     /// Lines a CPU second, its making of the lines included, and how long they are on average.
-    private static func catwatch(_ setting: Setting, folder: String) throws -> (Double, Int) {
+    private static func catwatch(_ setting: Setting, rate: Int, folder: String) throws -> (Double, Int) {
         let path = "\(folder)/feed.sock"
         var options = FeedOptions()
         options.listen = path
@@ -54,8 +74,8 @@ enum RedisComparison: Scenario {
         return (Double(lines) / (try feed.processorTime - begin).seconds, bytes)
     }
 
-    /// The same of redis-server; its subscribers' connecting counts, as the readers' does.
-    private static func redis(bytesOfLine: Int, folder: String) throws -> Double {
+    /// The same of redis-server, and lines a second; its subscribers' connecting counts, as the readers' does.
+    private static func redis(_ pace: Pace, bytesOfLine: Int, folder: String) throws -> (Double, rate: Int) {
         let path = "\(folder)/redis.sock"
         let server = try Redis.start(on: path, folder: folder)
         defer { server.end() }
@@ -67,7 +87,7 @@ enum RedisComparison: Scenario {
         let frame = "*3\r\n$7\r\nmessage\r\n$4\r\nfeed\r\n$\(bytesOfLine)\r\n\(message)\r\n".utf8.count
         let pipeline = Array(String(repeating: command, count: batch).utf8)
         let loop = try EventLoop()
-        let duration = try loop.run {
+        let (duration, rate) = try loop.run {
             let clients = try RedisClients(path, on: loop)
             for number in 1...readers {
                 try clients.subscribe(to: "feed", path)
@@ -79,15 +99,20 @@ enum RedisComparison: Scenario {
             while published < count {
                 try clients.publish(pipeline)
                 published += batch
-                try await loop.sleep(until: start.advanced(by: .nanoseconds(published * 1_000_000_000 / rate)))
+                switch pace {
+                case .flatOut: try await clients.waitForAnswers(published)
+                case .steady:
+                    try await loop.sleep(until: start.advanced(by: .milliseconds(published)))
+                }
             }
+            let rate = Double(count) / start.duration(to: loop.clock.now).seconds
             let deadline = loop.clock.now.advanced(by: .seconds(20))
             while clients.received < readers * (answer + count * frame) {
                 guard loop.clock.now < deadline else { throw BenchError("subscribers lost messages") }
                 try await loop.sleep(for: .milliseconds(5))
             }
-            return try shared.value.processorTime - begin
+            return (try shared.value.processorTime - begin, Int(rate))
         }
-        return Double(readers * count) / duration.seconds
+        return (Double(readers * count) / duration.seconds, rate)
     }
 }
