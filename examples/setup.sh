@@ -9,10 +9,11 @@ build_packages=(
     binutils g++ libc6-dev pkg-config
     libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev
 )
-# Python for the checks of the lines and for httpbin; nginx as a server that is not ours; the rest to look from outside.
-test_packages=(python3 python3-venv nginx-light curl jq openssl procps shellcheck tmux)
+# Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
+# miller, rsyslog); the rest to look from outside.
+test_packages=(python3 python3-venv nginx-light curl jq lnav miller rsyslog openssl procps shellcheck tmux)
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core libyajl2 nginx-light)
+bench_packages=(collectd-core libyajl2 nginx-light redis-server)
 
 say() { echo "setup: $*" >&2; }
 
@@ -48,15 +49,20 @@ install_packages() {
         "${root[@]}" chmod 755 "$policy"
     fi
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
-    local had_nginx=
-    if installed nginx; then had_nginx=1; fi
+    # Servers that were there before are none of our business.
+    local server fresh=()
+    for server in nginx rsyslog redis-server; do
+        if ! installed "$server"; then fresh+=("$server"); fi
+    done
     say "installing $*"
     "${apt[@]}" update >&2
     "${apt[@]}" install --no-install-recommends "$@" >&2
-    # For systemd and SysV; an nginx that was there before is none of our business.
-    if [[ " $* " == *" nginx-light "* && -z $had_nginx ]]; then
-        "${root[@]}" update-rc.d nginx disable >&2
-    fi
+    for server in "${fresh[@]}"; do
+        if ! installed "$server"; then continue; fi
+        # For SysV, and for systemd where it is there.
+        if [[ -e /etc/init.d/$server ]]; then "${root[@]}" update-rc.d "$server" disable >&2; fi
+        if command -v systemctl >/dev/null; then "${root[@]}" systemctl disable --quiet "$server" >&2 || true; fi
+    done
 }
 
 # Without apt: what has to be there by whatever way.
@@ -68,8 +74,10 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | curl | jq | openssl | shellcheck | tmux) tool=$package ;;
+            python3 | curl | jq | lnav | openssl | redis-server | shellcheck | tmux) tool=$package ;;
+            miller) tool=mlr ;;
             nginx-light) tool=nginx ;;
+            rsyslog) tool=rsyslogd ;;
         esac
         if [[ -n $tool ]] && ! command -v "$tool" >/dev/null; then say "some checks will miss the command $tool"; fi
     done

@@ -11,11 +11,20 @@ struct Bench {
             switch options.command {
             case .help: Text.write(BenchOptions.usage, to: 1)
             case .list: list()
+            case .feed(let feed): try serve(feed)
             case .run: exit(try run(options) ? 0 : 1)
             }
         } catch {
             Text.say("\(error)")
             exit(2)
+        }
+    }
+
+    private static func serve(_ options: FeedOptions) throws(BenchError) {
+        do {
+            try FeedProgram.run(options)
+        } catch {
+            throw BenchError("\(error)")
         }
     }
 

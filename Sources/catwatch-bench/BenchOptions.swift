@@ -2,7 +2,10 @@ internal import Glibc
 
 /// The command line.
 struct BenchOptions {
-    enum Command { case list, run, help }
+    enum Command {
+        case list, run, help
+        case feed(FeedOptions)
+    }
 
     var command = Command.help
     var names: [String] = []
@@ -31,6 +34,9 @@ struct BenchOptions {
         switch rest.popFirst() {
         case "list": command = .list
         case "run": command = .run
+        case "feed":
+            command = .feed(try FeedOptions(rest))
+            return
         case nil, "--help", "-h": return
         case let word?: throw BenchError("there is no command \(word); there are list and run")
         }

@@ -22,6 +22,8 @@ enum Catalogue {
         [
             PollCPU.self, ResidentMemory.self, StoreThroughput.self, StartTime.self, IdleCPU.self,
             LatencyAccuracy.self, Micro.self,
+            FanOut.self, DeliveryLatency.self, StoppedReaders.self, ReaderChurn.self, PushConservation.self,
+            RedisComparison.self,
         ]
     }
 }

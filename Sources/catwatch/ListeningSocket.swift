@@ -18,10 +18,12 @@ final class ListeningSocket {
     static func open(_ options: Options, environment: [String: String]) throws -> ListeningSocket? {
         let opened = ListeningSocket()
         if let inherited = InheritedSockets.takeListener(environment: environment) {
+            DescriptorLimit.raise(for: options.maxReaders)
             opened.socket = consume inherited
             return opened
         }
         guard let listen = options.listen else { return nil }
+        DescriptorLimit.raise(for: options.maxReaders)
         do throws(SocketFile.Refusal) {
             let path = listen.path ?? DefaultSocket.path(environment: environment)
             if listen.path == nil { try DefaultSocket.prepareFolder(of: path) }

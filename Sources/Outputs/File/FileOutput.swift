@@ -16,6 +16,8 @@ package actor FileOutput {
 
     private let file: AppendedFile
     private var mustReopen = true
+    /// Who waits for the file to be opened anew.
+    private var reopening: [Wakeup] = []
     private var reader: ReaderID?
 
     /// How long to wait before a write that failed is tried again.
@@ -36,16 +38,25 @@ package actor FileOutput {
         file = AppendedFile(path: path)
     }
 
-    /// Has the file opened anew, as logrotate asks for when it has renamed it.
-    package func reopen() async {
+    /// Has the file opened anew, as logrotate asks for when it has renamed it, and waits until that is done: nothing is
+    /// written to the old one any more.
+    package func reopen() async throws(CancellationError) {
+        guard let reader else { return }  // not opened yet, or closed already
+        let done = Wakeup(loop: loop)
+        reopening.append(done)
         mustReopen = true
-        if let reader { await store.interrupt(reader) }
+        await store.interrupt(reader)
+        try await done.wait()
     }
 
     /// Writes until the feed ends or the task is cancelled.
     package func run() async throws(CancellationError) {
         let (reader, _) = await store.open("file:\(path)", holdsInputs: true)
         self.reader = reader
+        defer {
+            self.reader = nil
+            didReopen()
+        }
         do {
             try await write(reader)
         } catch {
@@ -74,7 +85,13 @@ package actor FileOutput {
         mustReopen = false
         let file = self.file
         try await persist(reader) { () throws(SystemError) in try file.open() }
+        didReopen()
         try await append(.bytes(await store.greeting(isFiltered: false)), reader)
+    }
+
+    private func didReopen() {
+        for waiter in reopening { waiter.signal() }
+        reopening = []
     }
 
     private func append(_ piece: AppendedFile.Piece, _ reader: ReaderID) async throws {

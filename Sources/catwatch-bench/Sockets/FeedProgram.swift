@@ -1,0 +1,82 @@
+internal import Feed
+internal import Outputs
+internal import Reactor
+
+/// The feed as a program: the parts of catwatch behind its inputs, with events that say when they were published.
+enum FeedProgram {
+    /// How long every line is, give or take the digits of its number.
+    static let lineLength = 240
+    /// What is written once it can be connected to.
+    static let ready = "ready\n"
+    /// How long it stays after its end, so that it can be looked at, when nobody ends it.
+    private static let afterlife = Duration.seconds(30)
+
+    /// Runs until it is ended, or `afterlife` after its last event.
+    static func run(_ options: FeedOptions) throws {
+        DescriptorLimit.raise(for: 1_024)
+        let loop = try EventLoop()
+        try loop.run { try await run(options, on: loop) }
+    }
+
+    private static func run(_ options: FeedOptions, on loop: EventLoop) async throws {
+        var limits = FeedState.Limits()
+        limits.logCapacity = options.logBytes
+        let wall = SystemWallClock()
+        let identity = AgentIdentity(run: "bench", version: "0", started: wall.now)
+        let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if let path = options.listen {
+                let socket = try StreamSocket.bound(to: path)
+                try StreamSocket.listen(socket)
+                let number = socket.release()
+                var limits = FeedServer.Limits()
+                limits.stall = .seconds(options.stall)
+                let server = FeedServer(store: store, on: loop, limits: limits)
+                group.addTask {
+                    try await server.run { try SocketListener(owning: Descriptor(owning: number), on: $0) }
+                }
+            }
+            if let target = options.connect, case .unix(let path) = target.address {
+                let output = PushOutput(target, store: store, on: loop) { _ in
+                } connect: {
+                    LoopBound(try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop))
+                }
+                group.addTask { try await output.run() }
+            }
+            group.addTask { try await store.run() }
+            Text.write(ready, to: 1)
+            while await store.counts.readers < options.readers { try await loop.sleep(for: .milliseconds(5)) }
+            try await publish(options, to: store, on: loop, wall)
+            await store.finish("count")
+            try await loop.sleep(for: afterlife)
+            group.cancelAll()
+        }
+    }
+
+    /// Publishes at absolute times: what comes late is made up for.
+    private static func publish(
+        _ options: FeedOptions, to store: EventStore, on loop: EventLoop, _ wall: SystemWallClock
+    ) async throws {
+        let source = await store.register(name: "bench", type: "bench")
+        let padding = [UInt8](repeating: UInt8(ascii: "x"), count: 100)
+        let start = loop.clock.now
+        var published = 0
+        var batch = EventBatch()
+        while published < options.count {
+            batch.removeAll()
+            let time = wall.now
+            // Sixteen digits of microseconds since the system started, as the readers' clock counts them.
+            let now = Text.padded(loop.clock.now.nanoseconds / 1_000, 16)
+            let text = Array(now.utf8) + padding
+            for _ in 0..<min(options.batch, options.count - published) {
+                text.withUnsafeBytes { text in
+                    batch.add(time: time, source: source, value: Double(published % 100), text: text)
+                }
+                published += 1
+            }
+            await store.publish(batch)
+            try await loop.sleep(
+                until: start.advanced(by: .nanoseconds(published * 1_000_000_000 / options.rate)))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import Feed
+internal import Glibc
+
+/// Follows one reader's bytes: whether each line came whole, once and in order. Cheap, as a thousand of them share a
+/// thread with one another.
+final class LineChecker {
+    /// What all readers of a scenario got, together.
+    struct Tally {
+        var lines = 0
+        var lost = 0
+        var repeated = 0
+        var torn = 0
+        var gaps = 0
+    }
+
+    private var carry: [UInt8] = []
+    /// The number of the line that comes next; nil before the first.
+    private(set) var next: Int?
+    /// What `bye` called the last number; nil before it.
+    private(set) var last: Int?
+    /// Bytes that had come before, since `beginConnection`.
+    private(set) var repeatedBytes = 0
+
+    /// - Parameter next: the first number, when that is known.
+    init(next: Int? = nil) { self.next = next }
+
+    /// Whether everything there was has come.
+    var isComplete: Bool { last.map { $0 + 1 == next } ?? false }
+
+    /// The next bytes come over another connection.
+    func beginConnection() {
+        carry.removeAll()
+        repeatedBytes = 0
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, now: Int64? = nil) {
+        var rest = bytes
+        if !carry.isEmpty {
+            guard let end = Self.lineEnd(rest) else { return carry.append(contentsOf: rest) }
+            carry.append(contentsOf: rest[..<end])
+            rest = UnsafeRawBufferPointer(rebasing: rest[end...])
+            carry.withUnsafeBytes { line($0, reference, &tally, now) }
+            carry.removeAll(keepingCapacity: true)
+        }
+        while let end = Self.lineEnd(rest) {
+            line(UnsafeRawBufferPointer(rebasing: rest[..<end]), reference, &tally, now)
+            rest = UnsafeRawBufferPointer(rebasing: rest[end...])
+        }
+        carry.append(contentsOf: rest)
+    }
+
+    private func line(
+        _ line: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, _ now: Int64?
+    ) {
+        guard let sequence = Self.sequence(line) else { return control(line, &tally) }
+        if let next, sequence < next {
+            tally.repeated += 1
+            repeatedBytes += line.count
+            if !reference.check(line, sequence, now: nil) { tally.torn += 1 }
+            return
+        }
+        if let next { tally.lost += sequence - next }
+        next = sequence + 1
+        tally.lines += 1
+        if !reference.check(line, sequence, now: now) { tally.torn += 1 }
+    }
+
+    private func control(_ line: UnsafeRawBufferPointer, _ tally: inout Tally) {
+        let text = String(decoding: line, as: UTF8.self)
+        if text.hasPrefix("{\"type\":\"gap\"") {
+            tally.gaps += 1
+        } else if text.hasPrefix("{\"type\":\"bye\"") {
+            last = Self.lastSequence(line)
+        } else if !text.hasPrefix("{\"type\":") || !text.hasSuffix("}\n") {
+            tally.torn += 1
+        }
+    }
+
+    /// The `last_seq` of a `bye` line.
+    private static func lastSequence(_ line: UnsafeRawBufferPointer) -> Int? {
+        line.index(behind: "\"last_seq\":").map { number(line, from: $0) }
+    }
+
+    /// The number at the beginning of a numbered line.
+    private static func sequence(_ line: UnsafeRawBufferPointer) -> Int? {
+        guard line.count > 10, line[0] == UInt8(ascii: "{"), line[2] == UInt8(ascii: "s"), line[4] == UInt8(ascii: "q"),
+            line[6] == UInt8(ascii: ":")
+        else { return nil }
+        return number(line, from: 7)
+    }
+
+    private static func number(_ line: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var number = 0
+        var index = start
+        while index < line.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(line[index]) {
+            number = number &* 10 &+ Int(line[index] - UInt8(ascii: "0"))
+            index += 1
+        }
+        return number
+    }
+
+    /// Behind the first newline.
+    private static func lineEnd(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let base = bytes.baseAddress, let place = memchr(base, 0x0A, bytes.count) else { return nil }
+        return UnsafeRawPointer(place) - base + 1
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The index behind the first occurrence of a text.
+    func index(behind text: StaticString) -> Int? {
+        let length = text.utf8CodeUnitCount
+        guard let base = baseAddress, length <= count else { return nil }
+        // In bounds: `length` bytes follow each of these places.
+        for place in 0...count - length where memcmp(base + place, text.utf8Start, length) == 0 {
+            return place + length
+        }
+        return nil
+    }
+}

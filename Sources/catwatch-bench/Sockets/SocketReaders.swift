@@ -1,0 +1,87 @@
+internal import Feed
+internal import Glibc
+internal import Reactor
+
+/// Many readers of a Unix socket on one loop, each a descriptor and a checker; used on the loop only.
+final class SocketReaders {
+    private(set) var tally = LineChecker.Tally()
+    let reference = LineReference()
+    private(set) var checkers: [LineChecker] = []
+    private let loop: EventLoop
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    private var watches: [Watch] = []
+    private var numbers: [Int32] = []
+    private let changed: Wakeup
+    private(set) var open = 0
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+        changed = Wakeup(loop: loop)
+    }
+
+    deinit {
+        for watch in watches { watch.cancel() }
+        for number in numbers { close(number) }
+        buffer.deallocate()
+    }
+
+    /// Connects a reader that takes everything as it comes.
+    ///
+    /// - Parameter first: the number that it must begin with, when that is known.
+    func connect(to path: String, first: Int? = nil, isTimed: Bool = true) throws {
+        let number = try StreamSocket.connected(to: path).release()
+        numbers.append(number)
+        let checker = LineChecker(next: first)
+        checkers.append(checker)
+        open += 1
+        let place = watches.count
+        watches.append(
+            try loop.watch(number, interest: .read) { [unowned self] _ in
+                take(number, checker, place, isTimed: isTimed)
+            })
+    }
+
+    /// Connects one that never reads.
+    func connectStopped(to path: String) throws {
+        numbers.append(try StreamSocket.connected(to: path).release())
+    }
+
+    /// Waits until the feed has said `bye` to every reader, or `deadline` has come.
+    func waitForEnd(until deadline: LoopInstant) async throws {
+        let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
+        defer { loop.cancel(timer) }
+        while open > 0, loop.clock.now < deadline { try await changed.wait() }
+    }
+
+    /// Lines that did not come, holes and the missing ends together.
+    var lost: Int { tally.lost + checkers.reduce(0) { $0 + (($1.last ?? 0) + 1 - ($1.next ?? 1)) } }
+
+    private func take(_ number: Int32, _ checker: LineChecker, _ place: Int, isTimed: Bool) {
+        let count = recv(number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+        if count > 0 {
+            let now = isTimed ? loop.clock.now.nanoseconds / 1_000 : nil
+            checker.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), reference, &tally, now: now)
+            if checker.last == nil { return }
+        } else if count < 0, errno == EAGAIN || errno == EINTR {
+            return
+        }
+        watches[place].cancel()
+        open -= 1
+        if open == 0 { changed.signal() }
+    }
+}
+
+extension Setting {
+    /// Starts a feed of the bench's own and waits until it can be connected to.
+    func startFeed(_ options: FeedOptions, connect: String? = nil, folder: String) throws -> ChildProcess {
+        let words = options.arguments + (connect.map { ["--connect", $0] } ?? [])
+        let feed = try ChildProcess("/proc/self/exe", words, folder: folder)
+        var said: [UInt8] = []
+        feed.read(until: .now + .seconds(10)) { bytes in
+            said += bytes
+            return said.count >= FeedProgram.ready.utf8.count
+        }
+        guard said == Array(FeedProgram.ready.utf8) else { throw feed.failure("does not start") }
+        return feed
+    }
+}
