@@ -101,6 +101,8 @@ package actor AttachInput {
                 lines.append(RelayedLine(line, bytes: bytes))
             }
             await store.relay(lines)
+            // An agent that writes as fast as it is read would otherwise have the loop to itself.
+            try await loop.sleep(for: .zero)
         }
     }
 

@@ -116,6 +116,7 @@ package actor PushOutput {
                 continue
             }
             if count == 0 { return }
+            try await loop.sleep(for: .zero)  // a chatty one is not to have the loop to itself
         }
     }
 
