@@ -81,6 +81,7 @@ actor Agent {
         }
         defer { signals.cancel() }
         listening = try ListeningSocket.open(plan.options, environment: plan.environment)
+        defer { listening?.remove() }
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
         let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demo?.origin) : []
         let transport = try CurlTransport(on: loop)
@@ -97,7 +98,7 @@ actor Agent {
             group.cancelAll()
             return status
         }
-        listening?.remove()
+        listening?.remove()  // before what takes time
         await demo?.stop()
         worker?.stop()
         return status
