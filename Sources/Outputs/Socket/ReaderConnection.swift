@@ -80,8 +80,7 @@ actor ReaderConnection {
     private func give(_ answer: Answer, to reader: ReaderID) async throws -> Bool {
         switch answer {
         case .terms(let terms):
-            let start = await start(terms.start)
-            let greeting = await store.move(reader, to: start, isFiltered: terms.filter != nil)
+            let greeting = await move(reader, to: terms)
             filter = terms.filter
             try await write(greeting)
             return false
@@ -94,12 +93,13 @@ actor ReaderConnection {
         }
     }
 
-    private func start(_ start: ReaderRequest.Start) async -> ReaderStart {
-        switch start {
-        case .oldest: .oldest
-        case .newest: .newest
+    private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) async -> [UInt8] {
+        let isFiltered = terms.filter != nil
+        switch terms.start {
+        case .oldest: return await store.move(reader, to: .oldest, isFiltered: isFiltered)
+        case .newest: return await store.move(reader, to: .newest, isFiltered: isFiltered)
         case .after(let sequence, let run):
-            if let run, await run != store.identity.run { .oldest } else { .after(sequence) }
+            return await store.move(reader, to: .after(sequence), of: run, isFiltered: isFiltered)
         }
     }
 
