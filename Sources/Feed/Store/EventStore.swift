@@ -239,7 +239,7 @@ package actor EventStore {
     /// - Parameters:
     ///   - start: where to.
     ///   - run: which run that is said of; of another one, the reader gets all there is. Nil for whichever there is.
-    /// - Returns: no bytes when it is not known yet whose feed this is: then the greeting comes by `next`.
+    /// - Returns: no bytes when the reader is owed a greeting anyway: that comes by `next`.
     package func move(_ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
@@ -248,10 +248,7 @@ package actor EventStore {
             return []
         }
         reader.cursor = cursor(run == nil || run == identity.run ? start : .oldest)
-        // What was owed was of a place that the reader has left.
-        reader.owedGap = nil
-        reader.owesGreeting = false
-        return greeting(isFiltered: isFiltered)
+        return reader.owesGreeting ? [] : greeting(isFiltered: isFiltered)
     }
 
     /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.

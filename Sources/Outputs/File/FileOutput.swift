@@ -59,7 +59,7 @@ package actor FileOutput {
 
     private func write(_ reader: ReaderID) async throws {
         while true {
-            try await reopenIfAsked(reader)
+            if mustReopen { try await persist(reader) {} }
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
             case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
@@ -69,28 +69,29 @@ package actor FileOutput {
         }
     }
 
-    private func reopenIfAsked(_ reader: ReaderID) async throws {
-        guard mustReopen else { return }
-        mustReopen = false
-        let file = self.file
-        try await persist(reader) { () throws(SystemError) in try file.open() }
-        try await append(.bytes(await store.greeting(isFiltered: false)), reader)
-    }
-
     private func append(_ piece: AppendedFile.Piece, _ reader: ReaderID) async throws {
         let file = self.file
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
     }
 
-    /// Does something with the disk until it works; a failure is said once.
+    /// Does something with the disk until it works; a failure is said once. A file that is to be opened anew is so before
+    /// every attempt: the one under way may be deleted, and what fills the disk.
     private func persist(_ reader: ReaderID, _ work: @escaping @Sendable () throws(SystemError) -> Void) async throws {
+        let file = self.file
         var isTold = false
         while true {
+            let opens = mustReopen
+            mustReopen = false
+            let greeting = opens ? await store.greeting(isFiltered: false) : []
             do {
-                try await loop.offload(to: worker) { try work() }
+                try await loop.offload(to: worker) {
+                    if opens { try file.open(greeting) }
+                    try work()
+                }
                 if isTold { await store.setState("ok", of: reader) }
                 return
             } catch let error as SystemError {
+                if opens, !file.isGreeted { mustReopen = true }
                 if !isTold {
                     isTold = true
                     await store.setState(error.reason, of: reader)
@@ -112,11 +113,15 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
 
     private let path: String
     private var descriptor: Descriptor?
+    /// Whether the file under way was opened and has its first lines.
+    private(set) var isGreeted = false
 
     init(path: String) { self.path = path }
 
-    /// Opens the file under its path, anew when it is open; what another program wrote last is ended by a newline.
-    func open() throws(SystemError) {
+    /// Opens the file under its path, anew when it is open, and greets whoever reads it; what another program wrote last
+    /// is ended by a newline.
+    func open(_ greeting: [UInt8]) throws(SystemError) {
+        isGreeted = false
         let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
         let number = opened.number
         var last: UInt8 = 0x0A
@@ -125,6 +130,8 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
             try systemCall("write", on: path) { Glibc.write(number, "\n", 1) }
         }
         descriptor = consume opened
+        try append(.bytes(greeting))
+        isGreeted = true
     }
 
     func append(_ piece: Piece) throws(SystemError) {
