@@ -28,6 +28,13 @@ final class FeedReader: @unchecked Sendable {
         }
     }
 
+    /// The whole lines that were read and not asked for.
+    func buffered() -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        while let line = splitter.next() { if let line = Self.bytes(line) { lines.append(line) } }
+        return lines
+    }
+
     /// The next line, decoded; nil at the end.
     func next() async throws -> Line? { try await line().map { try LineDecoder.decode($0[...]) } }
 

@@ -186,7 +186,8 @@ package actor EventStore {
                 state.counts.gaps += 1
                 return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
             }
-            if reader.owesGreeting {
+            // Not before it is known whose feed this is, or will never be.
+            if reader.owesGreeting, relayed?.hasBegun != false || ending != nil {
                 reader.owesGreeting = false
                 return .greeting(greeting(isFiltered: reader.isFiltered))
             }
