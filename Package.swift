@@ -49,7 +49,7 @@ let package = Package(
             name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport"], exclude: ["Vectors"],
             swiftSettings: settings),
         tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "TestSupport"]),
-        tests("OutputsTests", ["Outputs", "Feed", "Reactor", "TestSupport"]),
+        tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),

@@ -55,7 +55,7 @@ extension Board {
             sources[index].progress = progress
         case .agent(let agent):
             self.agent = agent
-        case .hello, .stats, .gap, .bye, .resync, .unknown:
+        case .hello, .stats, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
     }
@@ -123,7 +123,7 @@ extension BoardLine {
             code = failure.code.rawValue.cut(to: Board.longestText)
         case .progress(let progress):
             value = Double(progress.done)
-        case .hello, .stats, .agent, .gap, .bye, .resync, .unknown:
+        case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
         series = series?.cut(to: Board.longestText)

@@ -32,6 +32,8 @@ package struct Line: Sendable, Equatable {
         case gap(Gap)
         case bye(Bye)
         case resync(Resync)
+        /// An `error` line of one connection, without number and source: what this reader asked for cannot be had.
+        case refusal(Failure)
         /// A type that this version does not know; format 1 gains types.
         case unknown
     }

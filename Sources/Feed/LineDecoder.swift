@@ -45,6 +45,8 @@ package enum LineDecoder {
         case "latency": return .latency(try numbered(members, LatencySample.init))
         case "memory": return .memory(try numbered(members, MemorySample.init))
         case "window": return .window(try numbered(members, Line.Window.init))
+        case "error" where members.value(.seq) == nil && members.value(.source) == nil:
+            return .refusal(try Failure(members))
         case "error": return .error(try numbered(members, Failure.init))
         case "progress": return .progress(try numbered(members, Progress.init))
         case "agent": return .agent(try numbered(members, Line.Agent.init))

@@ -27,6 +27,9 @@ package struct LineSplitter: Sendable {
     /// How many bytes of unfinished lines and unread chunks it holds.
     package var held: Int { chunk.count + partial.count }
 
+    /// Whether the line that has not ended yet is too long already, so that it will be reported as such when it ends.
+    package var isSkipping: Bool { skipped > 0 }
+
     /// Takes the next bytes of the stream; call `next` until it gives nil before pushing more, or the rest is copied.
     package mutating func push(_ bytes: Bytes) {
         if chunk.isEmpty { chunk = bytes } else { chunk += bytes }

@@ -16,7 +16,12 @@ package enum StreamSocket {
         try systemCall("fchmod", on: path) { fchmod(number, mode) }
         try systemCall("bind", on: path) { cw_bind_unix(number, path) }
         // The umask has taken bits away; nothing was wider than it should be in between.
-        try systemCall("chmod", on: path) { chmod(path, mode) }
+        do throws(SystemError) {
+            try systemCall("chmod", on: path) { chmod(path, mode) }
+        } catch {
+            unlink(path)
+            throw error
+        }
         return socket
     }
 

@@ -38,9 +38,8 @@ actor Agent {
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
-    private let errand: Wakeup
-    private var wantsSummary = false
-    private var wantsReopening = false
+    private let summaryRequest: Wakeup
+    private let reopenRequest: Wakeup
     private let outputEnded: Wakeup
     /// Outputs that are to have everything before the end.
     private var draining = 0
@@ -71,7 +70,8 @@ actor Agent {
         service = ServiceManager(environment: plan.environment)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
-        errand = Wakeup(loop: loop)
+        summaryRequest = Wakeup(loop: loop)
+        reopenRequest = Wakeup(loop: loop)
         outputEnded = Wakeup(loop: loop)
     }
 
@@ -85,6 +85,7 @@ actor Agent {
         }
         defer { signals.cancel() }
         listening = try ListeningSocket.open(plan.options, environment: plan.environment)
+        defer { listening?.remove() }
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
         let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demo?.origin) : []
         let transport = try CurlTransport(on: loop)
@@ -94,7 +95,8 @@ actor Agent {
             startOutputs(in: &group)
             group.addTask { [notices] in try? await notices.run() }
             startEndings(in: &group)
-            group.addTask { try? await self.runErrands() }
+            group.addTask { try? await self.runSummaries() }
+            group.addTask { try? await self.runReopenings() }
             service?.tell("READY=1\nSTATUS=\(statusText(sources))")
             try? await stopRequest.wait()
             service?.tell("STOPPING=1")
@@ -102,7 +104,7 @@ actor Agent {
             group.cancelAll()
             return status
         }
-        listening?.remove()
+        listening?.remove()  // before what takes time
         await demo?.stop()
         worker?.stop()
         return status
@@ -124,20 +126,22 @@ actor Agent {
         }
     }
 
-    /// Does what signals ask for, one after the other; many of the same kind are one.
-    private func runErrands() async throws(CancellationError) {
+    /// Prints the summary whenever a signal asks for it.
+    private func runSummaries() async throws(CancellationError) {
         while true {
-            try await errand.wait()
-            if wantsSummary {
-                wantsSummary = false
-                await printSummary()
-            }
-            if wantsReopening {
-                wantsReopening = false
-                service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
-                await fileOutput?.reopen()
-                service?.tell("READY=1")
-            }
+            try await summaryRequest.wait()
+            await printSummary()
+        }
+    }
+
+    /// Has the file opened anew whenever a signal asks for it; many signals are one.
+    private func runReopenings() async throws(CancellationError) {
+        while true {
+            try await reopenRequest.wait()
+            service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
+            await fileOutput?.reopen()
+            try await fileOutput?.waitUntilReopened()
+            service?.tell("READY=1")
         }
     }
 
@@ -189,12 +193,8 @@ actor Agent {
 
     private func received(_ number: Int32) {
         switch number {
-        case SIGQUIT:
-            wantsSummary = true
-            errand.signal()
-        case SIGHUP where fileOutput != nil:
-            wantsReopening = true
-            errand.signal()
+        case SIGQUIT: summaryRequest.signal()
+        case SIGHUP where fileOutput != nil: reopenRequest.signal()
         case SIGINT where stop != nil: _exit(0)  // the second one leaves at once
         default: request(.signal(number))
         }

@@ -22,7 +22,7 @@ import sys
 import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
-CONNECTION = {"hello", "stats", "gap", "bye"}
+CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
 NUMBERED = {"latency", "memory", "window", "error", "progress", "agent"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
@@ -127,6 +127,7 @@ class Connection:
         self.resumed = resumed
         self.count = 0
         self.hello = None
+        self.due = ["hello", "stats"]
         self.expected = None
         self.gaps = 0
         self.bye = False
@@ -135,17 +136,24 @@ class Connection:
     def feed(self, raw):
         line = parse(raw)
         kind = line.get("type")
-        name = kind if isinstance(kind, str) and kind in CONNECTION | NUMBERED else "data"
+        name = kind if isinstance(kind, str) and kind in (CONNECTION | NUMBERED) - {"refusal"} else "data"
+        if kind == "error" and "seq" not in line and "source" not in line:
+            name = "refusal"
         fault = jsonschema.exceptions.best_match(VALIDATORS[name].iter_errors(line))
         if fault is not None:
             raise Wrong(f"does not fit the schema of {name}: {fault.json_path}: {fault.message[:300]}")
         check_order(line, SCHEMA["$defs"][name])
         need(not self.bye, "comes after the bye")
-        expected_kind = ("hello", "stats")[self.count] if self.count < 2 else None
-        if expected_kind:
-            need(kind == expected_kind, f"is {kind!r}; line {self.count + 1} has to be {expected_kind!r}")
+        if self.due:
+            need(kind == self.due[0], f"is {kind!r}; line {self.count + 1} has to be {self.due[0]!r}")
+            self.due.pop(0)
         else:
-            need(kind not in ("hello", "stats"), f"is a second {kind!r}")
+            need(kind != "stats", "is 'stats' without a 'hello' before it")
+            if kind == "hello":
+                # The answer to a request: numbers go on wherever the reader wanted.
+                self.due = ["stats"]
+                self.expected = None
+                self.resumed = True
         getattr(self, "see_" + name)(line)
         if "seq" in line:
             self.number(line["seq"])
@@ -204,6 +212,9 @@ class Connection:
         need(line["start"].endswith(".000000Z"), "does not start at a whole second")
 
     def see_error(self, line):
+        pass
+
+    def see_refusal(self, line):
         pass
 
     def see_progress(self, line):

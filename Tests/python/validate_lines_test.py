@@ -50,6 +50,7 @@ AGENT = (
 GAP = '{"type":"gap","time":"%s","from":8,"to":90,"reason":"slow_reader"}' % TIME
 KEYED = '{"seq":91,"time":"%s","type":"breed","source":"breeds","series":"breeds/Manx","truncated":true}' % TIME
 BYE = '{"type":"bye","time":"%s","run":"r1","last_seq":91,"reason":"SIGTERM"}' % TIME
+REFUSAL = '{"type":"error","time":"%s","code":"protocol","message":"a request is a JSON object"}' % TIME
 GOOD = [HELLO, STATS, FACT, LATENCY, MEMORY, WINDOW, ERROR, PROGRESS, AGENT, GAP, KEYED, BYE]
 
 
@@ -76,6 +77,8 @@ PASSES = {
     "a filtered reader": ([HELLO.replace('"filtered":false', '"filtered":true'), STATS, LATENCY, WINDOW, BYE], {}),
     "a gap first": ([HELLO, STATS, GAP.replace('"from":8', '"from":1'), KEYED, BYE], {}),
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
+    "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
+    "an answered request": (GOOD[:5] + [HELLO, STATS] + GOOD[3:], {"expect_bye": True}),
     "an error of an endpoint": (swap(6, '"code"', '"endpoint":"GET http://h/x","code"'), {}),
 }
 
@@ -83,7 +86,15 @@ FAILS = {
     "nothing": ([], "0 lines", {}),
     "no hello": (without(0), "line 1 is 'stats'", {}),
     "no stats": (without(1), "line 2 is 'fact'", {}),
-    "a second hello": (GOOD[:2] + [HELLO], "line 3 is a second 'hello'", {}),
+    "a second hello": (GOOD[:2] + [HELLO, FACT], "line 4 has to be 'stats'", {}),
+    "stats again": (GOOD[:2] + [STATS], "without a 'hello'", {}),
+    "a refusal before hello": ([REFUSAL], "line 1 has to be 'hello'", {}),
+    "a refusal without a code": (
+        GOOD[:2] + [REFUSAL.replace('"code":"protocol",', "")],
+        "schema of refusal",
+        {},
+    ),
+    "a number before what was asked for": (GOOD[:3] + [HELLO.replace('"first_seq":1', '"first_seq":2'), STATS, FACT], "has number 1", {}),
     "a hole": (without(3), "line 4 has number 3, expected was 2 and no gap", {}),
     "a number twice": (GOOD[:4] + [LATENCY], "line 5 has number 2, expected was 3", {}),
     "a gap that leaves one out": (swap(9, '"from":8', '"from":9'), "begins at 9, expected was 8", {}),
@@ -173,12 +184,12 @@ def documentation_problems():
     path = pathlib.Path(__file__).parents[2] / "docs/wire-format.md"
     sections = dict(section.split("\n", 1) for section in path.read_text(encoding="utf-8").split("\n## ")[1:])
     for name in sorted(validate_lines.VALIDATORS):
-        text = sections["Data events" if name == "data" else name]
+        text = sections[{"data": "Data events", "refusal": "Errors of one connection"}.get(name, name)]
         schema = validate_lines.SCHEMA["$defs"][name]
         for key in keys(schema):
             if not re.search(rf"[`.]{re.escape(key)}`", text):
                 yield f"docs/wire-format.md does not say what {key!r} of {name} is"
-    for code in validate_lines.SCHEMA["$defs"]["error"]["properties"]["code"]["enum"]:
+    for code in validate_lines.SCHEMA["$defs"]["code"]["enum"]:
         if f"| `{code}` |" not in sections["error"]:
             yield f"docs/wire-format.md does not say when the code {code!r} is used"
 

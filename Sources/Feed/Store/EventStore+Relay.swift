@@ -84,12 +84,14 @@ extension EventStore {
         guard isFirst || hello.run != identity.run else { return }
         relayed?.hasBegun = true
         for reader in readers.values {
-            if !isFirst {
+            // One that was not told of the run before has seen nothing of it, and cannot be told what it missed there.
+            if !isFirst, !reader.owesGreeting {
                 let last = state.log.nextSequence - 1
                 if reader.cursor <= last { reader.owedGap = reader.cursor...last }
                 reader.owesGreeting = true
             }
-            reader.cursor = hello.firstSeq
+            reader.cursor = Self.cursor(reader.wish, in: hello)
+            reader.wish = nil
         }
         state.log.restart(at: hello.firstSeq)
         announced = 0
@@ -102,5 +104,16 @@ extension EventStore {
         identity.host.kernel = hello.host.kernel ?? ""
         identity.host.arch = hello.host.arch ?? ""
         wakeNow()
+    }
+
+    /// Where a reader begins that asked for something before the first `hello` had come.
+    private static func cursor(_ wish: (start: ReaderStart, run: String?)?, in hello: Line.Hello) -> Int {
+        guard let wish, wish.run == nil || wish.run == hello.run else { return hello.firstSeq }
+        switch wish.start {
+        case .oldest: return hello.firstSeq
+        case .newest: return hello.nextSeq
+        // Its lines come by and by, from the oldest on.
+        case .after(let sequence): return max(hello.firstSeq, min(max(0, sequence), hello.nextSeq - 1) + 1)
+        }
     }
 }

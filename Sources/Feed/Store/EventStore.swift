@@ -186,7 +186,8 @@ package actor EventStore {
                 state.counts.gaps += 1
                 return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
             }
-            if reader.owesGreeting {
+            // Not before it is known whose feed this is, or will never be.
+            if reader.owesGreeting, relayed?.hasBegun != false || ending != nil {
                 reader.owesGreeting = false
                 return .greeting(greeting(isFiltered: reader.isFiltered))
             }
@@ -235,20 +236,38 @@ package actor EventStore {
     }
 
     /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
-    package func move(_ id: ReaderID, to start: ReaderStart, isFiltered: Bool) -> [UInt8] {
-        readers[id]?.cursor = cursor(start)
-        readers[id]?.isFiltered = isFiltered
-        return greeting(isFiltered: isFiltered)
+    ///
+    /// - Parameters:
+    ///   - start: where to.
+    ///   - run: which run that is said of; of another one, the reader gets all there is. Nil for whichever there is.
+    /// - Returns: no bytes when the reader is owed a greeting anyway: that comes by `next`.
+    package func move(_ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool) -> [UInt8] {
+        guard let reader = readers[id] else { return [] }
+        reader.isFiltered = isFiltered
+        if let relayed, !relayed.hasBegun {
+            reader.wish = (start, run)
+            return []
+        }
+        reader.cursor = cursor(run == nil || run == identity.run ? start : .oldest)
+        return reader.owesGreeting ? [] : greeting(isFiltered: isFiltered)
     }
 
-    /// Moves a reader back by some bytes, to the start of a line.
+    /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.
     ///
-    /// - Parameter fallback: where to, when the log has let go of the lines: it gets a gap for those.
-    package func rewind(_ id: ReaderID, bytes: Int, fallback: Int?) {
-        guard let reader = readers[id] else { return }
+    /// - Parameters:
+    ///   - first: the number that it is not moved back beyond.
+    ///   - fallback: where to, when the log has let go of the lines: it gets a gap for those.
+    /// - Returns: the number of the line it gets next.
+    package func rewind(_ id: ReaderID, bytes: Int, notBefore first: Int, fallback: Int) -> Int {
+        guard let reader = readers[id] else { return first }
+        guard !reader.owesGreeting else { return reader.cursor }
         let (sequence, isWhole) = state.log.line(bytes, before: reader.cursor)
-        reader.cursor = isWhole ? sequence : min(sequence, fallback ?? sequence)
+        reader.cursor = max(first, isWhole ? sequence : min(sequence, fallback))
+        return reader.cursor
     }
+
+    /// The number of the line that a reader gets next.
+    package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 
     /// Counts a reader that was closed because it took nothing.
     package func noteStalledReader() { state.counts.stalledReaders += 1 }
@@ -354,6 +373,8 @@ package actor EventStore {
         /// Whether it has yet to be told whose feed it is.
         var owesGreeting = false
         var isFiltered = false
+        /// Where it asked to begin before it was known whose feed this is, and of which run.
+        var wish: (start: ReaderStart, run: String?)?
         /// Whether somebody wants its next `next` to come back at once.
         var isInterrupted = false
 

@@ -101,6 +101,8 @@ package actor AttachInput {
                 lines.append(RelayedLine(line, bytes: bytes))
             }
             await store.relay(lines)
+            // An agent that writes as fast as it is read would otherwise have the loop to itself.
+            try await loop.sleep(for: .zero)
         }
     }
 
@@ -117,7 +119,7 @@ package actor AttachInput {
 
     /// What an agent says that does not want us.
     private static func refusal(_ line: Line) -> String {
-        if case .error(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
+        if case .refusal(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
         return "what answers there is not catwatch"
     }
 }

@@ -17,6 +17,7 @@ package actor FileOutput {
     private let file: AppendedFile
     private var mustReopen = true
     /// Who waits for the file to be opened anew.
+    private var isReopening = false
     private var reopening: [Wakeup] = []
     private var reader: ReaderID?
 
@@ -38,14 +39,19 @@ package actor FileOutput {
         file = AppendedFile(path: path)
     }
 
-    /// Has the file opened anew, as logrotate asks for when it has renamed it, and waits until that is done: nothing is
-    /// written to the old one any more.
-    package func reopen() async throws(CancellationError) {
+    /// Has the file opened anew, as logrotate asks for when it has renamed it.
+    package func reopen() async {
         guard let reader else { return }  // not opened yet, or closed already
+        mustReopen = true
+        isReopening = true
+        await store.interrupt(reader)
+    }
+
+    /// Waits until a file that is to be opened anew is: nothing is written to the old one any more.
+    package func waitUntilReopened() async throws(CancellationError) {
+        guard reader != nil, isReopening else { return }
         let done = Wakeup(loop: loop)
         reopening.append(done)
-        mustReopen = true
-        await store.interrupt(reader)
         try await done.wait()
     }
 
@@ -70,7 +76,7 @@ package actor FileOutput {
 
     private func write(_ reader: ReaderID) async throws {
         while true {
-            try await reopenIfAsked(reader)
+            if mustReopen { try await persist(reader) {} }
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
             case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
@@ -80,16 +86,8 @@ package actor FileOutput {
         }
     }
 
-    private func reopenIfAsked(_ reader: ReaderID) async throws {
-        guard mustReopen else { return }
-        mustReopen = false
-        let file = self.file
-        try await persist(reader) { () throws(SystemError) in try file.open() }
-        didReopen()
-        try await append(.bytes(await store.greeting(isFiltered: false)), reader)
-    }
-
     private func didReopen() {
+        isReopening = false
         for waiter in reopening { waiter.signal() }
         reopening = []
     }
@@ -99,15 +97,25 @@ package actor FileOutput {
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
     }
 
-    /// Does something with the disk until it works; a failure is said once.
+    /// Does something with the disk until it works; a failure is said once. A file that is to be opened anew is so before
+    /// every attempt: the one under way may be deleted, and what fills the disk.
     private func persist(_ reader: ReaderID, _ work: @escaping @Sendable () throws(SystemError) -> Void) async throws {
+        let file = self.file
         var isTold = false
         while true {
+            let opens = mustReopen
+            mustReopen = false
+            let greeting = opens ? await store.greeting(isFiltered: false) : []
             do {
-                try await loop.offload(to: worker) { try work() }
+                try await loop.offload(to: worker) {
+                    if opens { try file.open(greeting) }
+                    try work()
+                }
                 if isTold { await store.setState("ok", of: reader) }
+                if opens { didReopen() }
                 return
             } catch let error as SystemError {
+                if opens, !file.isGreeted { mustReopen = true }
                 if !isTold {
                     isTold = true
                     await store.setState(error.reason, of: reader)
@@ -129,11 +137,15 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
 
     private let path: String
     private var descriptor: Descriptor?
+    /// Whether the file under way was opened and has its first lines.
+    private(set) var isGreeted = false
 
     init(path: String) { self.path = path }
 
-    /// Opens the file under its path, anew when it is open; what another program wrote last is ended by a newline.
-    func open() throws(SystemError) {
+    /// Opens the file under its path, anew when it is open, and greets whoever reads it; what another program wrote last
+    /// is ended by a newline.
+    func open(_ greeting: [UInt8]) throws(SystemError) {
+        isGreeted = false
         let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
         let number = opened.number
         var last: UInt8 = 0x0A
@@ -142,6 +154,8 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
             try systemCall("write", on: path) { Glibc.write(number, "\n", 1) }
         }
         descriptor = consume opened
+        try append(.bytes(greeting))
+        isGreeted = true
     }
 
     func append(_ piece: Piece) throws(SystemError) {

@@ -15,12 +15,15 @@ package actor PushOutput {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
-    /// What was written last: the first number of each write and its bytes, to find the way back when the log has let
-    /// go of the lines.
-    private var written: [(sequence: Int, bytes: Int)] = []
+    /// How many bytes written last are written again.
+    private let resend: Int
+    /// The way back when the log has let go of the lines.
+    private var trail: WriteTrail
     /// Bytes of the last span that were not written.
     private var unwritten = 0
-    private var hasWritten = false
+    /// The number that this connection began with, or the run did.
+    private var first = 0
+    private var hasConnected = false
 
     /// - Parameter connect: opens the connection; on the loop.
     package init(
@@ -35,6 +38,8 @@ package actor PushOutput {
         self.random = random
         self.tell = tell
         self.connect = connect
+        resend = target.resend ?? StreamSocket.sendBuffer
+        trail = WriteTrail(reach: resend)
     }
 
     /// Pushes until the feed ends or the task is cancelled.
@@ -68,12 +73,16 @@ package actor PushOutput {
         let stream = try await connect().value
         defer { stream.close() }
         await store.setState("ok", of: reader)
-        if hasWritten {
-            let resend = target.resend ?? StreamSocket.sendBuffer
-            await store.rewind(reader, bytes: resend + unwritten, fallback: oldestWritten(within: resend))
+        if hasConnected {
+            // Never back beyond where the last connection began: what lies before was written before that one, too.
+            first = await store.rewind(
+                reader, bytes: resend + unwritten, notBefore: first,
+                fallback: trail.sequence(bytesBack: resend + unwritten) ?? first)
+        } else {
+            first = await store.place(of: reader)
         }
-        hasWritten = true
-        written.removeAll()
+        hasConnected = true
+        trail.removeAll()
         unwritten = 0
         if target.sendsControl { try await stream.write(all: await store.greeting(isFiltered: false)) }
         let bound = LoopBound(stream)
@@ -96,7 +105,13 @@ package actor PushOutput {
                 note(span)
                 try await write(span, to: stream)
                 backoff.succeed()
-            case .gap(let line), .greeting(let line):
+            case .gap(let line):
+                if target.sendsControl { try await stream.write(all: line) }
+            case .greeting(let line):
+                // Another run: numbers begin anew, and the log has nothing left of the last one.
+                first = await store.place(of: reader)
+                trail.removeAll()
+                unwritten = 0
                 if target.sendsControl { try await stream.write(all: line) }
             case .interrupted: break
             case .end(let line):
@@ -116,6 +131,7 @@ package actor PushOutput {
                 continue
             }
             if count == 0 { return }
+            try await loop.sleep(for: .zero)  // a chatty one is not to have the loop to itself
         }
     }
 
@@ -123,25 +139,7 @@ package actor PushOutput {
 
     private func note(_ span: LineSpan) {
         unwritten = span.count
-        written.append((span.sequences.lowerBound, span.count))
-        let most = target.resend ?? StreamSocket.sendBuffer
-        var kept = 0
-        var first = written.count
-        while first > 0, kept < most + span.count {
-            first -= 1
-            kept += written[first].bytes
-        }
-        if first > 64 { written.removeFirst(first) }
-    }
-
-    /// The first number of the oldest write that reaches into the last `bytes` written.
-    private func oldestWritten(within bytes: Int) -> Int? {
-        var left = bytes + unwritten
-        for write in written.reversed() {
-            left -= write.bytes
-            if left <= 0 { return write.sequence }
-        }
-        return written.first?.sequence
+        trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
     }
 
     private func write(_ span: LineSpan, to stream: any ByteStream) async throws {

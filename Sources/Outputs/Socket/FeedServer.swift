@@ -22,8 +22,8 @@ package actor FeedServer {
     private var readers = 0
     private let scratch = ReadBuffer()
 
-    /// How long to wait when the process has no descriptor left for one more reader.
-    private static let pauseWithoutDescriptors = Duration.milliseconds(100)
+    /// How long to wait when there is no descriptor or memory left for one more reader.
+    private static let pauseWithoutRoom = Duration.milliseconds(100)
 
     package init(store: EventStore, on loop: EventLoop, limits: Limits = Limits()) {
         self.store = store
@@ -45,7 +45,11 @@ package actor FeedServer {
             listener = nil
         }
         try await withThrowingDiscardingTaskGroup { group in
-            while let stream = try await accept() { admit(stream, in: &group) }
+            while let stream = try await accept() {
+                admit(stream, in: &group)
+                // However many come, those that are here get their turn in between.
+                try await loop.sleep(for: .zero)
+            }
         }
     }
 
@@ -54,11 +58,17 @@ package actor FeedServer {
         while let listener {
             do {
                 return LoopBound(try await listener.accept())
-            } catch let error as SystemError where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.code) {
-                try await loop.sleep(for: Self.pauseWithoutDescriptors)
+            } catch let error as SystemError where !Self.isForGood(error) {
+                try await loop.sleep(for: Self.pauseWithoutRoom)
             }
         }
         return nil
+    }
+
+    /// Whether no later `accept` can work either. (accept(2): all else is a passing lack, of descriptors for one, or some
+    /// network's trouble that another reader need not have.)
+    private static func isForGood(_ error: SystemError) -> Bool {
+        [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(error.code)
     }
 
     private func admit(_ bound: LoopBound<any ByteStream>, in group: inout ThrowingDiscardingTaskGroup<any Error>) {

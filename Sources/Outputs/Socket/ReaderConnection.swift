@@ -27,6 +27,9 @@ actor ReaderConnection {
     /// A reader that asks faster than it reads is not read from meanwhile.
     private static let mostAnswers = 16
 
+    /// After so many bytes at once, a reader that catches up lets the others have their turn.
+    private static let largeSpan = 16 << 10
+
     init(
         _ stream: LoopBound<any ByteStream>, store: EventStore, on loop: EventLoop, stall: Duration, scratch: ReadBuffer
     ) {
@@ -58,7 +61,9 @@ actor ReaderConnection {
         try await write(greeting)
         while true {
             switch try await store.next(for: reader) {
-            case .lines(let span): try await write(span)
+            case .lines(let span):
+                try await write(span)
+                if span.count >= Self.largeSpan { try await loop.sleep(for: .zero) }
             case .gap(let line), .greeting(let line): try await write(line)
             case .interrupted: break
             case .end(let line): return try await write(line)
@@ -75,8 +80,7 @@ actor ReaderConnection {
     private func give(_ answer: Answer, to reader: ReaderID) async throws -> Bool {
         switch answer {
         case .terms(let terms):
-            let start = await start(terms.start)
-            let greeting = await store.move(reader, to: start, isFiltered: terms.filter != nil)
+            let greeting = await move(reader, to: terms)
             filter = terms.filter
             try await write(greeting)
             return false
@@ -89,12 +93,13 @@ actor ReaderConnection {
         }
     }
 
-    private func start(_ start: ReaderRequest.Start) async -> ReaderStart {
-        switch start {
-        case .oldest: .oldest
-        case .newest: .newest
+    private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) async -> [UInt8] {
+        let isFiltered = terms.filter != nil
+        switch terms.start {
+        case .oldest: return await store.move(reader, to: .oldest, isFiltered: isFiltered)
+        case .newest: return await store.move(reader, to: .newest, isFiltered: isFiltered)
         case .after(let sequence, let run):
-            if let run, await run != store.identity.run { .oldest } else { .after(sequence) }
+            return await store.move(reader, to: .after(sequence), of: run, isFiltered: isFiltered)
         }
     }
 
@@ -149,7 +154,10 @@ actor ReaderConnection {
                 guard case .line(let line) = item else { return await refuse(reader) }
                 try await take(line, parser, reader)
             }
-            if splitter.held > ReaderRequest.longest { return await refuse(reader) }
+            // Not its end, which may never come, but its length decides.
+            if splitter.isSkipping { return await refuse(reader) }
+            // One that writes as fast as it is read would otherwise have the loop to itself.
+            try await loop.sleep(for: .zero)
         }
         // It says no more, but may go on reading: `nc -N`, or `echo … | nc -U …`.
         while let item = splitter.finish() {

@@ -34,7 +34,12 @@ package struct SocketFile: ~Copyable {
                     + "\(StreamSocket.longestPath) at the most")
         }
         let lock = try takeLock(path)
-        try removeStale(path)
+        do throws(Refusal) {
+            try removeStale(path)
+        } catch {
+            unlink(path + ".lock")
+            throw error
+        }
         do throws(SystemError) {
             let socket = try StreamSocket.bound(to: path, mode: mode)
             var status = stat()
@@ -79,6 +84,7 @@ package struct SocketFile: ~Copyable {
             var ours = stat()
             var current = stat()
             guard fstat(number, &ours) == 0, lstat(name, &current) == 0, ours.st_ino == current.st_ino else { continue }
+            guard isLock(number) else { throw Refusal("\(name) is there already and is not a lock of catwatch's") }
             let text = "\(getpid())\n"
             _ = ftruncate(number, 0)
             _ = pwrite(number, text, text.utf8.count, 0)
@@ -88,11 +94,25 @@ package struct SocketFile: ~Copyable {
 
     /// ` (process 123)`, as the lock file says; empty when it does not.
     private static func owner(_ lock: Int32) -> String {
+        // Between its locking the file and its writing into it there is a moment.
+        for _ in 0..<50 {
+            var bytes = [UInt8](repeating: 0, count: 16)
+            let count = pread(lock, &bytes, bytes.count, 0)
+            if count > 0, let process = Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)) {
+                return " (process \(process))"
+            }
+            usleep(1_000)
+        }
+        return ""
+    }
+
+    /// Whether a file that happens to have the lock's name may be written to: one that is empty, or holds a number.
+    private static func isLock(_ file: Int32) -> Bool {
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
         var bytes = [UInt8](repeating: 0, count: 16)
-        let count = pread(lock, &bytes, bytes.count, 0)
-        guard count > 0, let process = Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
-        else { return "" }
-        return " (process \(process))"
+        let count = pread(file, &bytes, bytes.count, 0)
+        return count >= 0 && count < 16 && bytes[..<count].allSatisfy { $0 == 0x0A || (0x30...0x39).contains($0) }
     }
 
     /// Removes a socket that nobody answers on; leaves everything else, and says so.
@@ -109,6 +129,8 @@ package struct SocketFile: ~Copyable {
         } catch {
             switch error.code {
             case ECONNREFUSED: unlink(path)
+            case ENOENT: break  // its owner removed it in between
+            case EAGAIN: throw Refusal("\(path) is served by another program already, and many wait for that one")
             case EADDRINUSE: throw Refusal("\(path) is served by another program already\(error.subject)")
             default: throw Refusal("\(path): \(error.reason)")
             }

@@ -1,0 +1,84 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct LineFilterTests {
+    private static func admits(_ line: [UInt8], types: [String]?, sources: [String]?) -> Bool {
+        line.withUnsafeBytes { LineFilter(types: types, sources: sources).admits($0) }
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, true), (["fact"], nil, true), (["latency", "fact"], nil, true), (["latency"], nil, false),
+            ([], nil, false), (["fac"], nil, false), (["facts"], nil, false), (["\"fact\""], nil, false),
+            (nil, ["fact"], true), (nil, ["dog"], false), (["fact"], ["fact"], true), (["fact"], ["dog"], false),
+            (["dog"], ["fact"], false), (nil, [], false),
+        ] as [([String]?, [String]?, Bool)])
+    func choosesByTypeAndSource(types: [String]?, sources: [String]?, isAdmitted: Bool) {
+        let line = #"{"seq":1,"time":"2025-01-02T03:04:05.678901Z","type":"fact","source":"fact","series":"fact"}"#
+        #expect(Self.admits(Array(line.utf8), types: types, sources: sources) == isAdmitted)
+        #expect(Self.admits(Array((line + "\n").utf8), types: types, sources: sources) == isAdmitted)
+    }
+
+    @Test func knowsNamesThatNeedEscaping() async throws {
+        let names = ["a\"b", "back\\slash", "new\nline", "grün", "\u{0}", "c\\", "x\",\"source\":\"y", ""]
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_700_000_000))
+            let identity = AgentIdentity(run: "r", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity)
+            let (reader, _) = await store.open(nil)
+            for name in names {
+                let source = await store.register(name: name, type: name)
+                await store.publish([Event(time: wall.now, source: source, body: .data(Datum(value: 1)))])
+            }
+            guard case .lines(let span) = try await store.next(for: reader) else {
+                Issue.record("no lines")
+                return
+            }
+            let lines = span.withUnsafeBytes { Array($0) }.split(separator: 0x0A).map(Array.init)
+            #expect(lines.count == names.count)
+            for (line, name) in zip(lines, names) {
+                for other in names {
+                    #expect(Self.admits(line, types: [other], sources: nil) == (name == other), "\(name), \(other)")
+                    #expect(Self.admits(line, types: nil, sources: [other]) == (name == other), "\(name), \(other)")
+                }
+            }
+        }
+    }
+
+    private static let numbered = LineExamples.all.filter { $0.hasPrefix("{\"seq\"") }
+
+    @Test func readsNoByteBeyondALineThatIsCut() {
+        for line in Self.numbered {
+            let bytes = Array(line.utf8)
+            for end in 0...bytes.count {
+                // A buffer of just that size traps when it is read beyond.
+                let isAdmitted = Self.admits(Array(bytes[..<end]), types: ["fact"], sources: ["fact"])
+                if end < 60 { #expect(!isAdmitted, "\(end) bytes of \(line)") }
+            }
+        }
+    }
+
+    @Test func agreesWithTheDecoderOnBrokenLines() {
+        let seed: UInt64 = 82
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<LongRun.rounds(short: 3_000, long: 300_000) {
+            var bytes = Array(Self.numbered[round % Self.numbered.count].utf8)
+            for _ in 0...random.next() % 3 {
+                bytes[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())
+            }
+            // A line that is still one of ours is chosen by what it says.
+            guard let line = try? LineDecoder.decode(bytes[...]), let source = line.source, line.seq != nil else {
+                _ = Self.admits(bytes, types: ["fact"], sources: ["fact"])
+                continue
+            }
+            if Self.admits(bytes, types: [line.type + "x"], sources: nil) {
+                Issue.record("seed \(seed), round \(round): another type")
+            }
+            if Self.admits(bytes, types: nil, sources: [source + "x"]) {
+                Issue.record("seed \(seed), round \(round): another source")
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+import Feed
+import Inputs
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+/// A feed that is served, attached to, and served again; all in memory and in virtual time.
+@Suite struct AttachTests {
+    /// Where the attached agent connects to, which changes, and the connection under way.
+    private final class Way: @unchecked Sendable {  // used by tasks of one loop
+        var stage: FeedStage?
+        var capacity = 65_536
+        private(set) var attempts = 0
+        private(set) var stream: SimulatedStream?
+
+        init(to stage: FeedStage?) { self.stage = stage }
+
+        func connect() throws(SystemError) -> any ByteStream {
+            attempts += 1
+            guard let stage else { throw SystemError(code: 111, call: "connect") }
+            let stream = try stage.openStream(capacity: capacity)
+            self.stream = stream
+            return stream
+        }
+
+        /// Cuts the connection, as a kernel does: neither side says anything.
+        func cut() {
+            stream?.close()
+            stream = nil
+        }
+    }
+
+    private static func input(_ way: Way, _ relay: FeedStage, reconnects: Bool = true, seed: UInt64 = 1) -> AttachInput {
+        AttachInput(
+            store: relay.store, on: relay.loop, reconnects: reconnects, random: SeededGenerator(seed: seed),
+            tell: { _ in }, connect: { _ throws(SystemError) in try way.connect() })
+    }
+
+    /// Serves a feed, relays it, serves that, and relays it once more; `body` gets the three stages and the first way.
+    private static func chain<Value: Sendable>(
+        _ loop: EventLoop, seed: UInt64 = 1, logCapacity: Int = 1 << 20, capacity: Int = 65_536,
+        _ body: @escaping @Sendable (FeedStage, FeedStage, FeedStage, Way) async throws -> Value
+    ) async throws -> Value {
+        let origin = await FeedStage(on: loop) { $0.logCapacity = logCapacity }
+        let middle = await FeedStage(on: loop, run: "unknown", isRelay: true) { $0.logCapacity = logCapacity }
+        let last = await FeedStage(on: loop, run: "unknown", isRelay: true) { $0.logCapacity = logCapacity }
+        let way = Way(to: origin)
+        way.capacity = capacity
+        let first = input(way, middle, seed: seed)
+        let second = input(Way(to: middle), last, seed: seed &+ 1)
+        return try await origin.serving { _ in
+            try await middle.serving { _ in
+                try await last.serving { _ in
+                    try await running {
+                        try await first.run()
+                    } while: {
+                        try await running {
+                            try await second.run()
+                        } while: {
+                            try await body(origin, middle, last, way)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func passesLinesOnByteForByteOverTwoAgents() async throws {
+        let (direct, relayed) = try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop) { origin, _, last, _ in
+                let direct = try origin.connect()
+                let relayed = try last.connect()
+                for round in 0..<100 {
+                    await origin.publish(1 + round % 4, text: round * 7)
+                    try await loop.sleep(for: .milliseconds(Int64(round * 10)))
+                }
+                try await loop.sleep(for: .seconds(1))
+                await origin.store.finish("end")
+                try await loop.sleep(for: .milliseconds(100))
+                await last.store.finish("end")
+                return (try await direct.transcript(on: loop), try await relayed.transcript(on: loop))
+            }
+        }
+        #expect(direct.fault == nil && relayed.fault == nil && relayed.gaps.isEmpty)
+        #expect(direct.lines.count > 250 && direct.numbers == relayed.numbers)
+        #expect(zip(direct.lines, relayed.lines).allSatisfy { $0.bytes == $1.bytes })
+        // The identity is the first agent's.
+        #expect(relayed.hellos.map(\.run) == ["r1"] && relayed.bye?.run == "r1")
+    }
+
+    @Test func losesAndRepeatsNothingWhenTheConnectionIsCut() async throws {
+        for seed in [111, 112, 113] as [UInt64] {
+            let rounds = LongRun.rounds(short: 150, long: 3_000)
+            let transcript = try await withLoop(virtual: true) { loop in
+                try await Self.chain(loop, seed: seed, logCapacity: 1 << 22, capacity: 700) { origin, _, last, way in
+                    let reader = try last.connect()
+                    async let transcript = reader.transcript(on: loop)
+                    var random = SeededGenerator(seed: seed)
+                    for _ in 0..<rounds {
+                        await origin.publish(Int(random.next() % 8), text: Int(random.next() % 300))
+                        if random.next() % 3 == 0 { way.cut() }
+                        try await loop.sleep(for: .milliseconds(Int64(random.next() % 400)))
+                    }
+                    try await loop.sleep(for: .seconds(60))
+                    let end = await origin.store.place(of: origin.store.open(nil, from: .newest).0)
+                    await last.store.finish("end")
+                    let read = try await transcript
+                    #expect(read.end == end && end > 300, "seed \(seed)")
+                    #expect(way.attempts > 20, "seed \(seed)")
+                    return read
+                }
+            }
+            #expect(transcript.fault == nil && transcript.gaps.isEmpty, "seed \(seed)")
+            #expect(transcript.numbers == Array(1..<transcript.end) && transcript.hellos.count == 1, "seed \(seed)")
+        }
+    }
+
+    @Test func namesInOneGapWhatIsGoneMeanwhile() async throws {
+        let transcript = try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop, logCapacity: 1 << 16) { origin, _, last, way in
+                let reader = try last.connect()
+                async let transcript = reader.transcript(on: loop)
+                await origin.publish(5)
+                try await loop.sleep(for: .seconds(1))
+                way.stage = nil
+                way.cut()
+                for _ in 0..<300 { await origin.publish(text: 1_000) }
+                way.stage = origin
+                try await loop.sleep(for: .seconds(30))
+                await last.store.finish("end")
+                return try await transcript
+            }
+        }
+        #expect(transcript.fault == nil && transcript.gaps.count == 1 && transcript.gaps.first?.lowerBound == 6)
+        #expect(transcript.lines.count + transcript.missed == 305 && transcript.end == 306)
+    }
+
+    @Test func beginsAnewWithAnotherRunAndNamesWhatWasNotSeen() async throws {
+        try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop) { origin, middle, _, way in
+                await origin.publish(5)
+                // It reads nothing for now: what does not fit on its way is not seen.
+                let slow = try middle.connect(capacity: 900)
+                let quick = try middle.connect()
+                try await quick.skip(2)
+                for number in 1...5 { #expect(try await quick.next()?.seq == number) }
+                await origin.publish(20, text: 100)
+                try await loop.sleep(for: .seconds(1))
+
+                let other = await FeedStage(on: loop, run: "r2")
+                await other.publish(3)
+                try await other.serving { _ in
+                    way.stage = other
+                    way.cut()
+                    try await loop.sleep(for: .seconds(30))
+                    await other.publish(1)
+                    try await loop.sleep(for: .seconds(1))
+                    await middle.store.finish("end")
+                    let quickly = try await quick.transcript(on: loop)
+                    #expect(quickly.numbers.prefix(20) == Array(6...25)[...])
+                    #expect(Array(quickly.numbers.dropFirst(20).prefix(3)) == [1, 2, 3])
+                    #expect(quickly.hellos.map(\.run) == ["r2"] && quickly.gaps.isEmpty && quickly.bye?.run == "r2")
+
+                    let slowly = try await slow.transcript(on: loop)
+                    #expect(slowly.hellos.map(\.run) == ["r1", "r2"] && !slowly.isTorn)
+                    // Lines of the old run, whole or in the gap, up to the last; then the new run's from the first.
+                    let seen = slowly.numbers.prefix { $0 <= slowly.lines.count }
+                    #expect(!seen.isEmpty)
+                    let old = slowly.gaps.first.map { slowly.numbers.prefix($0.lowerBound - 1) } ?? []
+                    #expect(Array(old) == Array(1...old.count))
+                    if let gap = slowly.gaps.first { #expect(gap == old.count + 1...25) }
+                    #expect(Array(slowly.numbers.dropFirst(old.count).prefix(3)) == [1, 2, 3])
+                }
+            }
+        }
+    }
+
+    @Test func aReaderThatResumesBeforeTheFirstHelloGetsNothingTwice() async throws {
+        try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop)
+            await origin.publish(10)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let way = Way(to: nil)
+            let input = Self.input(way, relay)
+            try await origin.serving { _ in
+                try await relay.serving { _ in
+                    let reader = try relay.connect()
+                    try await reader.ask(#"{"since":6,"run":"r1"}"#)
+                    let other = try relay.connect()
+                    try await other.ask(#"{"since":6,"run":"r0"}"#)
+                    try await loop.sleep(for: .seconds(1))
+                    try await running {
+                        try await input.run()
+                    } while: {
+                        way.stage = origin
+                        guard case .hello(let hello)? = try await reader.next()?.body else {
+                            Issue.record("no hello")
+                            return
+                        }
+                        #expect(hello.run == "r1")
+                        #expect(try await reader.next()?.type == "stats")
+                        #expect(try await reader.next()?.seq == 7)
+                        try await other.skip(2)
+                        #expect(try await other.next()?.seq == 1)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            "nonsense\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "{}\n", "[]\n", "\n", "\u{0}\u{1}\n",
+            #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":2}"# + "\n",
+            #"{"seq":1,"time":"2025-01-02T03:04:05.678901Z","type":"fact","source":"fact","series":"fact"}"# + "\n",
+        ])
+    func toldApartFromWhatIsNotCatwatch(greeting: String) async throws {
+        let said = try await Self.saidAbout(greeting)
+        #expect(said == ["the agent is lost: what answers there is not catwatch"])
+    }
+
+    @Test func passesOnWhyItWasRefused() async throws {
+        let line = ControlLine.refusal(.connect, "there are 2 readers already", time: FeedStage.start)
+        let said = try await Self.saidAbout(String(decoding: line, as: UTF8.self))
+        #expect(said == ["the agent is lost: there are 2 readers already"])
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 3 << 20)])
+    func endsWhenThePeerSaysNothingUseful(greeting: String) async throws {
+        let said = try await Self.saidAbout(greeting)
+        #expect(said.count == 1)
+    }
+
+    /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
+    private static func saidAbout(_ greeting: String) async throws -> [String] {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let (here, there) = SimulatedStream.pair(capacity: 1_000, on: loop)
+            let bound = LoopBound(here)
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, on: loop, reconnects: false, tell: { said.value.texts.append($0) },
+                connect: { _ throws(SystemError) in bound.value })
+            let peer = LoopBound(there)
+            try await running {
+                try await peer.value.write(all: Array(greeting.utf8))
+                peer.value.close()
+            } while: {
+                try await input.run()
+                // Not a line of it gets any further.
+                #expect(await relay.store.counts.data == 0)
+            }
+            return said.value.texts
+        }
+    }
+
+    private final class Said { var texts: [String] = [] }
+
+    @Test func survivesWhateverAPeerSays() async throws {
+        for seed in [121, 122] as [UInt64] {
+            try await withLoop(virtual: true) { loop in
+                let origin = await FeedStage(on: loop)
+                await origin.publish(20, text: 20)
+                let recorded = try await origin.serving { _ in
+                    let reader = try origin.connect()
+                    var lines: [[UInt8]] = []
+                    for _ in 0..<22 { lines.append(try await reader.line() ?? []) }
+                    return lines
+                }
+                var random = SeededGenerator(seed: seed)
+                for round in 0..<LongRun.rounds(short: 60, long: 5_000) {
+                    let transcript = try await Self.relay(recorded, mutatedBy: &random, on: loop)
+                    // Whatever came, those who read here get whole lines whose numbers add up.
+                    #expect(transcript.fault == nil && !transcript.isTorn, "seed \(seed), round \(round)")
+                }
+            }
+        }
+    }
+
+    private static func relay(
+        _ lines: [[UInt8]], mutatedBy random: inout SeededGenerator, on loop: EventLoop
+    ) async throws -> FeedTranscript {
+        var lines = lines
+        for _ in 0...random.next() % 4 {
+            let index = Int(random.next() % UInt64(lines.count))
+            let place = Int(random.next() % UInt64(max(1, lines[index].count)))
+            switch random.next() % 4 {
+            case 0: lines.remove(at: index)
+            case 1: lines.insert(lines[index], at: 0)
+            case 2: lines.swapAt(index, lines.count - 1)
+            default: if !lines[index].isEmpty { lines[index][place] = UInt8(truncatingIfNeeded: random.next()) }
+            }
+        }
+        let bytes = Array(lines.joined(separator: [0x0A])) + [0x0A]
+        let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+        let (here, there) = SimulatedStream.pair(on: loop)
+        let (bound, peer) = (LoopBound(here), LoopBound(there))
+        let input = AttachInput(
+            store: relay.store, on: loop, reconnects: false, tell: { _ in },
+            connect: { _ throws(SystemError) in bound.value })
+        return try await relay.serving { _ in
+            let reader = try relay.connect()
+            async let transcript = reader.transcript(on: loop)
+            try await running {
+                try await peer.value.write(all: bytes)
+                peer.value.close()
+            } while: {
+                try await input.run()
+            }
+            try await loop.sleep(for: .seconds(1))
+            await relay.store.finish("end")
+            return try await transcript
+        }
+    }
+
+    @Test func triesAgainWithPausesWhileNobodyIsThere() async throws {
+        try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let way = Way(to: nil)
+            let input = Self.input(way, relay)
+            try await running {
+                try await input.run()
+            } while: {
+                try await loop.sleep(for: .seconds(3_600))
+                #expect(way.attempts > 300 && way.attempts < 3_000, "\(way.attempts) attempts")
+                try await origin.serving { _ in
+                    way.stage = origin
+                    try await loop.sleep(for: .seconds(11))
+                    #expect(await origin.store.counts.readers == 1)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Feed
+import Outputs
+import Reactor
+
+/// A store in virtual time, and a listener in memory that serves it when asked to.
+struct FeedStage: Sendable {
+    let loop: EventLoop
+    let wall: SteppedWallClock
+    let store: EventStore
+    let source: SourceID
+    private let listener: LoopBound<SimulatedListener>
+
+    static let start = Timestamp(seconds: 1_700_000_000)
+
+    init(
+        on loop: EventLoop, run: String = "r1", isRelay: Bool = false, _ adjust: (inout FeedState.Limits) -> Void = { _ in }
+    ) async {
+        var limits = FeedState.Limits()
+        adjust(&limits)
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
+        let identity = AgentIdentity(run: run, version: "1", started: Self.start)
+        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
+        source = await store.register(name: "fact", type: "fact")
+        listener = LoopBound(SimulatedListener(on: loop))
+    }
+
+    /// Publishes events of the one source, with a text of so many bytes.
+    func publish(_ count: Int = 1, text length: Int = 0) async {
+        let text = length > 0 ? Bytes(repeating: 0x61, count: length) : nil
+        let event = Event(time: wall.now, source: source, body: .data(Datum(value: 1, text: text)))
+        await store.publish(Array(repeating: event, count: count))
+    }
+
+    /// Opens a connection to the server.
+    func connect(capacity: Int = 65_536) throws(SystemError) -> FeedReader {
+        FeedReader(try listener.value.connect(capacity: capacity))
+    }
+
+    /// The listener, for an input that attaches here.
+    func openStream(capacity: Int = 65_536) throws(SystemError) -> SimulatedStream {
+        try listener.value.connect(capacity: capacity)
+    }
+
+    /// Serves the feed while `body` runs; then the server is cancelled.
+    func serving<Value: Sendable>(
+        _ limits: FeedServer.Limits = .init(), _ body: @escaping @Sendable (FeedServer) async throws -> Value
+    ) async throws -> Value {
+        let server = FeedServer(store: store, on: loop, limits: limits)
+        let listener = self.listener
+        return try await running {
+            try await server.run { _ in listener.value }
+        } while: {
+            try await body(server)
+        }
+    }
+}
+
+/// Runs `work` beside `body`, and cancels it afterwards.
+func running<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Void, while body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    try await withThrowingTaskGroup(of: Value?.self) { group in
+        group.addTask {
+            do { try await work() } catch {}
+            return nil
+        }
+        group.addTask { try await body() }
+        while let value = try await group.next() {
+            guard let value else { continue }
+            group.cancelAll()
+            return value
+        }
+        throw CancellationError()
+    }
+}

@@ -1,0 +1,166 @@
+import Feed
+import Glibc
+import Outputs
+import Reactor
+import Synchronization
+import Testing
+
+/// Real files, in virtual time: what the disk does counts as pending.
+@Suite struct FileOutputTests {
+    /// What the output said is wrong.
+    private final class Said {
+        var failures: [Failure] = []
+    }
+
+    /// Runs an output to `path` while `body` runs, then ends the feed and waits for the output.
+    private static func write(
+        to path: String, _ adjust: @escaping @Sendable (inout FeedState.Limits) -> Void = { _ in },
+        _ body: @escaping @Sendable (FeedStage, FileOutput) async throws -> Void
+    ) async throws -> [Failure] {
+        let worker = try LoopThread(name: "disk")
+        defer { worker.stop() }
+        let disk = worker.loop
+        return try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, adjust)
+            let said = LoopBound(Said())
+            let output = FileOutput(path, store: stage.store, on: loop, worker: disk) {
+                said.value.failures.append($0)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await output.run() }
+                group.addTask {
+                    try await body(stage, output)
+                    try await loop.sleep(for: .seconds(2))
+                    await stage.store.finish("end")
+                }
+                try await group.waitForAll()
+            }
+            #expect(await stage.store.counts.readers == 0)
+            return said.value.failures
+        }
+    }
+
+    private static func transcript(_ bytes: [UInt8]) -> FeedTranscript {
+        var transcript = FeedTranscript()
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        for line in lines.dropLast() { transcript.add(Array(line)) }
+        transcript.isTorn = lines.last?.isEmpty == false
+        return transcript
+    }
+
+    @Test func appendsWholeLinesBehindAGreeting() async throws {
+        let folder = try TemporaryFolder()
+        for run in 1...2 {
+            let failures = try await Self.write(to: folder.path("out")) { stage, _ in
+                for round in 0..<50 {
+                    await stage.publish(3, text: round * 5)
+                    try await stage.loop.sleep(for: .milliseconds(10))
+                }
+            }
+            let transcript = Self.transcript(try folder.read("out"))
+            #expect(failures.isEmpty && transcript.fault == nil && !transcript.isTorn)
+            #expect(transcript.hellos.count == run && transcript.bye?.lastSeq == 150)
+            #expect(transcript.numbers == (0..<run).flatMap { _ in 1...150 })
+        }
+        #expect(folder.status("out").map { $0.st_mode & 0o777 } == 0o600)
+    }
+
+    @Test(arguments: ["{\"seq\":1,\"ti", "x", "whole\n", "a\n\n", ""])
+    func endsTheLineThatWasLeftUnfinished(content: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(content, to: "out")
+        _ = try await Self.write(to: folder.path("out")) { stage, _ in await stage.publish() }
+        let bytes = try folder.read("out")
+        let kept = Array(content.utf8) + (content.isEmpty || content.hasSuffix("\n") ? [] : [0x0A])
+        #expect(bytes.starts(with: kept))
+        let transcript = Self.transcript(Array(bytes[kept.count...]))
+        #expect(transcript.fault == nil && transcript.numbers == [1] && transcript.hellos.count == 1)
+    }
+
+    @Test func opensTheFileAnewWithoutLosingALine() async throws {
+        let folder = try TemporaryFolder()
+        let failures = try await Self.write(to: folder.path("out")) { stage, output in
+            for round in 0..<10 {
+                await stage.publish(7, text: 50)
+                if round == 3 || round == 6 {
+                    try await stage.loop.sleep(for: .milliseconds(5))
+                    rename(folder.path("out"), folder.path("out.\(round)"))
+                    await stage.publish(2)
+                    await output.reopen()
+                }
+            }
+        }
+        #expect(failures.isEmpty && folder.names == ["out", "out.3", "out.6"])
+        var numbers: [Int] = []
+        for name in ["out.3", "out.6", "out"] {
+            let transcript = Self.transcript(try folder.read(name))
+            #expect(transcript.fault == nil && transcript.hellos.count == 1 && !transcript.isTorn)
+            numbers += transcript.numbers
+        }
+        #expect(numbers == Array(1...74))
+    }
+
+    @Test func saysOnceThatTheDiskIsFullAndGoesOnWithAGap() async throws {
+        let folder = try TemporaryFolder()
+        symlink("/dev/full", folder.path("out"))
+        let failures = try await Self.write(to: folder.path("out"), { $0.logCapacity = 1 << 16 }) { stage, output in
+            for _ in 0..<300 {
+                await stage.publish(text: 1_000)
+                try await stage.loop.sleep(for: .milliseconds(100))
+            }
+            // What fills the disk is taken away, and the file with it, between two attempts.
+            try await stage.loop.sleep(for: .milliseconds(50))
+            unlink(folder.path("out"))
+            await output.reopen()
+        }
+        #expect(failures.map(\.code) == [.disk])
+        #expect(failures.first?.message.contains("No space left on device") == true)
+        let transcript = Self.transcript(try folder.read("out"))
+        #expect(transcript.fault == nil && transcript.hellos.count == 1 && !transcript.isTorn)
+        #expect(transcript.gaps.count == 1 && transcript.lines.count + transcript.missed == transcript.end - 1)
+        #expect(transcript.lines.count > 10 && transcript.bye?.lastSeq == transcript.end - 1)
+        #expect(transcript.end > 300)
+    }
+
+    /// A file system of 64 KiB, where a write may be taken in part; only root may mount one.
+    @Test(.enabled(if: geteuid() == 0))
+    func leavesNoHalfALineOnADiskThatFillsUp() async throws {
+        let folder = try TemporaryFolder()
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=64k") == 0 else { return }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let failures = try await Self.write(to: folder.path("out")) { stage, _ in
+            for _ in 0..<30 {  // some 75 KiB
+                await stage.publish(3, text: 700)
+                try await stage.loop.sleep(for: .milliseconds(10))
+            }
+            try await stage.loop.sleep(for: .milliseconds(50))
+            let full = Self.transcript(try folder.read("out"))
+            #expect(full.fault == nil && !full.isTorn && full.lines.count > 20 && full.lines.count < 90)
+            // There is room again: it goes on with the line that did not fit.
+            truncate(folder.path("out"), 0)
+            try await stage.loop.sleep(for: .seconds(2))
+            let next = Self.transcript(try folder.read("out"))
+            // No `hello` comes first here, as the file is the same.
+            #expect(next.lines.first?.number == full.end && !next.isTorn)
+            #expect(next.numbers.last == 90)
+        }
+        #expect(failures.map(\.code) == [.disk])
+    }
+
+    @Test func waitsForAFolderThatIsNotThereYet() async throws {
+        let folder = try TemporaryFolder()
+        let failures = try await Self.write(to: folder.path("later/out")) { stage, _ in
+            await stage.publish(5)
+            try await stage.loop.sleep(for: .seconds(10))
+            mkdir(folder.path("later"), 0o700)
+            try await stage.loop.sleep(for: .seconds(10))
+            await stage.publish(5)
+        }
+        #expect(failures.map(\.code) == [.disk])
+        let transcript = Self.transcript(try folder.read("later/out"))
+        #expect(transcript.fault == nil && transcript.numbers == Array(1..<transcript.end))
+        #expect(transcript.end > 10)
+        unlink(folder.path("later/out"))
+        rmdir(folder.path("later"))
+    }
+}

@@ -1,0 +1,222 @@
+import Feed
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+@Suite struct PushOutputTests {
+    /// Somebody else's listener: takes connections when it is there, and remembers what it has read.
+    private final class Peer: @unchecked Sendable {  // used by tasks of one loop
+        private let loop: EventLoop
+        private let capacity: Int
+        private var arrived: SimulatedStream?
+        let came: Wakeup
+        var isPresent = true
+        private(set) var attempts = 0
+
+        init(on loop: EventLoop, capacity: Int) {
+            self.loop = loop
+            self.capacity = capacity
+            came = Wakeup(loop: loop)
+        }
+
+        func connect() throws -> LoopBound<any ByteStream> {
+            attempts += 1
+            guard isPresent else { throw SystemError(code: 111, call: "connect") }
+            let (here, there) = SimulatedStream.pair(capacity: capacity, on: loop)
+            arrived = there
+            came.signal()
+            return LoopBound(here)
+        }
+
+        func accept() async throws -> FeedReader {
+            while true {
+                if let stream = arrived {
+                    arrived = nil
+                    return FeedReader(stream)
+                }
+                try await came.wait()
+            }
+        }
+    }
+
+    private static func output(
+        _ target: String, _ stage: FeedStage, _ peer: Peer, seed: UInt64 = 1
+    ) throws -> PushOutput {
+        PushOutput(
+            try PushTarget(target), store: stage.store, on: stage.loop, random: SeededGenerator(seed: seed),
+            tell: { _ in }, connect: { try peer.connect() })
+    }
+
+    @Test(arguments: [false, true])
+    func sendsNumberedLinesAndOthersOnlyWhenAsked(sendsControl: Bool) async throws {
+        let transcript = try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
+            await stage.publish(3)
+            let peer = Peer(on: loop, capacity: 4_000)
+            let output = try Self.output("unix:/x?control=\(sendsControl)", stage, peer)
+            return try await running {
+                try await output.run()
+            } while: {
+                let reader = try await peer.accept()
+                try await loop.sleep(for: .seconds(1))
+                for _ in 0..<200 { await stage.publish(text: 1_000) }
+                await stage.store.finish("end")
+                return try await reader.transcript(on: loop)
+            }
+        }
+        #expect(transcript.lines.prefix(3).map(\.number) == [1, 2, 3] && transcript.lines.last?.number == 203)
+        #expect(transcript.hellos.count == (sendsControl ? 1 : 0) && transcript.gaps.count == (sendsControl ? 1 : 0))
+        #expect((transcript.bye != nil) == sendsControl)
+        if sendsControl { #expect(transcript.fault == nil && transcript.lines.count + transcript.missed == 203) }
+        #expect(!transcript.isTorn)
+    }
+
+    /// What is killed loses at most what was written to it and not read; what is resent covers that.
+    @Test(arguments: [2_000, 20_000, 60_000])
+    func losesNothingWhenThePeerIsKilledAgainAndAgain(resend: Int) async throws {
+        for seed in [101, 102] as [UInt64] {
+            let kills = LongRun.rounds(short: 40, long: 1_000)
+            let (connections, last) = try await withLoop(virtual: true) { loop in
+                // What the log lets go of is not what is counted here.
+                let stage = await FeedStage(on: loop) {
+                    $0.logCapacity = 1 << 28
+                    $0.history = .seconds(86_400)
+                }
+                // Its buffer holds no more than is resent.
+                let peer = Peer(on: loop, capacity: resend)
+                let output = try Self.output("unix:/x?resend=\(resend)", stage, peer, seed: seed)
+                return try await running {
+                    try await output.run()
+                } while: {
+                    try await Self.kill(peer, kills, stage, seed)
+                }
+            }
+            var seen = Set<Int>()
+            var end = 0
+            for lines in connections {
+                guard let first = lines.first else { continue }
+                #expect(lines.map(\.number) == Array(first.number..<first.number + lines.count), "seed \(seed)")
+                #expect(first.number <= end + 1, "seed \(seed): \(end + 1)..<\(first.number) are lost")
+                // What comes again was among the last bytes written, and these are what was read and what was not.
+                let repeats = lines.filter { $0.number <= end }
+                let bytes = repeats.reduce(0) { $0 + $1.bytes.count + 1 }
+                #expect(bytes <= resend + 600, "seed \(seed): \(bytes) bytes again")
+                for line in lines { seen.insert(line.number) }
+                end = max(end, lines.last?.number ?? 0)
+            }
+            #expect(seen.count == last && end == last, "seed \(seed): \(seen.count) of \(last)")
+        }
+    }
+
+    /// Reads over one connection after the other, each up to a random moment; gives what was read over each.
+    private static func kill(
+        _ peer: Peer, _ kills: Int, _ stage: FeedStage, _ seed: UInt64
+    ) async throws -> ([[(number: Int, bytes: [UInt8])]], Int) {
+        var random = SeededGenerator(seed: seed)
+        var connections: [[(number: Int, bytes: [UInt8])]] = []
+        for round in 0...kills {
+            let reader = try await peer.accept()
+            let isLast = round == kills
+            var lines: [(number: Int, bytes: [UInt8])] = []
+            if isLast { await stage.store.finish("end") }
+            let most = isLast ? Int.max : Int(random.next() % 60)
+            while lines.count < most {
+                if !isLast, random.next() % 4 == 0 { await stage.publish(Int(random.next() % 30), text: 300) }
+                if !isLast, random.next() % 8 == 0 {
+                    try await stage.loop.sleep(for: .milliseconds(Int64(random.next() % 50)))
+                }
+                // A peer that reads everything, but for what is on its way.
+                guard isLast || random.next() % 16 != 0, let line = try await read(reader, isLast, stage) else { break }
+                if let number = FeedTranscript.number(line) { lines.append((number, line)) }
+            }
+            // What it has read it has, whether it looked at it or not.
+            lines += reader.buffered().compactMap { line in FeedTranscript.number(line).map { ($0, line) } }
+            connections.append(lines)
+            reader.stream.close()
+            if random.next() % 4 == 0 { peer.isPresent = false }
+            try await stage.loop.sleep(for: .milliseconds(Int64(random.next() % 300)))
+            peer.isPresent = true
+        }
+        return (connections, await stage.store.place(of: stage.store.open(nil, from: .newest).0) - 1)
+    }
+
+    /// The next line; nil when there is none within a while, or no more.
+    private static func read(_ reader: FeedReader, _ waits: Bool, _ stage: FeedStage) async throws -> [UInt8]? {
+        if !waits { await stage.publish(text: 300) }
+        return try await reader.line()
+    }
+
+    @Test func aPeerThatOnlyConnectsIsNotSentEverOlderLines() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(1_000, text: 300)
+            let peer = Peer(on: loop, capacity: 2_000)
+            let output = try Self.output("unix:/x?resend=2000", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                let first = try await peer.accept()
+                for number in 1...1_000 { #expect(FeedTranscript.number(try await first.line() ?? []) == number) }
+                first.stream.close()
+                for _ in 0..<20 { try await peer.accept().stream.close() }
+                let last = try await peer.accept()
+                let number = FeedTranscript.number(try await last.line() ?? []) ?? 0
+                #expect(number > 985, "begins again at \(number)")
+            }
+        }
+    }
+
+    @Test func triesAnAbsentPeerForEverAndSaysSo() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(5)
+            let peer = Peer(on: loop, capacity: 1_000)
+            peer.isPresent = false
+            let output = try Self.output("tcp:somewhere:9", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                try await loop.sleep(for: .seconds(3_600))
+                // Full jitter below 15 s: half of that on average.
+                #expect(peer.attempts > 200 && peer.attempts < 2_000, "\(peer.attempts) attempts")
+                let agent = await Self.agentLine(stage)
+                let outputs = agent?.outputs.map { "\($0.output) \($0.state) \($0.behind)" }
+                #expect(outputs?.count == 1 && outputs?[0].hasPrefix("tcp:somewhere:9 Connection refused ") == true)
+                peer.isPresent = true
+                let reader = try await peer.accept()
+                #expect(try await reader.next()?.seq == 1)
+                #expect(await Self.agentLine(stage)?.outputs.first?.state == "ok")
+            }
+        }
+    }
+
+    private static func agentLine(_ stage: FeedStage) async -> Line.Agent? {
+        let (reader, _) = await stage.store.open(nil, from: .newest)
+        let body = Event.Body.agent(AgentSample(loopLag: 0, cpu: 0))
+        await stage.store.publish([Event(time: stage.wall.now, source: stage.source, body: body)])
+        guard case .lines(let span)? = try? await stage.store.next(for: reader) else { return nil }
+        await stage.store.close(reader)
+        // Windows that have closed meanwhile come first.
+        guard let bytes = span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A).last,
+            let line = try? LineDecoder.decode(bytes), case .agent(let agent) = line.body
+        else { return nil }
+        return agent
+    }
+
+    @Test func whatThePeerSaysIsReadAndDropped() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            let peer = Peer(on: loop, capacity: 1_000)
+            let output = try Self.output("unix:/x", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                let reader = try await peer.accept()
+                try await reader.stream.write(all: Array(repeating: 0, count: 100_000))
+                await stage.publish()
+                #expect(try await reader.next()?.seq == 1)
+            }
+        }
+    }
+}

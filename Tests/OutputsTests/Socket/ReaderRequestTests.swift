@@ -1,0 +1,102 @@
+import Feed
+import Outputs
+import TestSupport
+import Testing
+
+@Suite struct ReaderRequestTests {
+    private static func parse(_ text: String) throws(Failure) -> ReaderRequest {
+        try ReaderRequest.parse(Array(text.utf8)[...], with: JSONReader(maximumCapacity: ReaderRequest.longest))
+    }
+
+    private static func terms(
+        _ start: ReaderRequest.Start, types: [String]? = nil, sources: [String]? = nil
+    ) -> ReaderRequest {
+        var terms = ReaderRequest.Terms()
+        terms.start = start
+        if types != nil || sources != nil { terms.filter = LineFilter(types: types, sources: sources) }
+        return .terms(terms)
+    }
+
+    static let good: [(String, ReaderRequest)] = [
+        (#"{"since":0}"#, terms(.after(0, run: nil))),
+        (#"{"since":9223372036854775807}"#, terms(.after(.max, run: nil))),
+        (#"{"since":41,"run":"ab12"}"#, terms(.after(41, run: "ab12"))),
+        (#" { "run" : "ab12" , "since" : 41 } "#, terms(.after(41, run: "ab12"))),
+        (#"{"since":41,"replay":true}"#, terms(.after(41, run: nil))),
+        (#"{"replay":false}"#, terms(.newest)),
+        (#"{"replay":true}"#, terms(.oldest)),
+        (#"{"types":["latency"],"sources":["fact"]}"#, terms(.oldest, types: ["latency"], sources: ["fact"])),
+        (#"{"types":[]}"#, terms(.oldest, types: [])),
+        (#"{"sources":["a","b"],"since":7}"#, terms(.after(7, run: nil), sources: ["a", "b"])),
+        (#"{"types":["gr\u00fcn\n"]}"#, terms(.oldest, types: ["grün\n"])),
+        (#"{"s\u0069nce":3}"#, terms(.after(3, run: nil))),
+        (#"{"poll":"fact"}"#, .poll(source: "fact")),
+        (#"{"poll":""}"#, .poll(source: "")),
+    ]
+
+    @Test(arguments: good)
+    func reads(text: String, request: ReaderRequest) throws {
+        #expect(try Self.parse(text) == request)
+    }
+
+    @Test(
+        arguments: [
+            ("", "JSON"), ("{", "JSON"), ("nonsense", "JSON"), ("[]", "object"), ("7", "object"), ("{}", "nothing"),
+            (#"{"since":-1}"#, "since"), (#"{"since":1.5}"#, "since"), (#"{"since":null}"#, "since"),
+            (#"{"since":9223372036854775808}"#, "since"), (#"{"since":"1"}"#, "since"), (#"{"run":"r"}"#, "since"),
+            (#"{"since":1,"run":7}"#, "run"), (#"{"since":1,"replay":false}"#, "exclude"),
+            (#"{"replay":0}"#, "replay"), (#"{"types":"fact"}"#, "types"), (#"{"types":[1]}"#, "types"),
+            (#"{"sources":{}}"#, "sources"), (#"{"sources":[null]}"#, "sources"), (#"{"poll":1}"#, "poll"),
+            (#"{"poll":"a","since":1}"#, "alone"), (#"{"poll":"a","poll":"b"}"#, "alone"), (#"{"sinse":1}"#, "sinse"),
+            (#"{"since":1}{"since":2}"#, "JSON"),
+            (#"{"poll":"\#(String(repeating: "a", count: 257))"}"#, "256"),
+            (#"{"types":[\#(Array(repeating: "\"a\"", count: 1_001).joined(separator: ","))]}"#, "1000"),
+            (String(repeating: "[", count: 5_000), "JSON"),
+        ])
+    func refuses(text: String, word: String) throws {
+        let failure = try #require(throws: Failure.self) { try Self.parse(text) }
+        #expect(failure.code == .protocol && failure.message.contains(word), "\(failure.message)")
+        #expect(failure.message.utf8.count < 500)
+    }
+
+    @Test(arguments: good)
+    func refusesEveryPrefix(text: String, request: ReaderRequest) {
+        let bytes = Array(text.utf8)
+        let reader = JSONReader(maximumCapacity: ReaderRequest.longest)
+        let end = bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0
+        for length in 0...end {
+            #expect(throws: Failure.self, "\(length) bytes of \(text)") {
+                try ReaderRequest.parse(bytes[..<length], with: reader)
+            }
+        }
+    }
+
+    @Test func survivesEveryMutation() {
+        let seed: UInt64 = 81
+        var random = SeededGenerator(seed: seed)
+        let reader = JSONReader(maximumCapacity: ReaderRequest.longest)
+        let pieces = ["\"", "{", "}", "[", "]", ",", ":", "\\", "0", "-", "1e9", "null", "\u{0}", "since", "poll"]
+        var good = 0
+        var bad = 0
+        for round in 0..<LongRun.rounds(short: 3_000, long: 300_000) {
+            var bytes = Array(Self.good[round % Self.good.count].0.utf8)
+            for _ in 0...random.next() % 3 {
+                let place = Int(random.next() % UInt64(max(1, bytes.count)))
+                switch random.next() % 4 {
+                case 0 where !bytes.isEmpty: bytes.remove(at: place)
+                case 1 where !bytes.isEmpty: bytes[place] = UInt8(truncatingIfNeeded: random.next())
+                case 2: bytes.insert(contentsOf: pieces[Int(random.next() % UInt64(pieces.count))].utf8, at: place)
+                default: bytes.swapAt(place, Int(random.next() % UInt64(max(1, bytes.count))))
+                }
+            }
+            do throws(Failure) {
+                _ = try ReaderRequest.parse(bytes[...], with: reader)
+                good += 1
+            } catch {
+                bad += 1
+                #expect(error.code == .protocol && error.message.utf8.count < 1_000, "seed \(seed), round \(round)")
+            }
+        }
+        #expect(good > 50 && bad > 500, "seed \(seed): \(good) good, \(bad) bad")
+    }
+}

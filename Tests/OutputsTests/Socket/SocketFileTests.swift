@@ -1,0 +1,258 @@
+import Glibc
+import Outputs
+import Reactor
+import Synchronization
+import Testing
+
+/// Real sockets in a folder of the test's own.
+@Suite struct SocketFileTests {
+    /// A claimed path with its listening socket.
+    private final class Claim {
+        private var file: SocketFile?
+        private var socket: Descriptor?
+
+        init(_ path: String, mode: UInt32 = 0o600) throws(SocketFile.Refusal) {
+            file = try SocketFile.claim(path, mode: mode) { (socket: consuming Descriptor) in
+                self.socket = consume socket
+            }
+        }
+
+        func remove() {
+            socket = nil
+            file.take()?.remove()
+        }
+
+        /// Leaves everything as a process does that is killed: descriptors closed, files there.
+        func abandon() {
+            socket = nil
+            file = nil
+        }
+    }
+
+    private static func refusal(_ path: String) throws -> String {
+        try #require(throws: SocketFile.Refusal.self) { _ = try Claim(path) }.description
+    }
+
+    /// The umask that tests run under takes bits from 0660 and 0666, so that these show that it does not count.
+    @Test(arguments: [0o600, 0o620, 0o660, 0o666, 0o000] as [UInt32])
+    func hasTheModeAskedForWhateverTheUmask(mode: UInt32) throws {
+        let folder = try TemporaryFolder()
+        let claim = try Claim(folder.path("s"), mode: mode)
+        #expect(folder.status("s").map { $0.st_mode & 0o7777 } == mode)
+        #expect(folder.status("s").map { $0.st_mode & S_IFMT } == S_IFSOCK)
+        #expect(folder.status("s.lock").map { $0.st_mode & 0o077 } == 0)
+        claim.remove()
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func isPrivateBeforeItCanBeReached() throws {
+        // Bound, and not listening yet: its permissions are there already, and nobody gets in.
+        let folder = try TemporaryFolder()
+        let socket = try StreamSocket.bound(to: folder.path("s"), mode: 0o600)
+        #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
+        let refused = #expect(throws: SystemError.self) { _ = try StreamSocket.connected(to: folder.path("s")) }
+        #expect(refused?.code == ECONNREFUSED)
+        try StreamSocket.listen(socket)
+        _ = try StreamSocket.connected(to: folder.path("s"))
+    }
+
+    @Test func aStaleSocketIsReplaced() throws {
+        let folder = try TemporaryFolder()
+        try Claim(folder.path("s")).abandon()
+        #expect(folder.names == ["s", "s.lock"])
+        let claim = try Claim(folder.path("s"))
+        _ = try StreamSocket.connected(to: folder.path("s"))
+        #expect(try folder.read("s.lock") == Array("\(getpid())\n".utf8))
+        claim.remove()
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func aLiveOneIsRefusedWithItsProcess() throws {
+        let folder = try TemporaryFolder()
+        let claim = try Claim(folder.path("s"))
+        let said = try Self.refusal(folder.path("s"))
+        #expect(said.contains("another catwatch") && said.contains("(process \(getpid()))"))
+        _ = try StreamSocket.connected(to: folder.path("s"))
+        claim.remove()
+    }
+
+    @Test func anotherProgramsLiveSocketIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let other = try StreamSocket.bound(to: folder.path("s"))
+        try StreamSocket.listen(other)
+        let said = try Self.refusal(folder.path("s"))
+        #expect(said.contains("another program") && said.contains("(process \(getpid()))"))
+        #expect(folder.names == ["s"])
+        _ = other.number
+    }
+
+    @Test func whatIsNoSocketIsNeverRemoved() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("precious", to: "file")
+        mkfifo(folder.path("pipe"), 0o600)
+        symlink("/nowhere", folder.path("dangling"))
+        symlink(folder.path("target"), folder.path("link"))
+        try Claim(folder.path("target")).abandon()
+        let names = folder.names
+        for name in ["file", "pipe", "dangling", "link"] {
+            let inode = folder.status(name)?.st_ino
+            #expect(try Self.refusal(folder.path(name)).contains("is not a socket"))
+            #expect(folder.status(name)?.st_ino == inode, "\(name)")
+        }
+        #expect(try Self.refusal(folder.path).contains("is not a socket"))
+        unlink(folder.path + ".lock")
+        #expect(folder.names == names)
+        #expect(try folder.read("file") == Array("precious".utf8))
+    }
+
+    @Test(arguments: ["notes\n", "123456789012345678\n", "12a\n"])
+    func aFileThatOnlyLooksLikeALockIsLeftAlone(content: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write(content, to: "s.lock")
+        #expect(try Self.refusal(folder.path("s")).contains("is not a lock"))
+        #expect(try folder.read("s.lock") == Array(content.utf8))
+        #expect(folder.names == ["s.lock"])
+    }
+
+    @Test func aLockThatIsALinkIsNotFollowed() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("precious", to: "file")
+        symlink(folder.path("file"), folder.path("s.lock"))
+        _ = try Self.refusal(folder.path("s"))
+        #expect(try folder.read("file") == Array("precious".utf8))
+    }
+
+    @Test func aFolderThatIsReachedByALinkWillDo() throws {
+        let folder = try TemporaryFolder()
+        let link = "\(folder.path)-link"
+        symlink(folder.path, link)
+        defer { unlink(link) }
+        let claim = try Claim("\(link)/s")
+        #expect(folder.names == ["s", "s.lock"])
+        claim.remove()
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func longPathsAreRefusedInWords() throws {
+        let folder = try TemporaryFolder()
+        let room = 107 - folder.path.utf8.count - 1
+        let claim = try Claim(folder.path(String(repeating: "a", count: room)))
+        claim.remove()
+        let said = try Self.refusal(folder.path(String(repeating: "a", count: room + 1)))
+        #expect(said.contains("108 bytes") && said.contains("107"))
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func aMissingFolderIsSaid() throws {
+        let folder = try TemporaryFolder()
+        #expect(try Self.refusal(folder.path("no/s")).contains("No such file or directory"))
+        #expect(try Self.refusal("/proc/s").contains("/proc/s.lock: "))
+    }
+
+    @Test func removesOnlyWhatIsStillItsOwn() throws {
+        let folder = try TemporaryFolder()
+        let claim = try Claim(folder.path("s"))
+        unlink(folder.path("s"))
+        try folder.write("somebody else's", to: "s")
+        claim.remove()
+        #expect(folder.names == ["s"])
+    }
+
+    @Test func ofManyAtOnceExactlyOneWins() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("s")
+        for round in 0..<100 {
+            if round % 2 == 1 { try Claim(path).abandon() }  // over a stale one as well
+            let race = Race(path)
+            var threads = [pthread_t](repeating: pthread_t(), count: 4)
+            for index in threads.indices {
+                let context = Unmanaged.passRetained(race).toOpaque()
+                let code = pthread_create(&threads[index], nil, Race.main, context)
+                try #require(code == 0)
+            }
+            for thread in threads { pthread_join(thread, nil) }
+            #expect(race.winners.load(ordering: .relaxed) == 1, "round \(round)")
+            #expect(race.named.load(ordering: .relaxed) == 3, "round \(round)")
+            #expect(folder.names.isEmpty, "round \(round)")
+        }
+    }
+
+    /// Four threads that want one path at the same moment; a lock of one descriptor keeps those of the others out.
+    private final class Race: Sendable {
+        private let path: String
+        private let ready = Atomic<Int>(0)
+        private let done = Atomic<Int>(0)
+        let winners = Atomic<Int>(0)
+        /// Those who were told who has it.
+        let named = Atomic<Int>(0)
+
+        init(_ path: String) { self.path = path }
+
+        private func run() {
+            ready.add(1, ordering: .sequentiallyConsistent)
+            while ready.load(ordering: .sequentiallyConsistent) < 4 { sched_yield() }
+            do throws(SocketFile.Refusal) {
+                let claim = try Claim(path)
+                winners.add(1, ordering: .relaxed)
+                done.add(1, ordering: .sequentiallyConsistent)
+                // Held until everybody has tried.
+                while done.load(ordering: .sequentiallyConsistent) < 4 { sched_yield() }
+                claim.remove()
+            } catch {
+                if error.description.contains("(process ") { named.add(1, ordering: .relaxed) }
+                done.add(1, ordering: .sequentiallyConsistent)
+            }
+        }
+
+        static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+            if let context { Unmanaged<Race>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }
+    }
+
+    @Test func claimsAndRemovesInTurnLoseNothing() throws {
+        // One goes while the next comes: the lock that is removed under the other's hand guards nothing.
+        let folder = try TemporaryFolder()
+        let path = folder.path("s")
+        let overlaps = Overlap()
+        var threads = [pthread_t](repeating: pthread_t(), count: 3)
+        for index in threads.indices {
+            let context = Unmanaged.passRetained(Turn(path, overlaps)).toOpaque()
+            try #require(pthread_create(&threads[index], nil, Turn.main, context) == 0)
+        }
+        for thread in threads { pthread_join(thread, nil) }
+        #expect(overlaps.most.load(ordering: .relaxed) == 1)
+        #expect(folder.names.isEmpty)
+    }
+
+    private final class Overlap: Sendable {
+        let holders = Atomic<Int>(0)
+        let most = Atomic<Int>(0)
+    }
+
+    private final class Turn: Sendable {
+        private let path: String
+        private let overlap: Overlap
+
+        init(_ path: String, _ overlap: Overlap) {
+            self.path = path
+            self.overlap = overlap
+        }
+
+        private func run() {
+            for _ in 0..<50 {
+                guard let claim = try? Claim(path) else { continue }
+                let holders = overlap.holders.add(1, ordering: .sequentiallyConsistent).newValue
+                overlap.most.max(holders, ordering: .relaxed)
+                sched_yield()
+                overlap.holders.subtract(1, ordering: .sequentiallyConsistent)
+                claim.remove()
+            }
+        }
+
+        static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+            if let context { Unmanaged<Turn>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }
+    }
+}
