@@ -57,3 +57,10 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// libFuzzer has a runtime of its own, which the ordinary build has no need of: see Tests/fuzz.sh.
+if Context.environment["CATWATCH_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "catwatch-fuzz", dependencies: ["Outputs", "Feed"], path: "Tests/Fuzz", swiftSettings: settings))
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Fuzzes the readers of lines and of requests with libFuzzer: Tests/fuzz.sh [SECONDS, 60 by default]
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+seconds=${1:-60}
+toolchain=$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")
+runtime=$(find "$toolchain/lib" -name 'libclang_rt.fuzzer_no_main-*.a' -print -quit)
+if [[ -z $runtime ]]; then
+    echo "Tests/fuzz.sh: this Swift toolchain has no libFuzzer" >&2
+    exit 1
+fi
+
+export CATWATCH_FUZZ=1
+build=(-c release --product catwatch-fuzz --scratch-path .build/fuzz
+    -Xswiftc -sanitize=address
+    -Xswiftc "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table"
+    -Xlinker "$runtime")
+swift build "${build[@]}"
+corpus=.build/fuzz/corpus
+mkdir -p "$corpus"
+# Something of every kind to begin with.
+number=0
+for line in '{"since":41,"run":"ab"}' '{"replay":false}' '{"types":["latency"],"sources":["fact"]}' '{"poll":"fact"}'; do
+    printf '\x01%s' "$line" >"$corpus/request-$((number += 1))"
+done
+.build/release/catwatch --demo -n 3 -i 1 -d 3s 2>/dev/null | while IFS= read -r line; do
+    printf '\x00%s' "$line" >"$corpus/line-$((number += 1))"
+    printf '\x05%s\n' "$line" >"$corpus/split-$number"
+done
+"$(swift build "${build[@]}" --show-bin-path)/catwatch-fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 \
+    -artifact_prefix=.build/fuzz/ "$corpus"
