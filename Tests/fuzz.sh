@@ -22,10 +22,12 @@ mkdir -p "$corpus"
 # Something of every kind to begin with.
 number=0
 for line in '{"since":41,"run":"ab"}' '{"replay":false}' '{"types":["latency"],"sources":["fact"]}' '{"poll":"fact"}'; do
-    printf '\x01%s' "$line" >"$corpus/request-$((number += 1))"
+    number=$((number + 1))
+    printf '\x01%s' "$line" >"$corpus/request-$number"
 done
 .build/release/catwatch --demo -n 3 -i 1 -d 3s 2>/dev/null | while IFS= read -r line; do
-    printf '\x00%s' "$line" >"$corpus/line-$((number += 1))"
+    number=$((number + 1))
+    printf '\x00%s' "$line" >"$corpus/line-$number"
     printf '\x05%s\n' "$line" >"$corpus/split-$number"
 done
 "$(swift build "${build[@]}" --show-bin-path)/catwatch-fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 \
