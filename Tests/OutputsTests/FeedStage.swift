@@ -13,7 +13,8 @@ struct FeedStage: Sendable {
     static let start = Timestamp(seconds: 1_700_000_000)
 
     init(
-        on loop: EventLoop, run: String = "r1", isRelay: Bool = false, _ adjust: (inout FeedState.Limits) -> Void = { _ in }
+        on loop: EventLoop, run: String = "r1", isRelay: Bool = false,
+        _ adjust: (inout FeedState.Limits) -> Void = { _ in }
     ) async {
         var limits = FeedState.Limits()
         adjust(&limits)

@@ -16,7 +16,9 @@ package struct ServiceManager: Sendable {
         }
         self.address = address
         let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
-        watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
+        watchdog =
+            isOurs
+            ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
     }
 
     /// Tells it; what cannot be delivered is lost, as with sd_notify(3).

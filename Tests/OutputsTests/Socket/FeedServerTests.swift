@@ -49,7 +49,8 @@ import Testing
     }
 
     /// Forty readers that pause, each in its own way and with its own room, while events come.
-    private static func readByForty(_ stage: FeedStage, _ rounds: Int, _ seed: UInt64) async throws -> [FeedTranscript] {
+    private static func readByForty(_ stage: FeedStage, _ rounds: Int, _ seed: UInt64) async throws -> [FeedTranscript]
+    {
         try await withThrowingTaskGroup(of: FeedTranscript.self) { group in
             for number in 0..<40 {
                 let reader = try stage.connect(capacity: 64 << (number % 8))
