@@ -3,13 +3,13 @@ import Reactor
 
 /// Reads a connection line by line. Unchecked: used by tasks of one loop.
 final class FeedReader: @unchecked Sendable {
-    let stream: SimulatedStream
+    let stream: any ByteStream
     private let buffer = ReadBuffer(count: 65_536)
     private var splitter = LineSplitter(limit: 2 << 20)
     /// How many bytes were read.
     private(set) var bytesRead = 0
 
-    init(_ stream: SimulatedStream) { self.stream = stream }
+    init(_ stream: any ByteStream) { self.stream = stream }
 
     /// Says something, a newline behind it.
     func ask(_ text: String) async throws { try await stream.write(all: Array("\(text)\n".utf8)) }

@@ -94,8 +94,8 @@ package struct SocketFile: ~Copyable {
 
     /// ` (process 123)`, as the lock file says; empty when it does not.
     private static func owner(_ lock: Int32) -> String {
-        // Between its locking the file and its writing into it there is a moment.
-        for _ in 0..<50 {
+        // Between its locking the file and its writing into it there is a moment, long on a busy machine.
+        for _ in 0..<1_000 {
             var bytes = [UInt8](repeating: 0, count: 16)
             let count = pread(lock, &bytes, bytes.count, 0)
             if count > 0, let process = Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)) {

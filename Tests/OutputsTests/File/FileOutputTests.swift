@@ -14,14 +14,14 @@ import Testing
 
     /// Runs an output to `path` while `body` runs, then ends the feed and waits for the output.
     private static func write(
-        to path: String, _ adjust: @escaping @Sendable (inout FeedState.Limits) -> Void = { _ in },
+        to path: String, logCapacity: Int = 8 << 20,
         _ body: @escaping @Sendable (FeedStage, FileOutput) async throws -> Void
     ) async throws -> [Failure] {
         let worker = try LoopThread(name: "disk")
         defer { worker.stop() }
         let disk = worker.loop
         return try await withLoop(virtual: true) { loop in
-            let stage = await FeedStage(on: loop, adjust)
+            let stage = await FeedStage(on: loop) { $0.logCapacity = logCapacity }
             let said = LoopBound(Said())
             let output = FileOutput(path, store: stage.store, on: loop, worker: disk) {
                 said.value.failures.append($0)

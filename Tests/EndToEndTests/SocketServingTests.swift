@@ -1,0 +1,65 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `--listen` and `--attach` of the real program.
+@Suite struct SocketServingTests {
+    /// An agent that serves its feed, once its socket is there.
+    private static func serving(_ stage: Stage, at path: String, _ arguments: [String] = []) async throws
+        -> ChildProcess
+    {
+        let program = try await stage.catwatch(
+            ["-u", stage.url("/fact"), "-e", "20ms", "-o", "none", "--listen=\(path)"] + arguments)
+        try await answering(stage, at: path)
+        return program
+    }
+
+    /// Waits until somebody answers there: an attached agent ends with 1 at once where nobody does.
+    private static func answering(_ stage: Stage, at path: String) async throws {
+        try await stage.wait(for: "an agent at \(path)") {
+            try await stage.finish(["--attach=\(path)", "--no-reconnect", "-n", "1", "-o", "ndjson"]).ending
+                == .exited(0)
+        }
+    }
+
+    /// What of a socket called `s` is there.
+    private static func files(_ stage: Stage) throws -> [String] {
+        try FolderListing.names(in: stage.folder).filter { $0.hasPrefix("s") }.sorted()
+    }
+
+    @Test func aSecondAgentIsRefusedAndAKilledOnesSocketIsReplaced() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            let first = try await Self.serving(stage, at: path)
+            let second = try await stage.finish(["-u", stage.url("/fact"), "-o", "none", "--listen=\(path)"])
+            #expect(second.ending == .exited(2))
+            #expect(second.errors.contains("served by another catwatch already (process \(first.id))"))
+
+            try await first.signal(SIGKILL)
+            _ = try await first.waitForEnd()
+            #expect(try Self.files(stage) == ["s", "s.lock"])
+            let third = try await Self.serving(stage, at: path)
+            try await third.signal(SIGTERM)
+            #expect(try await third.waitForEnd() == .exited(0))
+            #expect(try Self.files(stage) == [])
+        }
+    }
+
+    @Test func anAttachedAgentPassesTheSameLinesOnToItsOwnReaders() async throws {
+        try await Stage.run { stage in
+            let (path, relayed) = ("\(stage.folder)/s", "\(stage.folder)/relayed")
+            let origin = try await Self.serving(stage, at: path)
+            _ = try await stage.catwatch(["--attach=\(path)", "-o", "none", "--listen=\(relayed)"])
+            try await Self.answering(stage, at: relayed)
+            let direct = try await stage.catwatch(["--attach=\(path)", "--no-reconnect", "-o", "ndjson"])
+            let second = try await stage.catwatch(["--attach=\(relayed)", "-o", "ndjson", "-n", "30"])
+            let read = try await Finished(of: second)
+            try await origin.signal(SIGTERM)
+            let all = try await Finished(of: direct)
+            #expect(read.ending == .exited(0) && all.ending == .exited(1))
+            let known = Set(try all.lines().filter { $0.number("seq") != nil }.map(\.bytes))
+            let passed = try read.lines().filter { $0.number("seq") != nil }.map(\.bytes)
+            #expect(passed.count >= 30 && passed.allSatisfy { known.contains($0) })
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Feed
+import Inputs
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+/// What an attached agent makes of peers that are not catwatch, or not well.
+@Suite struct AttachPeerTests {
+    @Test(
+        arguments: [
+            "nonsense\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "{}\n", "[]\n", "\n", "\u{0}\u{1}\n",
+            #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":2}"# + "\n",
+            #"{"seq":1,"time":"2025-01-02T03:04:05.678901Z","type":"fact","source":"fact","series":"fact"}"# + "\n",
+        ])
+    func toldApartFromWhatIsNotCatwatch(greeting: String) async throws {
+        let said = try await Self.saidAbout(greeting)
+        #expect(said == ["the agent is lost: what answers there is not catwatch"])
+    }
+
+    @Test func passesOnWhyItWasRefused() async throws {
+        let line = ControlLine.refusal(.connect, "there are 2 readers already", time: FeedStage.start)
+        let said = try await Self.saidAbout(String(decoding: line, as: UTF8.self))
+        #expect(said == ["the agent is lost: there are 2 readers already"])
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 3 << 20)])
+    func endsWhenThePeerSaysNothingUseful(greeting: String) async throws {
+        let said = try await Self.saidAbout(greeting)
+        #expect(said.count == 1)
+    }
+
+    /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
+    private static func saidAbout(_ greeting: String) async throws -> [String] {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let (here, there) = SimulatedStream.pair(capacity: 1_000, on: loop)
+            let bound = LoopBound(here)
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, on: loop, reconnects: false, tell: { said.value.texts.append($0) },
+                connect: { _ throws(SystemError) in bound.value })
+            let peer = LoopBound(there)
+            try await running {
+                try await peer.value.write(all: Array(greeting.utf8))
+                peer.value.close()
+            } while: {
+                try await input.run()
+                // Not a line of it gets any further.
+                #expect(await relay.store.counts.data == 0)
+            }
+            return said.value.texts
+        }
+    }
+
+    private final class Said { var texts: [String] = [] }
+
+    @Test func survivesWhateverAPeerSays() async throws {
+        for seed in [121, 122] as [UInt64] {
+            try await withLoop(virtual: true) { loop in
+                let origin = await FeedStage(on: loop)
+                await origin.publish(20, text: 20)
+                let recorded = try await origin.serving { _ in
+                    let reader = try origin.connect()
+                    var lines: [[UInt8]] = []
+                    for _ in 0..<22 { lines.append(try await reader.line() ?? []) }
+                    return lines
+                }
+                var random = SeededGenerator(seed: seed)
+                for round in 0..<LongRun.rounds(short: 60, long: 5_000) {
+                    let transcript = try await Self.relay(recorded, mutatedBy: &random, on: loop)
+                    // Whatever came, those who read here get whole lines whose numbers add up.
+                    #expect(transcript.fault == nil && !transcript.isTorn, "seed \(seed), round \(round)")
+                }
+            }
+        }
+    }
+
+    private static func relay(
+        _ lines: [[UInt8]], mutatedBy random: inout SeededGenerator, on loop: EventLoop
+    ) async throws -> FeedTranscript {
+        var lines = lines
+        for _ in 0...random.next() % 4 {
+            let index = Int(random.next() % UInt64(lines.count))
+            let place = Int(random.next() % UInt64(max(1, lines[index].count)))
+            switch random.next() % 4 {
+            case 0: lines.remove(at: index)
+            case 1: lines.insert(lines[index], at: 0)
+            case 2: lines.swapAt(index, lines.count - 1)
+            default: if !lines[index].isEmpty { lines[index][place] = UInt8(truncatingIfNeeded: random.next()) }
+            }
+        }
+        let bytes = Array(lines.joined(separator: [0x0A])) + [0x0A]
+        let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+        let (here, there) = SimulatedStream.pair(on: loop)
+        let (bound, peer) = (LoopBound(here), LoopBound(there))
+        let input = AttachInput(
+            store: relay.store, on: loop, reconnects: false, tell: { _ in },
+            connect: { _ throws(SystemError) in bound.value })
+        return try await relay.serving { _ in
+            let reader = try relay.connect()
+            async let transcript = reader.transcript(on: loop)
+            try await running {
+                try await peer.value.write(all: bytes)
+                peer.value.close()
+            } while: {
+                try await input.run()
+            }
+            try await loop.sleep(for: .seconds(1))
+            await relay.store.finish("end")
+            return try await transcript
+        }
+    }
+}
