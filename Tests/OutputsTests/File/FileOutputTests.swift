@@ -103,8 +103,7 @@ import Testing
     @Test func saysOnceThatTheDiskIsFullAndGoesOnWithAGap() async throws {
         let folder = try TemporaryFolder()
         symlink("/dev/full", folder.path("out"))
-        let small: @Sendable (inout FeedState.Limits) -> Void = { $0.logCapacity = 1 << 16 }
-        let failures = try await Self.write(to: folder.path("out"), small) { stage, output in
+        let failures = try await Self.write(to: folder.path("out"), logCapacity: 1 << 16) { stage, output in
             for _ in 0..<300 {
                 await stage.publish(text: 1_000)
                 try await stage.loop.sleep(for: .milliseconds(100))
