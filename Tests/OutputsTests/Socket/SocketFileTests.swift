@@ -56,6 +56,17 @@ import Testing
         _ = try StreamSocket.connected(to: folder.path("s"))
     }
 
+    /// A file system that is read-only, or that has no room for one more file; only root may mount one.
+    @Test(
+        .enabled(if: geteuid() == 0),
+        arguments: [(UInt(MS_RDONLY), "size=64k", "Read-only"), (0, "nr_inodes=1", "No space left")])
+    func aFileSystemWithoutRoomForASocketIsNamed(flags: UInt, options: String, words: String) throws {
+        let folder = try TemporaryFolder()
+        guard mount("tmpfs", folder.path, "tmpfs", flags, options) == 0 else { return }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        #expect(try Self.refusal(folder.path("s")).contains(words))
+    }
+
     @Test func aStaleSocketIsReplaced() throws {
         let folder = try TemporaryFolder()
         try Claim(folder.path("s")).abandon()
