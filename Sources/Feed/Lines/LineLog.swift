@@ -57,27 +57,31 @@ package final class LineChunk: @unchecked Sendable {
 }
 
 /// Whole lines with consecutive numbers, in the log's own memory: nothing was copied.
-package struct LineSpan: Sendable {
+///
+/// Unchecked: `start` leads into the chunk that travels with it, to bytes that never change again. The chunk's header
+/// does change meanwhile, so a span on another thread must not look there.
+package struct LineSpan: @unchecked Sendable {
     private let chunk: LineChunk
-    private let range: Range<Int>
+    private let start: UnsafePointer<UInt8>
+    /// How many bytes of lines there are.
+    package let count: Int
     /// The numbers of its first and last line.
     package let sequences: ClosedRange<Int>
 
     fileprivate init(chunk: LineChunk, range: Range<Int>, sequences: ClosedRange<Int>) {
         self.chunk = chunk
-        self.range = range
+        start = UnsafePointer(chunk.header.pointee.memory + range.lowerBound)
+        count = range.count
         self.sequences = sequences
     }
-
-    /// How many bytes of lines there are.
-    package var count: Int { range.count }
 
     /// Lends the bytes.
     package func withUnsafeBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         // In bounds: a span is only made of what was already written.
-        try body(UnsafeRawBufferPointer(start: chunk.header.pointee.memory + range.lowerBound, count: range.count))
+        defer { withExtendedLifetime(chunk) {} }
+        return try body(UnsafeRawBufferPointer(start: start, count: count))
     }
 }
 
