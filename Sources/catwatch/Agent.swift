@@ -166,7 +166,7 @@ actor Agent {
     /// As `systemctl status` shows it.
     private func statusText(_ sources: [HTTPSource]) -> String {
         if plan.options.attach != nil { return "attached" }
-        return sources.count == 1 ? "watching \(sources[0].name)" : "watching \(sources.count) sources"
+        return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }
 
     /// The loop for blocking work.

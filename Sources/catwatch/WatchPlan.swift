@@ -55,14 +55,14 @@ struct WatchPlan: Sendable {
             request.key = options.request.key
             request.userAgent = "catwatch/\(Version.current)"
             return HTTPSource(
-                name: feed.name, request: request, every: feed.every, value: try pointer(feed.value),
-                text: try pointer(feed.text))
+                SourceDescription(name: feed.name), request: request, every: feed.every,
+                extraction: Extraction(value: try place(feed.value), text: try place(feed.text)))
         }
     }
 
-    private func pointer(_ text: String?) throws(Failure) -> JSONPointer? {
-        guard let text else { return nil }
-        if let known = pointers[text] { return known }
-        return try JSONPointer(text)
+    private func place(_ text: String?) throws(Failure) -> Extraction.Place {
+        guard let text else { return .first }
+        if let known = pointers[text] { return .at(known) }
+        return .at(try JSONPointer(text))
     }
 }

@@ -27,7 +27,7 @@ import Testing
             let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(microseconds: 0))
             let identity = AgentIdentity(run: "test", version: "0", started: wall.now)
             let store = EventStore(on: loop, wall: wall, identity: identity)
-            let source = await store.register(name: "fact", type: "fact")
+            let source = await store.register(SourceDescription(name: "fact", type: "fact"))
             let service = ServiceManager(environment: ["NOTIFY_SOCKET": path])
             guard let service else { return [Int]() }
             return try await withThrowingTaskGroup(of: Void.self) { group in

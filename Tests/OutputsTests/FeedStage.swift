@@ -22,7 +22,7 @@ struct FeedStage: Sendable {
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: run, version: "1", started: Self.start)
         store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
-        source = await store.register(name: "fact", type: "fact")
+        source = await store.register(SourceDescription(name: "fact", type: "fact"))
         listener = LoopBound(SimulatedListener(on: loop))
     }
 

@@ -19,7 +19,7 @@ import Testing
         #expect(ignoresPipeSignal)
         return try await withLoop { loop in
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: StreamOutputTests.identity)
-            let source = await store.register(name: "fact", type: "fact")
+            let source = await store.register(SourceDescription(name: "fact", type: "fact"))
             let pipe = try Descriptor.pipe()
             let far = try DescriptorStream(owning: try pipe.read.duplicate(), on: loop)
             let near = Near(try pipe.write.duplicate().release())
@@ -135,7 +135,7 @@ import Testing
         close(number)
         try await withLoop { loop in
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: StreamOutputTests.identity)
-            let source = await store.register(name: "fact", type: "fact")
+            let source = await store.register(SourceDescription(name: "fact", type: "fact"))
             let output = StreamOutput("file", store: store, on: loop, holdsInputs: true)
             try await withThrowingTaskGroup(of: StreamOutput.Ending.self) { group in
                 group.addTask {

@@ -78,7 +78,7 @@ import Testing
     @Test func writesHelloStatsWhatThereIsWhatComesAndBye() async throws {
         try await withLoop(virtual: true) { loop in
             let store = Self.store(on: loop)
-            let source = await store.register(name: "fact", type: "fact")
+            let source = await store.register(SourceDescription(name: "fact", type: "fact"))
             await store.publish(Self.events(0..<3, source: source))
             let (near, far) = SimulatedStream.pair(on: loop)
             let ends = Ends(near)
@@ -107,7 +107,7 @@ import Testing
     func aNarrowStreamGetsWholeLinesByteByByte(capacity: Int) async throws {
         let bytes = try await withLoop(virtual: true) { loop in
             let store = Self.store(on: loop)
-            let source = await store.register(name: "fact", type: "fact")
+            let source = await store.register(SourceDescription(name: "fact", type: "fact"))
             let (near, far) = SimulatedStream.pair(capacity: capacity, on: loop)
             let ends = Ends(near)
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
@@ -136,7 +136,7 @@ import Testing
         for seed in 1...seeds {
             let bytes = try await withLoop(virtual: true) { loop in
                 let store = Self.store(on: loop, logCapacity: 1 << 16)
-                let source = await store.register(name: "fact", type: "fact")
+                let source = await store.register(SourceDescription(name: "fact", type: "fact"))
                 let (near, far) = SimulatedStream.pair(capacity: 2_000, on: loop)
                 let ends = Ends(near)
                 let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: false)

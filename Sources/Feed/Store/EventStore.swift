@@ -50,15 +50,15 @@ package actor EventStore {
 
     // MARK: Inputs
 
-    /// Adds a source; its events have `type` and are `name`'s.
-    package func register(name: String, type: String) -> SourceID {
-        state.register(name: name, type: type, at: wall.now)
+    /// Adds a source.
+    package func register(_ description: SourceDescription) -> SourceID {
+        state.register(description, at: wall.now)
     }
 
     /// The agent itself as a source, for what it says of itself.
     package var agentSource: SourceID {
         if let known = ownSource { return known }
-        let id = register(name: "catwatch", type: "memory")
+        let id = register(SourceDescription(name: "catwatch", type: "memory"))
         ownSource = id
         return id
     }

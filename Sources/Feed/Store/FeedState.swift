@@ -73,10 +73,10 @@ package struct FeedState: ~Copyable, Sendable {
         table = SeriesTable(limit: limits.series)
     }
 
-    /// Adds a source. Its events have `type`; both names are cut at 1,024 bytes, and are the caller's to keep apart.
-    package mutating func register(name: String, type: String, at time: Timestamp) -> SourceID {
-        let name = LineEncoder.cut(name, at: Self.longestName)
-        let type = LineEncoder.cut(type, at: Self.longestName)
+    /// Adds a source. Its name and type are cut at 1,024 bytes, and the names are the caller's to keep apart.
+    package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
+        let name = LineEncoder.cut(description.name, at: Self.longestName)
+        let type = LineEncoder.cut(description.type, at: Self.longestName)
         sources.append(
             Source(
                 name: name, prefix: Self.prefix(type: type, source: name, series: name),

@@ -37,7 +37,7 @@ package actor HTTPPoller {
         self.loop = loop
         self.wall = wall
         self.random = random
-        schedule = PollSchedule(every: source.every, name: source.name)
+        schedule = PollSchedule(every: source.every, name: source.description.name)
         refresh = Wakeup(loop: loop)
         reader = JSONReader(maximumCapacity: 64 << 10)
         backoff = Backoff(cap: max(.seconds(30), source.every))
@@ -45,8 +45,8 @@ package actor HTTPPoller {
 
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
-        let id = await store.register(name: source.name, type: source.type)
-        await store.allowPolling(of: source.name) { [refresh] in refresh.signal() }
+        let id = await store.register(source.description)
+        await store.allowPolling(of: source.description.name) { [refresh] in refresh.signal() }
         var due = loop.clock.now
         while true {
             let start = loop.clock.now
@@ -75,7 +75,7 @@ package actor HTTPPoller {
     /// - Returns: when the next poll is due.
     private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
         let late = due.duration(to: loop.clock.now).milliseconds
-        var events: [Event] = []
+        var batch = EventBatch()
         var retryAfter: Duration?
         let problem: Failure?
         do throws(HTTPFailure) {
@@ -84,20 +84,17 @@ package actor HTTPPoller {
             let time = wall.now
             let latency = sample(answer.status, answer.timing, late)
             do throws(Failure) {
-                if let datum = try read(answer, to: request) {
-                    events.append(Event(time: time, source: id, body: .data(datum)))
-                }
-                problem = nil
+                problem = try read(answer, to: request, from: id, at: time, into: &batch)
             } catch {
                 problem = error
                 retryAfter = answer.headers.retryAfter.flatMap { RetryAfter.delay($0, now: time) }
             }
-            events.append(Event(time: time, source: id, body: .latency(latency)))
+            batch.add(Event(time: time, source: id, body: .latency(latency)))
         } catch {
             if Task.isCancelled { return due }
             if let begun = error.begun {
                 let latency = sample(begun.status, begun.timing, late)
-                events.append(Event(time: wall.now, source: id, body: .latency(latency)))
+                batch.add(Event(time: wall.now, source: id, body: .latency(latency)))
             }
             problem = Failure(error.code, error.message)
         }
@@ -110,12 +107,12 @@ package actor HTTPPoller {
             problem.endpoint = endpoint.name
             problem.attempt = backoff.attempt
             problem.retryIn = finished.duration(to: next)
-            events.append(Event(time: wall.now, source: id, body: .error(problem)))
+            batch.add(Event(time: wall.now, source: id, body: .error(problem)))
         } else {
             backoff.succeed()
             next = schedule.next(after: due, finished: finished)
         }
-        await store.publish(events)
+        await store.publish(batch)
         return next
     }
 
@@ -129,8 +126,13 @@ package actor HTTPPoller {
         return request
     }
 
-    /// The event of an answer; nil when it says that nothing has changed.
-    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) throws(Failure) -> Datum? {
+    /// Adds the events of an answer, of which there are none when it says that nothing has changed.
+    ///
+    /// - Returns: what was wrong with some of them.
+    private func read(
+        _ answer: HTTPAnswer, to request: HTTPRequest, from id: SourceID, at time: Timestamp,
+        into batch: inout EventBatch
+    ) throws(Failure) -> Failure? {
         let peer = endpoint.authority
         switch answer.status {
         case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return nil
@@ -149,10 +151,9 @@ package actor HTTPPoller {
             validators = HTTPAnswerHeaders()
             throw explain(error, answer)
         }
-        let value = if let pointer = source.value { try document.number(at: pointer) } else { document.firstNumber }
-        let text = if let pointer = source.text { try document.string(at: pointer) } else { document.firstString }
+        let outcome = try source.extraction.read(document, from: id, at: time, into: &batch)
         validators = answer.headers
-        return Datum(value: value, text: text, data: document.minified)
+        return outcome.problem
     }
 
     /// Says in the message what came instead of JSON, when the answer says so itself.

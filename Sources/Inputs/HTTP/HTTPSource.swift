@@ -1,26 +1,19 @@
 package import Feed
 
-/// A JSON document behind a URL, as a feed of one value.
-package struct HTTPSource: Sendable {
-    /// The source's name, which is its series and its events' type as well, if `type` says nothing else.
-    package var name: String
-    package var type: String
+/// A JSON document behind a URL, as a feed of one value or of many.
+package struct HTTPSource: Sendable, Equatable {
+    package var description: SourceDescription
     package var request: HTTPRequest
     /// The time from poll to poll.
     package var every: Duration
-    /// Where the value is; nil for the first number of the document.
-    package var value: JSONPointer?
-    /// Where the text is; nil for the first string of the document.
-    package var text: JSONPointer?
+    package var extraction: Extraction
 
     package init(
-        name: String, request: HTTPRequest, every: Duration, value: JSONPointer? = nil, text: JSONPointer? = nil
+        _ description: SourceDescription, request: HTTPRequest, every: Duration, extraction: Extraction = Extraction()
     ) {
-        self.name = name
-        type = name
+        self.description = description
         self.request = request
         self.every = every
-        self.value = value
-        self.text = text
+        self.extraction = extraction
     }
 }

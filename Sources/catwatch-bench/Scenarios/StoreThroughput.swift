@@ -56,7 +56,7 @@ enum StoreThroughput: Scenario {
         let text = Array(fact.utf8)
         let data = Array("{\"fact\":\"\(fact)\",\"length\":\(text.count)}".utf8)
         let keys = (0..<100).map { Array("city-\($0)".utf8) }
-        let source = await store.register(name: "fact", type: "fact")
+        let source = await store.register(SourceDescription(name: "fact", type: "fact"))
         var batch = EventBatch()
         for number in 0..<batches {
             let now = wall.now

@@ -57,7 +57,7 @@ enum FeedProgram {
     private static func publish(
         _ options: FeedOptions, to store: EventStore, on loop: EventLoop, _ wall: SystemWallClock
     ) async throws {
-        let source = await store.register(name: "bench", type: "bench")
+        let source = await store.register(SourceDescription(name: "bench", type: "bench"))
         let padding = [UInt8](repeating: UInt8(ascii: "x"), count: 100)
         let start = loop.clock.now
         var published = 0

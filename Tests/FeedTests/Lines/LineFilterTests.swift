@@ -29,7 +29,7 @@ import Testing
             let store = EventStore(on: loop, wall: wall, identity: identity)
             let (reader, _) = await store.open(nil)
             for name in names {
-                let source = await store.register(name: name, type: name)
+                let source = await store.register(SourceDescription(name: name, type: name))
                 await store.publish([Event(time: wall.now, source: source, body: .data(Datum(value: 1)))])
             }
             guard case .lines(let span) = try await store.next(for: reader) else {

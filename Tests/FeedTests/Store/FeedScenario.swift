@@ -39,7 +39,7 @@ struct FeedScenario {
         var now = LoopInstant(nanoseconds: 5)
         var cursor = 1
         for name in Self.names {
-            _ = state.register(name: name, type: name + ".x", at: wall)
+            _ = state.register(SourceDescription(name: name, type: name + ".x"), at: wall)
             twin.register(name: name, type: name + ".x", at: wall)
         }
         while report.events < events, report.mismatch == nil {

@@ -56,7 +56,7 @@ import Testing
 
     @Test func writesDataWithItsKeysInOrder() throws {
         var state = FeedState()
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         let datum = Datum(
             key: Bytes("a".utf8), value: 106, text: Bytes("Cats \"sleep\"".utf8), data: Bytes("[1,{}]".utf8))
         publish(.data(datum), to: &state, from: source)
@@ -78,7 +78,7 @@ import Testing
     ])
     func keepsHostileNames(name: String, key: String) throws {
         var state = FeedState()
-        let source = state.register(name: name, type: name, at: wall)
+        let source = state.register(SourceDescription(name: name, type: name), at: wall)
         publish(.data(Datum(key: Bytes(key.utf8), value: 1)), to: &state, from: source)
         publish(.latency(LatencySample(endpoint: name, status: 200, ms: 1)), to: &state, from: source)
         publish(.memory(MemorySample(resident: 1, peak: 1, privateBytes: 1)), to: &state, from: source)
@@ -101,7 +101,7 @@ import Testing
         var state = FeedState()
         // One letter puts every scalar across the limit.
         let long = "a" + String(repeating: "é", count: 300_000)
-        let source = state.register(name: long, type: long, at: wall)
+        let source = state.register(SourceDescription(name: long, type: long), at: wall)
         publish(.data(Datum(key: Bytes(long.utf8), value: 1)), to: &state, from: source)
         publish(.error(Failure(.internal, long, endpoint: long)), to: &state, from: source)
         publish(.latency(LatencySample(endpoint: long, status: 200, ms: 1)), to: &state, from: source)
@@ -123,7 +123,7 @@ import Testing
 
     @Test func cutsAMessageOfOneEndlessCharacter() throws {
         var state = FeedState()
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         let message = "e" + String(repeating: "\u{301}", count: 1_000_000)
         publish(.error(Failure(.internal, message)), to: &state, from: source)
         #expect(lines(state)[0].count < 5_000)
@@ -136,7 +136,7 @@ import Testing
                 let prefix = String(repeating: ".", count: before)
                 let text = prefix + String(repeating: filler, count: (count - before) / filler.utf8.count)
                 var state = FeedState()
-                let source = state.register(name: "fact", type: "fact", at: wall)
+                let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
                 publish(.data(Datum(text: Bytes(text.utf8))), to: &state, from: source)
                 let data = try data(decoded(state)[0])
                 let most = (4_096 - before) / filler.utf8.count
@@ -151,7 +151,7 @@ import Testing
         let text = isTextCut ? Bytes(repeating: 0x61, count: 5_000) : nil
         func line(data length: Int) throws -> (count: Int, data: Line.Data) {
             var state = FeedState()
-            let source = state.register(name: "fact", type: "fact", at: wall)
+            let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
             let string = [0x22] + [UInt8](repeating: 0x62, count: length - 2) + [0x22]
             publish(.data(Datum(value: 1, text: text, data: string[...])), to: &state, from: source)
             let line = lines(state)[0]
@@ -176,7 +176,7 @@ import Testing
         var limits = FeedState.Limits()
         limits.data = 5
         var state = FeedState(limits: limits)
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         let batch = EventBatch(
             (0..<8).flatMap { number in
                 [
@@ -193,7 +193,7 @@ import Testing
 
     @Test func takesALatencyAsItsLineSaysIt() throws {
         var state = FeedState()
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         for ms in [1.23456, .nan, -1, .infinity] {
             publish(.latency(LatencySample(endpoint: "GET /", status: 200, ms: ms)), to: &state, from: source)
         }
@@ -208,7 +208,7 @@ import Testing
         var limits = FeedState.Limits()
         limits.endpoints = 2
         var state = FeedState(limits: limits)
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         for name in ["a", "b", "c", "a"] {
             publish(.latency(LatencySample(endpoint: name, status: 200, ms: 1)), to: &state, from: source)
             publish(.error(Failure(.timeout, "", endpoint: name)), to: &state, from: source)
@@ -222,7 +222,7 @@ import Testing
 
     @Test func repeatsTheWindowThatALateEventChanges() throws {
         var state = FeedState()
-        let source = state.register(name: "fact", type: "fact", at: wall)
+        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
         publish(.data(Datum(value: 1)), to: &state, from: source)
         let late = Event(time: wall + .seconds(3), source: source, body: .data(Datum(value: 5)))
         // Three late ones in one batch make one more line.
@@ -237,7 +237,7 @@ import Testing
     @Test func closesWindowsWhenTheClockIsSteppedEitherWay() throws {
         for step in [-1, 1] as [Int64] {
             var state = FeedState()
-            let source = state.register(name: "fact", type: "fact", at: wall)
+            let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
             publish(.data(Datum(value: 1)), to: &state, from: source)
             state.advance(wall: wall + .seconds(step * 100_000), now: now)
             #expect(try decoded(state).map(\.type) == ["fact", "window"], "what was recorded is told")

@@ -18,7 +18,7 @@ struct StoreHarness: Sendable {
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: "r1", version: "1", started: Self.start)
         store = EventStore(on: loop, wall: wall, identity: identity, limits: limits)
-        source = await store.register(name: "fact", type: "fact")
+        source = await store.register(SourceDescription(name: "fact", type: "fact"))
     }
 
     func publish(_ count: Int = 1, value: Double? = 1, text length: Int = 0) async {

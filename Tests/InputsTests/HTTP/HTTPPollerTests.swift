@@ -76,10 +76,9 @@ import Testing
             let start = loop.clock.now
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<200 {
-                    var source = HTTPSource(
-                        name: "source-\(number)", request: HTTPRequest(url: "http://cats.test/\(number)"),
-                        every: .seconds(10))
-                    source.type = "fact"
+                    let source = HTTPSource(
+                        SourceDescription(name: "source-\(number)", type: "fact"),
+                        request: HTTPRequest(url: "http://cats.test/\(number)"), every: .seconds(10))
                     let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
                     group.addTask { try? await poller.run() }
                 }

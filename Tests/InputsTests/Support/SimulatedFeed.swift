@@ -25,8 +25,10 @@ struct SimulatedFeed: Sendable {
         text: String? = nil
     ) throws -> HTTPSource {
         HTTPSource(
-            name: "fact", request: HTTPRequest(url: url), every: every, value: try value.map { try JSONPointer($0) },
-            text: try text.map { try JSONPointer($0) })
+            SourceDescription(name: "fact"), request: HTTPRequest(url: url), every: every,
+            extraction: Extraction(
+                value: try value.map { .at(try JSONPointer($0)) } ?? .first,
+                text: try text.map { .at(try JSONPointer($0)) } ?? .first))
     }
 
     /// Polls for as long as said, ends the feed, and reads all of it.

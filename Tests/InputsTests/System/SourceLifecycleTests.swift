@@ -19,7 +19,8 @@ import Testing
                     // A store of its own: one store remembers every source that was ever registered with it.
                     let store = EventStore(on: bench.loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
                     let source = HTTPSource(
-                        name: "fact", request: bench.request(targets[number % targets.count]), every: .seconds(60))
+                        SourceDescription(name: "fact"), request: bench.request(targets[number % targets.count]),
+                        every: .seconds(60))
                     let poller = HTTPPoller(
                         source, store: store, transport: bench.transport, on: bench.loop, wall: SystemWallClock())
                     await withTaskGroup(of: Void.self) { group in

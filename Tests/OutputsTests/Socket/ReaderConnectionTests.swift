@@ -31,7 +31,7 @@ import Testing
                 for request in requests { try await reader.ask(request) }
                 try await loop.sleep(for: .seconds(1))
                 await stage.publish(2)
-                let other = await stage.store.register(name: "dog", type: "dog")
+                let other = await stage.store.register(SourceDescription(name: "dog", type: "dog"))
                 let event = Event(time: stage.wall.now, source: other, body: .data(Datum(value: 2)))
                 await stage.store.publish([event])
                 await stage.store.finish("end")

@@ -1,0 +1,78 @@
+/// Which band a value is in: named ranges that touch one another and cover every number.
+package struct BandScale: Sendable, Equatable {
+    /// Ascending by `upTo`; the last one has no upper end. Never empty.
+    package let bands: [Band]
+    /// Whether a higher band is an improvement.
+    package let higherIsBetter: Bool
+
+    /// - Parameter bands: in ascending order, of which all but the last have an end.
+    /// - Returns: nil when there are none, an end is not above the one before it, is no finite number, or is missing or
+    ///   superfluous.
+    package init?(_ bands: [Band], higherIsBetter: Bool) {
+        guard let last = bands.last, last.upTo == nil else { return nil }
+        var previous = -Double.infinity
+        for band in bands.dropLast() {
+            guard let end = band.upTo, end.isFinite, end > previous else { return nil }
+            previous = end
+        }
+        self.bands = bands
+        self.higherIsBetter = higherIsBetter
+    }
+
+    /// The index of the band that a finite value is in; a value that is a band's end belongs to that band.
+    package func index(of value: Double) -> Int {
+        // A handful of bands: looking at each is the fastest there is.
+        for (index, band) in bands.enumerated() {
+            guard let end = band.upTo, value > end else { return index }
+        }
+        return bands.count - 1
+    }
+}
+
+/// One range of a scale.
+package struct Band: Sendable, Equatable {
+    /// What it is called: `very poor`.
+    package var name: String
+    /// One character that stands for it where there is no colour.
+    package var letter: Character
+    package var color: Color
+    /// The highest value in it; nil for the last band, which has no end.
+    package var upTo: Double?
+
+    package init(name: String, letter: Character, color: Color, upTo: Double?) {
+        self.name = name
+        self.letter = letter
+        self.color = color
+        self.upTo = upTo
+    }
+
+    /// A colour as screens have it, 0 to 255 each.
+    package struct Color: Sendable, Equatable {
+        package var red: UInt8
+        package var green: UInt8
+        package var blue: UInt8
+
+        package init(red: UInt8, green: UInt8, blue: UInt8) {
+            self.red = red
+            self.green = green
+            self.blue = blue
+        }
+
+        /// - Parameter hex: `#RRGGBB`, of either case.
+        package init?(hex: String) {
+            let digits = hex.utf8.dropFirst()
+            guard hex.utf8.first == UInt8(ascii: "#"), digits.count == 6,
+                digits.allSatisfy({ JSONText.hexValue($0) != nil }),
+                let number = UInt32(String(Substring(digits)), radix: 16)
+            else { return nil }
+            self.init(
+                red: UInt8(number >> 16), green: UInt8(number >> 8 & 0xFF), blue: UInt8(number & 0xFF))
+        }
+
+        /// `#rrggbb`
+        package var hex: String {
+            let number = String(UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue), radix: 16)
+            return "#" + String(repeating: "0", count: 6 - number.count) + number
+        }
+    }
+}

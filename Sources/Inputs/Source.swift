@@ -1,0 +1,20 @@
+package import Feed
+
+/// A source of any kind, ready to be started: checked, its secrets read. Two equal ones need not be told apart.
+package enum Source: Sendable, Equatable {
+    case http(HTTPSource)
+    case pages(PagesSource)
+    case webSocket(WebSocketSource)
+    case stdin(StdinSource)
+    case fibonacci(FibonacciSource)
+
+    package var description: SourceDescription {
+        switch self {
+        case .http(let source): source.description
+        case .pages(let source): source.description
+        case .webSocket(let source): source.description
+        case .stdin(let source): source.description
+        case .fibonacci(let source): source.description
+        }
+    }
+}
