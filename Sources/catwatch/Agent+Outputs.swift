@@ -87,18 +87,4 @@ extension Agent {
             } catch {}  // cancelled
         }
     }
-
-    /// Starts reading from a running agent.
-    func startAttach(_ attach: Options.SocketPath, in group: inout TaskGroup<Void>) {
-        let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
-        let notices = self.notices
-        let input = AttachInput(store: store, on: loop, reconnects: plan.options.reconnects) { text in
-            await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
-        } connect: { loop throws(SystemError) in
-            try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
-        }
-        group.addTask {
-            if (try? await input.run()) != nil { await self.request(.agentLost) }
-        }
-    }
 }

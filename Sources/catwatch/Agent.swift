@@ -8,7 +8,7 @@ internal import Reactor
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.
 actor Agent {
     /// Why it ends.
-    enum Stop: Sendable {
+    enum Stop: Sendable, Equatable {
         case signal(Int32)
         case count
         case duration
@@ -16,6 +16,8 @@ actor Agent {
         case outputFailed(SystemError)
         /// The attached agent is gone, and not to be waited for.
         case agentLost
+        /// Every input has come to its end.
+        case complete
 
         /// As the `bye` line says it.
         var reason: String {
@@ -24,28 +26,37 @@ actor Agent {
             case .count: "count"
             case .duration: "duration"
             case .readerGone, .outputFailed, .agentLost: "closed"
+            case .complete: "complete"
             }
         }
     }
 
-    let plan: WatchPlan
+    /// What it does; another one after a reload.
+    var plan: WatchPlan
     let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let wall = SystemWallClock()
+    let wall = SystemWallClock()
     let store: EventStore
     let notices: Notices
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
+    /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
+    private var isHurried = false
     private let summaryRequest: Wakeup
-    private let reopenRequest: Wakeup
+    let reloadRequest: Wakeup
+    let transport: CurlTransport
+    var runner: SourceRunner?
+    /// Where the stand-in API is, when it runs.
+    var demoOrigin: String?
     private let outputEnded: Wakeup
     /// Outputs that are to have everything before the end.
     private var draining = 0
     var fileOutput: FileOutput?
-    /// Where blocking work is done; made when there is some.
+    /// Where blocking work is done, and where long sums are; made when there are some.
     private var worker: LoopThread?
+    private var computer: LoopThread?
     let service: ServiceManager?
     var listening: ListeningSocket?
 
@@ -54,7 +65,7 @@ actor Agent {
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, on loop: EventLoop) {
+    init(_ plan: WatchPlan, on loop: EventLoop) throws {
         self.plan = plan
         self.loop = loop
         let options = plan.options
@@ -71,7 +82,8 @@ actor Agent {
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
-        reopenRequest = Wakeup(loop: loop)
+        reloadRequest = Wakeup(loop: loop)
+        transport = try CurlTransport(on: loop)
         outputEnded = Wakeup(loop: loop)
     }
 
@@ -87,16 +99,16 @@ actor Agent {
         listening = try ListeningSocket.open(plan.options, environment: plan.environment)
         defer { listening?.remove() }
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
-        let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demo?.origin) : []
-        let transport = try CurlTransport(on: loop)
+        demoOrigin = demo?.origin
+        let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demoOrigin) : []
 
         let status = await withTaskGroup(of: Void.self) { group in
-            startInputs(sources, transport, in: &group)
+            startInputs(sources, in: &group)
             startOutputs(in: &group)
             group.addTask { [notices] in try? await notices.run() }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
-            group.addTask { try? await self.runReopenings() }
+            group.addTask { try? await self.runReloads() }
             service?.tell("READY=1\nSTATUS=\(statusText(sources))")
             try? await stopRequest.wait()
             service?.tell("STOPPING=1")
@@ -107,23 +119,8 @@ actor Agent {
         listening?.remove()  // before what takes time
         await demo?.stop()
         worker?.stop()
+        computer?.stop()
         return status
-    }
-
-    private func startInputs(_ sources: [HTTPSource], _ transport: CurlTransport, in group: inout TaskGroup<Void>) {
-        let (store, loop, wall, options) = (store, loop, wall, plan.options)
-        group.addTask { try? await store.run() }
-        if let attach = options.attach {
-            startAttach(attach, in: &group)
-            return
-        }
-        group.addTask {
-            try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
-        }
-        for source in sources {
-            let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
-            group.addTask { try? await poller.run() }
-        }
     }
 
     /// Prints the summary whenever a signal asks for it.
@@ -131,17 +128,6 @@ actor Agent {
         while true {
             try await summaryRequest.wait()
             await printSummary()
-        }
-    }
-
-    /// Has the file opened anew whenever a signal asks for it; many signals are one.
-    private func runReopenings() async throws(CancellationError) {
-        while true {
-            try await reopenRequest.wait()
-            service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
-            await fileOutput?.reopen()
-            try await fileOutput?.waitUntilReopened()
-            service?.tell("READY=1")
         }
     }
 
@@ -164,7 +150,7 @@ actor Agent {
     }
 
     /// As `systemctl status` shows it.
-    private func statusText(_ sources: [HTTPSource]) -> String {
+    private func statusText(_ sources: [Source]) -> String {
         if plan.options.attach != nil { return "attached" }
         return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }
@@ -173,6 +159,12 @@ actor Agent {
     func workerLoop() -> EventLoop? {
         if worker == nil { worker = try? LoopThread(name: "disk") }
         return worker?.loop
+    }
+
+    /// The loop for work that keeps a processor busy, so that it holds up no disk.
+    func computerLoop() -> EventLoop? {
+        if computer == nil { computer = try? LoopThread(name: "compute") }
+        return computer?.loop
     }
 
     /// Runs an output that is waited for at the end.
@@ -187,15 +179,21 @@ actor Agent {
     // MARK: The end
 
     func request(_ stop: Stop) {
-        if self.stop == nil { self.stop = stop }
+        if self.stop == nil {
+            self.stop = stop
+        } else {
+            isHurried = true
+            outputEnded.signal()
+        }
         stopRequest.signal()
     }
 
     private func received(_ number: Int32) {
         switch number {
         case SIGQUIT: summaryRequest.signal()
-        case SIGHUP where fileOutput != nil: reopenRequest.signal()
-        case SIGINT where stop != nil: _exit(0)  // the second one leaves at once
+        case SIGHUP where fileOutput != nil || plan.canReload: reloadRequest.signal()
+        // The second one leaves at once.
+        case SIGINT where stop != nil && (stop != .complete || isHurried): _exit(0)
         default: request(.signal(number))
         }
     }
@@ -209,15 +207,12 @@ actor Agent {
     /// Lets the outputs have what there is, for a while, and says what it all came to.
     private func wind(down stop: Stop) async -> Int32 {
         await store.finish(stop.reason)
-        let limit = loop.clock.now.advanced(by: Self.drainTime)
-        let timer = loop.schedule(at: limit) { [outputEnded] in outputEnded.signal() }
-        while draining > 0, loop.clock.now < limit, (try? await outputEnded.wait()) != nil {}
-        loop.cancel(timer)
+        await drain(within: stop == .complete ? nil : Self.drainTime)
         let hadEvents = await store.counts.data > 0
         var status: Int32 = 0
         switch stop {
         case .signal(SIGINT): await printSummary()
-        case .count, .duration:
+        case .count, .duration, .complete:
             if isatty(STDERR_FILENO) == 1 { await printSummary() }
             if !hadEvents {
                 status = 1
@@ -231,6 +226,22 @@ actor Agent {
         }
         await notices.drain(within: Self.noticeTime)
         return status
+    }
+
+    /// Waits for the outputs that are to have everything.
+    ///
+    /// - Parameter limit: nil for as long as it takes, which is until somebody asks the program to end: the whole of a
+    ///   file is to come out at the other end of a pipe, however slow that is.
+    private func drain(within limit: Duration?) async {
+        var deadline = limit.map { loop.clock.now.advanced(by: $0) }
+        while draining > 0 {
+            if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
+            if let deadline, loop.clock.now >= deadline { return }
+            let timer = deadline.map { loop.schedule(at: $0) { [outputEnded] in outputEnded.signal() } }
+            let isOver = (try? await outputEnded.wait()) == nil
+            if let timer { loop.cancel(timer) }
+            if isOver { return }
+        }
     }
 
     private func printSummary() async {

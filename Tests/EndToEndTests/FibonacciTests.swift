@@ -1,0 +1,57 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `catwatch fibonacci`, and Fibonacci as a feed.
+@Suite struct FibonacciTests {
+    @Test func pairsAreAlignedAndTheTimeComesLast() async throws {
+        try await Stage.run { stage in
+            let run = try await stage.finish(["fibonacci", "90"])
+            #expect(run.ending == .exited(0) && run.errors == "")
+            let lines = run.outputText.split(separator: "\n")
+            try #require(lines.count >= 92)
+            #expect(lines[90].hasPrefix("90") && lines[90].hasSuffix("2880067194370816120"))
+            #expect(Set(lines[0...90].map(\.count)).count == 1)
+            #expect(lines.last?.contains("ms") == true)
+        }
+    }
+
+    @Test func severalRunsEndWithTheirSummary() async throws {
+        try await Stage.run { stage in
+            let run = try await stage.finish(["fibonacci", "10", "50", "90"])
+            #expect(run.ending == .exited(0))
+            let summary = run.outputText.split(separator: "\n").suffix(3)
+            let names = summary.map { $0.split(separator: " ").first.map(String.init) ?? "" }
+            #expect(names == ["10", "50", "90"], "\(summary)")
+        }
+    }
+
+    @Test(arguments: ["-1", "1.5", "abc", "100001", "", "1e3", "٣"])
+    func onlyDigitsAreTaken(number: String) async throws {
+        try await Stage.run { stage in
+            let run = try await stage.finish(["fibonacci", number])
+            #expect(run.ending == .exited(2) && run.output == [] && !run.errors.isEmpty)
+        }
+    }
+
+    @Test func aClosedPipeEndsItQuietly() async throws {
+        try await Stage.run { stage in
+            let program = try await stage.bash("\"$catwatch\" fibonacci 100000 | head -1; exit ${PIPESTATUS[0]}")
+            let run = try await Finished(of: program)
+            #expect(run.ending == .exited(0) && run.errors == "")
+        }
+    }
+
+    @Test func aReaderHasItRunOnce() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            let program = try await stage.catwatch(["--preset", "fibonacci", "-e", "1h", "--listen=\(path)"])
+            try await program.wait(for: "the first run") { program in
+                FeedLine.lines(program.outputBytes).contains { $0?.type == "fibonacci" } ? () : nil
+            }
+            let asking = try await stage.bash(
+                #"printf '{"poll":"fibonacci","n":500}\n' | timeout 20 nc -N -U "$folder/s" | grep -m1 '"n":500'"#)
+            #expect(try await Finished(of: asking).outputText.contains(#""type":"fibonacci""#))
+        }
+    }
+}
