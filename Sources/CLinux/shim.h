@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,3 +108,48 @@ static inline int cw_socket_pair(int *ends) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends);
 }
 static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
+
+/* ioctl(2) is variadic. */
+static inline int cw_window_size(int fd, int *columns, int *rows) {
+  struct winsize size;
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0) return -1;
+  *columns = size.ws_col;
+  *rows = size.ws_row;
+  return 0;
+}
+
+/* What puts a terminal back when the program crashes: read by a signal handler, so it is laid out beforehand. Only one
+   module may use these, as every module that imports this header has variables of its own. */
+static volatile sig_atomic_t cw_guarded_terminal = -1;
+static struct termios cw_guarded_mode;
+static char cw_guarded_bytes[256];
+static size_t cw_guarded_count;
+
+/* write(2), tcsetattr(3) and raise(3) are async-signal-safe (signal-safety(7)). */
+__attribute__((unused)) static void cw_crashed(int number) {
+  int fd = cw_guarded_terminal;
+  if (fd >= 0) {
+    cw_guarded_terminal = -1;
+    if (write(fd, cw_guarded_bytes, cw_guarded_count) < 0) { /* nothing more can be done for it */ }
+    tcsetattr(fd, TCSANOW, &cw_guarded_mode);
+  }
+  raise(number); /* SA_RESETHAND: the default, which ends the process and leaves its core */
+}
+
+/* Has a crash write `bytes` (256 at the most) to the terminal and give it back its mode. */
+static inline void cw_guard_terminal(int fd, const struct termios *mode, const char *bytes, size_t count) {
+  static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
+  cw_guarded_mode = *mode;
+  cw_guarded_count = count < sizeof cw_guarded_bytes ? count : sizeof cw_guarded_bytes;
+  memcpy(cw_guarded_bytes, bytes, cw_guarded_count);
+  cw_guarded_terminal = fd;
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = cw_crashed;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    sigaction(crashes[i], &action, NULL);
+  }
+}
+
+static inline void cw_unguard_terminal(void) { cw_guarded_terminal = -1; }

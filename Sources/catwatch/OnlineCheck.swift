@@ -1,0 +1,124 @@
+internal import Feed
+internal import Inputs
+internal import Reactor
+
+/// Tries every source once and says what came of it: `catwatch check --online`.
+actor OnlineCheck {
+    /// What a source has come to so far.
+    private struct Result {
+        var events = 0
+        /// The first few of its lines, as a person may see them.
+        var lines: [String] = []
+        var latency: LatencySample?
+        var failure: Failure?
+
+        var isDecided: Bool { events > 0 || failure != nil || latency?.status == 304 }
+    }
+
+    private let store: EventStore
+    private let loop: EventLoop
+    private let runner: SourceRunner
+    private let decided: Wakeup
+    private var results: [String: Result] = [:]
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// How many lines of a source are shown, and how much of each.
+    private static let mostLines = 3
+    private static let longestLine = 300
+    /// What a source gets beyond its own deadline.
+    private static let grace = Duration.seconds(5)
+
+    /// - Parameter makeInput: the input of a source over a store.
+    init(
+        on loop: EventLoop, identity: AgentIdentity,
+        makeInput: @escaping @Sendable (Source, EventStore) -> any Input
+    ) {
+        let store = EventStore(on: loop, wall: SystemWallClock(), identity: identity)
+        self.store = store
+        self.loop = loop
+        runner = SourceRunner(store: store, on: loop) { makeInput($0, store) }
+        decided = Wakeup(loop: loop)
+    }
+
+    /// Tries the sources until each has come to something, or has had its time.
+    ///
+    /// - Returns: the report, a line or more for each source, and whether every source had something to tell.
+    func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
+        // Standard input is not to be eaten by somebody who only looks.
+        let tried = sources.filter { if case .stdin = $0 { false } else { true } }
+        for source in tried { results[source.description.name] = Result() }
+        let patience = (tried.map(\.patience).max() ?? .zero) + Self.grace
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.runner.run(tried) }
+            group.addTask { try? await self.read() }
+            let deadline = loop.clock.now.advanced(by: patience)
+            let timer = loop.schedule(at: deadline) { [decided] in decided.signal() }
+            while !results.values.allSatisfy(\.isDecided), loop.clock.now < deadline {
+                guard (try? await decided.wait()) != nil else { break }
+            }
+            loop.cancel(timer)
+            group.cancelAll()
+        }
+        let texts = sources.map { text(of: $0) }
+        return (texts.joined(), results.values.allSatisfy { $0.isDecided && $0.failure == nil })
+    }
+
+    private func text(of source: Source) -> String {
+        let name = Sanitizer.visible(source.description.name, limit: 100)
+        guard let result = results[source.description.name] else { return "\(name): not read, as it is standard input\n" }
+        var text = "\(name): "
+        if let failure = result.failure {
+            text += "\(failure.code.rawValue): \(Sanitizer.visible(failure.message, limit: 1_000))\n"
+        } else if !result.isDecided {
+            text += "nothing came\n"
+        } else {
+            let time = result.latency.map { " in \(Duration.microseconds($0.ms * 1_000).shortText)" } ?? ""
+            text += "\(result.events) event\(result.events == 1 ? "" : "s")\(time)\n"
+        }
+        for line in result.lines { text += "  \(line)\n" }
+        if result.events > result.lines.count { text += "  … and \(result.events - result.lines.count) more\n" }
+        return text
+    }
+
+    /// Looks at the feed until the task is cancelled.
+    private func read() async throws(CancellationError) {
+        let (reader, _) = await store.open(nil)
+        while true {
+            guard case .lines(let span) = try await store.next(for: reader) else { continue }
+            var splitter = LineSplitter(limit: 2 << 20)
+            span.withUnsafeBytes { splitter.push(Bytes($0)) }
+            while let line = splitter.next() {
+                if case .line(let bytes) = line { take(bytes) }
+            }
+            if results.values.allSatisfy(\.isDecided) { decided.signal() }
+        }
+    }
+
+    private func take(_ bytes: Bytes) {
+        guard let line = try? LineDecoder.decode(bytes), let source = line.source, results[source] != nil else { return }
+        switch line.body {
+        case .data:
+            results[source]?.events += 1
+            if let count = results[source]?.lines.count, count < Self.mostLines {
+                let text = String(decoding: bytes, as: UTF8.self)
+                results[source]?.lines.append(Sanitizer.visible(text, limit: Self.longestLine))
+            }
+        case .latency(let sample): results[source]?.latency = sample
+        case .error(let failure): if results[source]?.failure == nil { results[source]?.failure = failure }
+        default: break
+        }
+    }
+}
+
+extension Source {
+    /// How long a first event may take.
+    fileprivate var patience: Duration {
+        switch self {
+        case .http(let source): source.request.timeout
+        case .pages(let source): source.request.timeout
+        case .webSocket(let source): source.request.timeout + source.pingEvery
+        case .stdin: .zero
+        case .fibonacci: .seconds(60)
+        }
+    }
+}
