@@ -138,7 +138,7 @@ extension FibonacciRun {
     func batch(at time: Timestamp, from source: SourceID) -> EventBatch {
         var batch = EventBatch()
         var data: [UInt8] = []
-        forEach { n, decimals in
+        visit { n, decimals in
             data.removeAll(keepingCapacity: true)
             data.append(contentsOf: "{\"n\":\(n),\"f\":\"".utf8)
             data.append(contentsOf: decimals)

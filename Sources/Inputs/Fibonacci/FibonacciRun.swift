@@ -53,7 +53,7 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     }
 
     /// Lends the slice's numbers and their decimals, in order.
-    package func forEach<Failure: Error>(
+    package func visit<Failure: Error>(
         _ body: (_ n: Int, _ decimals: UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         var n = next - places.count

@@ -50,7 +50,7 @@ enum FibonacciCommand {
         let width = FibonacciNumbers.digits(of: run.last)
         while !run.isFinished {
             run.advance()
-            try run.forEach { n, decimals throws(Failure) in
+            try run.visit { n, decimals throws(Failure) in
                 let number = String(n)
                 text.append(number)
                 text.append(blanks: last - number.utf8.count + 2 + width - decimals.count)
@@ -79,8 +79,9 @@ enum FibonacciCommand {
             do throws(SystemError) {
                 let count = try systemCall("write") { Glibc.write(STDOUT_FILENO, rest.baseAddress, rest.count) }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            } catch where error.code == EAGAIN {
-                // Another program that shares the pipe has made it non-blocking.
+            } catch {
+                // Another program that shares the pipe may have made it non-blocking.
+                guard error.code == EAGAIN else { throw error }
                 var entry = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 try systemCall("poll") { poll(&entry, 1, -1) }
             }
