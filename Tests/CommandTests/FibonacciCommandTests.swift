@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 import Testing
 
@@ -108,6 +109,52 @@ import Testing
             }
         }
         #expect(pieces == 3)
+    }
+
+    @Test func endsQuietlyWhenNobodyReads() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let pipe = try Descriptor.pipe(nonblocking: false)
+        let number = try pipe.write.duplicate().release()
+        defer { close(number) }
+        Self.closeReader(pipe)
+        try FibonacciCommand.print([3_000], to: number)
+    }
+
+    private static func closeReader(_ pipe: consuming Pipe) {}
+
+    @Test func saysWhyNothingCanBeWritten() throws {
+        let full = try Descriptor.open("/dev/full", flags: O_WRONLY)
+        let number = full.number
+        #expect(throws: SystemError(code: ENOSPC, call: "write")) { try FibonacciCommand.print([90], to: number) }
+    }
+
+    @Test func waitsForASlowReaderOfANonBlockingPipe() async throws {
+        let worker = try LoopThread(name: "printing")
+        defer { worker.stop() }
+        let total = try await withLoop { loop in
+            let pipe = try Descriptor.pipe(nonblocking: true)
+            let number = try pipe.write.duplicate().release()
+            let source = try DescriptorStream(owning: try pipe.read.duplicate(), on: loop)
+            defer { source.close() }
+            async let printed: Void = loop.offload(to: worker.loop) {
+                defer { close(number) }
+                try FibonacciCommand.print([1_000], to: number)
+            }
+            var total = 0
+            var buffer = [UInt8](repeating: 0, count: 1_000)
+            // 1,001 lines of 4 + 2 + 209 bytes and their newlines, and the total.
+            while total < 1_001 * 216 {
+                if let count = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }) {
+                    total += count
+                    if count == 0 { break }
+                } else {
+                    try await source.waitUntilReadable()
+                }
+            }
+            try await printed
+            return total
+        }
+        #expect(total >= 1_001 * 216)
     }
 
     @Test func printsNothingForNoRuns() {

@@ -9,13 +9,14 @@ enum FibonacciCommand {
     /// How much text is gathered before it is written.
     private static let pieceSize = 64 << 10
 
-    /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does.
+    /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does. SIGPIPE has to be
+    /// ignored.
     ///
     /// - Parameter runs: up to which number each of them goes, 0 to `FibonacciSource.largest`.
     /// - Throws: what writing failed with, other than `EPIPE`.
-    static func print(_ runs: [Int]) throws(SystemError) {
+    static func print(_ runs: [Int], to descriptor: Int32 = STDOUT_FILENO) throws(SystemError) {
         do throws(SystemError) {
-            try run(runs) { bytes throws(SystemError) in try writeToStandardOutput(bytes) }
+            try run(runs) { bytes throws(SystemError) in try Self.write(bytes, to: descriptor) }
         } catch {
             if error.code != EPIPE { throw error }
         }
@@ -73,16 +74,16 @@ enum FibonacciCommand {
         }.joined()
     }
 
-    private static func writeToStandardOutput(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
         var rest = bytes
         while !rest.isEmpty {
             do throws(SystemError) {
-                let count = try systemCall("write") { Glibc.write(STDOUT_FILENO, rest.baseAddress, rest.count) }
+                let count = try systemCall("write") { Glibc.write(descriptor, rest.baseAddress, rest.count) }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             } catch {
                 // Another program that shares the pipe may have made it non-blocking.
                 guard error.code == EAGAIN else { throw error }
-                var entry = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 try systemCall("poll") { poll(&entry, 1, -1) }
             }
         }
