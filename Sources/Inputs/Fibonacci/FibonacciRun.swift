@@ -27,7 +27,9 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
         numbers = FibonacciNumbers(through: last)
         // A number is written with the zeros of its highest limb.
         let longest = FibonacciNumbers.digits(of: last + 1) + FibonacciNumbers.limbDigits
-        memory = .allocate(byteCount: max(Self.sliceBytes, longest), alignment: 16)
+        // Short runs get no more than they can fill: fresh memory takes longer than they do.
+        let most = min(max(Self.sliceBytes, longest), (last + 1) * longest)
+        memory = .allocate(byteCount: most, alignment: 16)
     }
 
     deinit { memory.deallocate() }

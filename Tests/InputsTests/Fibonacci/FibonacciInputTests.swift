@@ -174,4 +174,38 @@ import Testing
         // 10 MB of decimals are 80 slices, of which 16 go together.
         #expect(turns >= 4)
     }
+
+    /// In a process of its own, as memory is the process's.
+    @Test func memoryStaysAtASliceHoweverMuchThereIs() async {
+        await #expect(processExitsWith: .success) {
+            let last = LongRun.rounds(short: 20_000, long: FibonacciSource.largest)
+            let worker = try LoopThread(name: "numbers")
+            defer { worker.stop() }
+            try await withLoop { loop in
+                var limits = FeedState.Limits()
+                limits.logCapacity = 1 << 20
+                let store = EventStore(
+                    on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity, limits: limits)
+                let source = FibonacciFeed.source(last, emission: .pairs)
+                let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+                let (reader, _) = await store.open("stdout", holdsInputs: true)
+                let before = try #require(ProcessSampler.memory()).peak
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try? await input.run() }
+                    var lines = 0
+                    var bytes = 0
+                    while lines < last + 2 {
+                        guard case .lines(let span) = try await store.next(for: reader) else { break }
+                        lines += span.sequences.count
+                        bytes += span.count
+                    }
+                    group.cancelAll()
+                    // A decimal digit is a byte, and on the average a number has half the digits of the last one.
+                    #expect(lines == last + 2 && bytes > last * FibonacciNumbers.digits(of: last) / 2)
+                }
+                let grown = try #require(ProcessSampler.memory()).peak - before
+                #expect(grown < 6 << 20, "\(grown) bytes")
+            }
+        }
+    }
 }
