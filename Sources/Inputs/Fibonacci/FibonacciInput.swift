@@ -1,8 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request, and publishes what a run took,
-/// and the numbers themselves when they are wanted: a canary for the machine's speed.
+/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request: a canary for the machine's
+/// speed. It publishes what a run took, and the numbers themselves when they are wanted.
 ///
 /// A run goes slice by slice, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
 package actor FibonacciInput {
@@ -39,7 +39,7 @@ package actor FibonacciInput {
         request = Wakeup(loop: loop)
     }
 
-    /// Asks for a run out of turn; to be called on the loop, and does not wait. It begins when those before it are over.
+    /// Asks for a run out of turn; to be called on the loop, and does not wait. Those before it come first.
     ///
     /// - Parameter n: up to which number; nil for the source's own.
     /// - Returns: whether there will be one; false when `n` is out of range, or too many others wait.

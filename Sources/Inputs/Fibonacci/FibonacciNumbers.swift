@@ -1,7 +1,7 @@
 /// F(0), F(1), F(2) … exactly, one after the other, and each as decimals.
 ///
-/// Limbs in base 10^18, the lowest first: a sum is one pass over them, and the decimals need no conversion, which is what
-/// takes the time in base 2^64. See docs/decisions/0016-fibonacci-in-base-ten.md.
+/// Limbs in base 10^18, the lowest first: a sum is one pass over them, and the decimals need no conversion, which is
+/// what takes the time in base 2^64. See docs/decisions/0016-fibonacci-in-base-ten.md.
 package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its memory and lends it to nobody
     /// Decimal digits in a limb.
     static let limbDigits = 18
@@ -35,8 +35,8 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
         following.deallocate()
     }
 
-    /// How many decimal digits F(n) has, by Binet's formula; tests hold it against the numbers up to F(100,000), where it is
-    /// never nearer to the next whole number than 4·10⁻⁶.
+    /// How many decimal digits F(n) has, by Binet's formula. Tests hold it against all numbers up to F(100,000), whose
+    /// logarithms are never nearer to a whole number than 4·10⁻⁶.
     ///
     /// - Parameter n: from 0 to 100,001.
     package static func digits(of n: Int) -> Int {
@@ -100,8 +100,8 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
         (memory + 10).storeBytes(of: digits(rest % 100_000_000), as: UInt64.self)
     }
 
-    /// The eight digits of a number below 10^8 as they lie in memory: halved three times, all parts of a step at once in one
-    /// word. Each quotient is a multiplication by a rounded-up reciprocal, exact for the values it can meet.
+    /// The eight digits of a number below 10^8 as they lie in memory: halved three times, all parts of a step at once in
+    /// one word. Each quotient is a multiplication by a rounded-up reciprocal, exact for the values it can meet.
     @inline(__always)
     private static func digits(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000

@@ -1,4 +1,4 @@
-/// Runs that were asked for and have not begun, in the order they were asked for: each `n` once, and no more than `limit`.
+/// Runs that were asked for and have not begun, in the order of asking: each `n` once, and no more than `limit`.
 struct FibonacciRequests {
     static let limit = 16
     private var waiting: [Int] = []

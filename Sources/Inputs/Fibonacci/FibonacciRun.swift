@@ -2,8 +2,8 @@ internal import Reactor
 
 /// One run over F(0)…F(n) as decimals, a slice after the other, and the time it takes.
 ///
-/// Every number is written as decimals, wanted or not: so a run's time means the same wherever it is shown. What becomes
-/// of a slice is not in it.
+/// Every number is written as decimals, wanted or not: so a run's time means the same wherever it is shown. What
+/// becomes of a slice is not in it.
 package final class FibonacciRun: @unchecked Sendable {  // used in one place at a time, by one piece of offloaded work
     /// The number that the run goes up to.
     package let last: Int
