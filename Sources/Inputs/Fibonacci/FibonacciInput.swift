@@ -1,8 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request: a canary for the machine's
-/// speed. It publishes what a run took, and the numbers themselves when they are wanted.
+/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request: a canary for the
+/// machine's speed. It publishes what a run took, and the numbers themselves when they are wanted.
 ///
 /// A run goes slice by slice, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
 package actor FibonacciInput {

@@ -100,8 +100,8 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
         (memory + 10).storeBytes(of: digits(rest % 100_000_000), as: UInt64.self)
     }
 
-    /// The eight digits of a number below 10^8 as they lie in memory: halved three times, all parts of a step at once in
-    /// one word. Each quotient is a multiplication by a rounded-up reciprocal, exact for the values it can meet.
+    /// The eight digits of a number below 10^8 as they lie in memory: halved three times, all parts of a step at once
+    /// in one word. Each quotient is a multiplication by a rounded-up reciprocal, exact for the values it can meet.
     @inline(__always)
     private static func digits(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000

@@ -9,8 +9,8 @@ enum FibonacciCommand {
     /// How much text is gathered before it is written.
     private static let pieceSize = 64 << 10
 
-    /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does. SIGPIPE has to be
-    /// ignored.
+    /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does. SIGPIPE has
+    /// to be ignored.
     ///
     /// - Parameter runs: up to which number each of them goes, 0 to `FibonacciSource.largest`.
     /// - Throws: what writing failed with, other than `EPIPE`.

@@ -4,8 +4,8 @@ import Outputs
 import Reactor
 import Testing
 
-/// A Fibonacci source from its schedule to the lines at the other end of the output, in virtual time. The computing itself
-/// is done by a real thread, which virtual time waits for.
+/// A Fibonacci source from its schedule to the lines at the other end of the output, in virtual time. The computing
+/// itself is done by a real thread, which virtual time waits for.
 struct FibonacciFeed: Sendable {
     var lines: [Line] = []
     /// When the input started, by the wall clock.
@@ -19,7 +19,7 @@ struct FibonacciFeed: Sendable {
         return source
     }
 
-    /// Runs the source beside `script`, which is given the input and the store, until that returns, and reads all lines.
+    /// Runs the source beside `script`, which is given the input and the store, until that returns; reads all lines.
     static func run(
         _ source: FibonacciSource,
         script: @escaping @Sendable (EventLoop, FibonacciInput, EventStore) async throws -> Void

@@ -1,4 +1,4 @@
-/// A big number as slow and plain as can be, to hold the real one against: base 10,000, the lowest first, no zeros on top.
+/// A big number as slow and plain as can be, to hold the real one against: base 10,000, lowest first, no zeros on top.
 struct NaiveNumber: Equatable {
     private var limbs: [Int]
     private static let base = 10_000
