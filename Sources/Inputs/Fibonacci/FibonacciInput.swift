@@ -1,0 +1,150 @@
+package import Feed
+package import Reactor
+
+/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request: a canary for the
+/// machine's speed. It publishes what a run took, and the numbers themselves when they are wanted.
+///
+/// A run goes slice by slice, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
+package actor FibonacciInput {
+    private let source: FibonacciSource
+    private let store: EventStore
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let wall: any WallClock
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let schedule: PollSchedule?
+    private var requests = FibonacciRequests()
+    private let request: Wakeup
+    /// When a run that was asked for may begin: so that asking, however often, takes no more than half a core.
+    private var notBefore = LoopInstant(nanoseconds: 0)
+
+    /// From the start of a run to one that was asked for, as with every source that is polled out of turn.
+    private static let requestPause = Duration.seconds(1)
+    /// What a slice may take before something is wrong.
+    private static let grace = Duration.seconds(5)
+    /// Slices computed at once when nobody wants their numbers: two milliseconds' work.
+    private static let slicesUnseen = 16
+
+    /// - Parameter worker: where it is computed; one of its own, or a slow disk makes the source late.
+    package init(
+        _ source: FibonacciSource, store: EventStore, on loop: EventLoop, worker: EventLoop, wall: any WallClock
+    ) {
+        self.source = source
+        self.store = store
+        self.loop = loop
+        self.worker = worker
+        self.wall = wall
+        schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
+        request = Wakeup(loop: loop)
+    }
+
+    /// Asks for a run out of turn; to be called on the loop, and does not wait. Those before it come first.
+    ///
+    /// - Parameter n: up to which number; nil for the source's own.
+    /// - Returns: whether there will be one; false when `n` is out of range, or too many others wait.
+    @discardableResult
+    package nonisolated func requestRun(n: Int? = nil) -> Bool {
+        assumeIsolated { input in
+            guard input.requests.add(n ?? input.source.n) else { return false }
+            input.request.signal()
+            return true
+        }
+    }
+
+    /// Registers the source, and runs until the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let id = await store.register(source.description)
+        await store.allowPolling(of: source.description.name) { [weak self] in self?.requestRun() }
+        var due: LoopInstant? = loop.clock.now
+        while true {
+            await store.expect(id, by: due.map { $0.advanced(by: Self.grace) } ?? Self.never)
+            let (n, isScheduled) = try await nextRun(due: due)
+            let start = loop.clock.now
+            let elapsed = try await compute(n, id)
+            let finished = loop.clock.now
+            notBefore = max(start.advanced(by: Self.requestPause), finished.advanced(by: elapsed))
+            if isScheduled, let begun = due { due = schedule?.next(after: begun, finished: finished) }
+        }
+    }
+
+    /// A deadline for what is not expected at all.
+    private static let never = LoopInstant(nanoseconds: .max)
+
+    /// Suspends until a run's time has come, on schedule or on request.
+    private func nextRun(due: LoopInstant?) async throws(CancellationError) -> (n: Int, isScheduled: Bool) {
+        while true {
+            let now = loop.clock.now
+            if let due, due <= now {
+                requests.remove(source.n)
+                return (source.n, true)
+            }
+            if notBefore <= now, let n = requests.next() { return (n, false) }
+            // A signal that is left over from before does no harm: then it is looked at again.
+            var next = due
+            if !requests.isEmpty { next = min(due ?? notBefore, notBefore) }
+            let timer = next.map { time in loop.schedule(at: time) { [request] in request.signal() } }
+            defer { if let timer { loop.cancel(timer) } }
+            try await request.wait()
+        }
+    }
+
+    /// Makes one run and publishes it.
+    ///
+    /// - Returns: what computing took.
+    private func compute(_ n: Int, _ id: SourceID) async throws(CancellationError) -> Duration {
+        let run = FibonacciRun(through: n)
+        while !run.isFinished {
+            // A slice is progress, and what is waited for outputs is not this source's fault.
+            await store.expect(id, by: loop.clock.now.advanced(by: Self.grace))
+            switch source.emission {
+            case .summary:
+                try await offload {
+                    for _ in 0..<Self.slicesUnseen where !run.isFinished { run.advance() }
+                }
+            case .pairs:
+                let time = wall.now
+                let batch = try await offload {
+                    run.advance()
+                    return run.batch(at: time, from: id)
+                }
+                await store.expect(id, by: Self.never)
+                try await store.admit()
+                await store.publish(batch)
+            }
+            if Task.isCancelled { throw CancellationError() }
+        }
+        let text = Bytes(FibonacciTime.sentence(through: n, run.elapsed).utf8)
+        let milliseconds = run.elapsed.milliseconds
+        let data = Bytes("{\"n\":\(n),\"ms\":\(milliseconds)}".utf8)
+        let summary = Datum(value: milliseconds, text: text, data: data)
+        await store.publish([Event(time: wall.now, source: id, body: .data(summary))])
+        return run.elapsed
+    }
+
+    private func offload<Value: Sendable>(
+        _ work: @escaping @Sendable () -> Value
+    ) async throws(CancellationError) -> Value {
+        do {
+            return try await loop.offload(to: worker, work)
+        } catch {
+            throw CancellationError()  // never: the work throws nothing, and there is no other failure
+        }
+    }
+}
+
+extension FibonacciRun {
+    /// The slice as events without a value: `{"n":12,"f":"144"}`.
+    func batch(at time: Timestamp, from source: SourceID) -> EventBatch {
+        var batch = EventBatch()
+        var data: [UInt8] = []
+        visit { n, decimals in
+            data.removeAll(keepingCapacity: true)
+            data.append(contentsOf: "{\"n\":\(n),\"f\":\"".utf8)
+            data.append(contentsOf: decimals)
+            data.append(contentsOf: "\"}".utf8)
+            data.withUnsafeBytes { batch.add(time: time, source: source, data: $0) }
+        }
+        return batch
+    }
+}

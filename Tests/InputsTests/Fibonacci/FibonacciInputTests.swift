@@ -1,0 +1,211 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// When a source runs, what it publishes, and what it waits for.
+@Suite struct FibonacciInputTests {
+    @Test func runsAtOnceAndThenOnEveryTick() async throws {
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(90, every: .seconds(2))) { loop, _, _ in
+            try await loop.sleep(for: .seconds(60))
+        }
+        let times = feed.runs.map(\.time)
+        #expect(times.first == .zero && feed.runs.allSatisfy { $0.n == 90 } && feed.pairs.isEmpty)
+        let gaps = zip(times.dropFirst(), times.dropFirst(2)).map { $1 - $0 }
+        #expect(gaps.allSatisfy { $0 == .seconds(2) } && gaps.count >= 28)
+        #expect(times[1] >= .seconds(1) && times[1] <= .seconds(3))
+    }
+
+    @Test func publishesEveryNumberAndThenTheSummary() async throws {
+        let source = FibonacciFeed.source(1_500, emission: .pairs)
+        let feed = try await FibonacciFeed.run(source) { loop, _, _ in try await loop.sleep(for: .seconds(1)) }
+        #expect(feed.pairs == FibonacciFeed.expectedPairs(through: 1_500))
+        #expect(feed.runs.map(\.n) == [1_500] && feed.data.last?.data.value != nil)
+        #expect(feed.data.allSatisfy { $0.data.series == "fib" && $0.line.type == "fibonacci" })
+        #expect(feed.data.allSatisfy { ($0.data.value == nil) == ($0.data.text == nil) })
+    }
+
+    @Test(arguments: [0, 1]) func theSmallestRunsAreWholeRuns(n: Int) async throws {
+        let source = FibonacciFeed.source(n, emission: .pairs)
+        let feed = try await FibonacciFeed.run(source) { loop, _, _ in try await loop.sleep(for: .seconds(1)) }
+        #expect(feed.pairs == [#"{"n":0,"f":"0"}"#, #"{"n":1,"f":"1"}"#].dropLast(1 - n))
+        #expect(feed.runs.map(\.n) == [n])
+    }
+
+    @Test func withoutAPeriodRunsOnceAndThenOnRequest() async throws {
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, store in
+            try await loop.sleep(for: .seconds(3_600))
+            #expect(await store.isOnTime, "nothing is expected of a source that waits to be asked")
+            #expect(await store.counts.data == 1)
+            #expect(await store.requestPoll(of: "fib"))
+            try await loop.sleep(for: .seconds(100))
+            #expect(input.requestRun(n: 500))
+            try await loop.sleep(for: .seconds(100))
+            #expect(await store.isOnTime)
+        }
+        #expect(feed.runs.map(\.n) == [50, 50, 500])
+        #expect(feed.runs.map(\.time) == [.zero, .seconds(3_600), .seconds(3_700)])
+    }
+
+    @Test func whatIsAskedForAtOnceIsRunOnceEachASecondApart() async throws {
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, _ in
+            try await loop.sleep(for: .seconds(10))
+            for n in [7, 8, 7, 50, 8] { #expect(input.requestRun(n: n)) }
+            #expect(input.requestRun())
+            for n in [-1, 100_001] { #expect(!input.requestRun(n: n)) }
+            for n in 100..<113 { #expect(input.requestRun(n: n)) }
+            for n in 200..<300 { #expect(!input.requestRun(n: n)) }
+            try await loop.sleep(for: .seconds(100))
+        }
+        #expect(feed.runs.map(\.n) == [50, 7, 8, 50] + Array(100..<113))
+        let times = feed.runs.dropFirst().map(\.time)
+        #expect(times.first == .seconds(10) && zip(times, times.dropFirst()).allSatisfy { $1 - $0 == .seconds(1) })
+    }
+
+    @Test func requestsLeaveTheScheduleAsItIs() async throws {
+        let quiet = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, _, _ in
+            try await loop.sleep(for: .seconds(95))
+        }
+        let busy = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _ in
+            for second in 0..<95 {
+                input.requestRun(n: 1_000 + second)
+                try await loop.sleep(for: .seconds(1))
+            }
+        }
+        #expect(busy.runs.filter { $0.n == 20 }.map(\.time) == quiet.runs.map(\.time))
+        #expect(busy.runs.count { $0.n >= 1_000 } >= 80)
+    }
+
+    @Test func aRunOnScheduleServesWhoAskedForTheSame() async throws {
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _ in
+            let schedule = PollSchedule(every: .seconds(10), name: "fib")
+            let tick = schedule.tick(after: loop.clock.now.advanced(by: .seconds(20)))
+            // The one before puts the second off until half a second behind the tick.
+            try await loop.sleep(until: tick.advanced(by: .milliseconds(-500)))
+            input.requestRun(n: 7)
+            try await loop.sleep(until: tick.advanced(by: .milliseconds(-400)))
+            input.requestRun()
+            try await loop.sleep(until: tick.advanced(by: .seconds(5)))
+        }
+        let ends = feed.runs.suffix(2)
+        #expect(
+            ends.map(\.n) == [7, 20] && ends[ends.endIndex - 1].time - ends[ends.startIndex].time == .milliseconds(500))
+    }
+
+    @Test func numbersWaitForAnOutputThatStandsStill() async throws {
+        let worker = try LoopThread(name: "numbers")
+        defer { worker.stop() }
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
+            var limits = FeedState.Limits()
+            limits.logCapacity = 1 << 20
+            let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
+            let source = FibonacciFeed.source(4_000, emission: .pairs)
+            let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: wall)
+            let (reader, _) = await store.open("stdout", holdsInputs: true)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await input.run() }
+                try await loop.sleep(for: .seconds(10))
+                let held = await store.counts.data
+                #expect(held > 1_000 && held < 3_500)
+                try await loop.sleep(for: .seconds(3_600))
+                #expect(await store.counts.data == held)
+                #expect(await store.isOnTime, "that nobody reads is not the source's fault")
+                // All numbers and the summary, without a hole.
+                var next = 1
+                while next <= 4_002 {
+                    guard case .lines(let span) = try await store.next(for: reader) else {
+                        Issue.record("lines are missing from number \(next) on")
+                        break
+                    }
+                    #expect(span.sequences.lowerBound == next)
+                    next = span.sequences.upperBound + 1
+                }
+                #expect(await store.counts.data == 4_002)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func endsInTheMiddleOfARunWhenCancelled() async throws {
+        let worker = try LoopThread(name: "numbers")
+        defer { worker.stop() }
+        for emission in FibonacciSource.Emission.allCases {
+            // By a real clock: virtual time stands still while there is work. The whole run is a gigabyte of decimals.
+            let events = try await withLoop { loop in
+                let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
+                let source = FibonacciFeed.source(FibonacciSource.largest, emission: emission)
+                let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) { try await input.run() }
+                    }
+                    try? await loop.sleep(for: .milliseconds(20))
+                    group.cancelAll()
+                }
+                #expect(loop.timerCount == 0)
+                return await store.counts.data
+            }
+            #expect(events < FibonacciSource.largest)
+        }
+    }
+
+    @Test func aRunIsManyShortPiecesOfWork() async throws {
+        // Somebody else's work on the same thread comes in between: a long run keeps nobody waiting.
+        let worker = try LoopThread(name: "numbers")
+        defer { worker.stop() }
+        let turns = try await withLoop { loop in
+            let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
+            let source = FibonacciFeed.source(LongRun.rounds(short: 10_000, long: 50_000))
+            let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await input.run() }
+                await Task.yield()
+                var turns = 0
+                while await store.counts.data == 0 {
+                    try await loop.offload(to: worker.loop) {}
+                    turns += 1
+                }
+                group.cancelAll()
+                return turns
+            }
+        }
+        // 10 MB of decimals are 80 slices, of which 16 go together.
+        #expect(turns >= 4)
+    }
+
+    /// In a process of its own, as memory is the process's.
+    @Test func memoryStaysAtASliceHoweverMuchThereIs() async {
+        await #expect(processExitsWith: .success) {
+            let last = LongRun.rounds(short: 20_000, long: FibonacciSource.largest)
+            let worker = try LoopThread(name: "numbers")
+            defer { worker.stop() }
+            try await withLoop { loop in
+                var limits = FeedState.Limits()
+                limits.logCapacity = 1 << 20
+                let store = EventStore(
+                    on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity, limits: limits)
+                let source = FibonacciFeed.source(last, emission: .pairs)
+                let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+                let (reader, _) = await store.open("stdout", holdsInputs: true)
+                let before = try #require(ProcessSampler.memory()).peak
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try? await input.run() }
+                    var lines = 0
+                    var bytes = 0
+                    while lines < last + 2 {
+                        guard case .lines(let span) = try await store.next(for: reader) else { break }
+                        lines += span.sequences.count
+                        bytes += span.count
+                    }
+                    group.cancelAll()
+                    // A decimal digit is a byte, and on the average a number has half the digits of the last one.
+                    #expect(lines == last + 2 && bytes > last * FibonacciNumbers.digits(of: last) / 2)
+                }
+                let grown = try #require(ProcessSampler.memory()).peak - before
+                #expect(grown < 6 << 20, "\(grown) bytes")
+            }
+        }
+    }
+}
