@@ -29,8 +29,8 @@ extension Board {
         let time = line.time
         switch line.body {
         case .data(let data):
-            if let value = data.value {
-                plot(value, time: time, sequence: sequence, series: data.series, source: source, text: data.text)
+            if let series = take(data, source: source, time: time, sequence: sequence), let value = data.value {
+                plot(value, time: time, sequence: sequence, in: series)
             }
             guard let index = sourceIndex(source, time: time) else { return }
             sources[index].enter(.ok, at: time)
@@ -38,13 +38,17 @@ extension Board {
             sources[index].newest = time
         case .latency(let sample):
             let series = "latency:" + source
-            plot(sample.ms, time: time, sequence: sequence, series: series, source: source, text: nil)
+            if let series = seriesIndex(series, source: source) {
+                plot(sample.ms, time: time, sequence: sequence, in: series)
+            }
             self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
             if sample.status == 304 { sources[index].enter(.ok, at: time) }
         case .memory(let sample):
             let series = "memory:" + source
-            plot(Double(sample.resident), time: time, sequence: sequence, series: series, source: source, text: nil)
+            if let series = seriesIndex(series, source: source) {
+                plot(Double(sample.resident), time: time, sequence: sequence, in: series)
+            }
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestText), sample: sample))
         case .window(let window):
             keep(BoardWindow(window), series: window.series, source: source)
@@ -63,13 +67,20 @@ extension Board {
     /// Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here.
     private mutating func take(_ stats: Line.Stats, at time: Timestamp) {
         guard stats.asOf >= lastSequence else { return }
-        rebase(asOf: stats.asOf, stats.endpoints.map { ($0.endpoint, $0.source ?? "", LatencySummary($0)) })
+        rebase(
+            asOf: stats.asOf,
+            stats.endpoints.map { (EndpointName($0.endpoint, source: $0.source ?? ""), LatencySummary($0)) })
+        for index in sources.indices { sources[index].isListed = false }
         for source in stats.sources {
             guard let state = BoardSource.State(rawValue: source.state),
                 let index = sourceIndex(source.source, time: source.since ?? time)
             else { continue }
             sources[index].enter(state, at: source.since ?? time)
             sources[index].since = source.since ?? sources[index].since
+            sources[index].isListed = true
+            sources[index].type = source.type?.cut(to: Self.longestText)
+            sources[index].unit = source.unit
+            sources[index].bands = source.bands
         }
     }
 }
