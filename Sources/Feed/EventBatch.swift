@@ -89,4 +89,23 @@ package struct EventBatch: Sendable {
         }
         records.append(record)
     }
+
+    /// Adds a data event whose key and text are what lies between the quotes of JSON strings; they are unescaped.
+    package mutating func add(
+        time: Timestamp, source: SourceID, keyBody: UnsafeBufferPointer<UInt8>?, value: Double?,
+        textBody: UnsafeBufferPointer<UInt8>?, data: UnsafeRawBufferPointer
+    ) {
+        Self.withText(keyBody) { key in
+            Self.withText(textBody) { text in
+                add(time: time, source: source, key: key, value: value, text: text, data: data)
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func withText(_ body: UnsafeBufferPointer<UInt8>?, _ use: (UnsafeRawBufferPointer?) -> Void) {
+        guard let body else { return use(nil) }
+        guard body.contains(UInt8(ascii: "\\")) else { return use(UnsafeRawBufferPointer(body)) }
+        JSONText.unescape(Bytes(body)).withUnsafeBytes { use($0) }
+    }
 }
