@@ -36,6 +36,22 @@ package struct EventBatch: Sendable {
     /// How many bytes of text and JSON there are.
     package var byteCount: Int { bytes.count }
 
+    /// The events one by one, as they were added: for those who look into a batch and do not publish it.
+    package var events: [Event] {
+        records.map { record in
+            guard record.other < 0 else { return others[Int(record.other)] }
+            var next = record.offset
+            func piece(_ length: Int32) -> Bytes? {
+                guard length >= 0 else { return nil }
+                defer { next += Int(length) }
+                return bytes[next..<next + Int(length)]
+            }
+            let (key, text, data) = (piece(record.keyLength), piece(record.textLength), piece(record.dataLength))
+            let datum = Datum(key: key, value: record.hasValue ? record.value : nil, text: text, data: data)
+            return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
+        }
+    }
+
     /// Empties it and keeps its memory.
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
