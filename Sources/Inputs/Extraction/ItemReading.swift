@@ -53,20 +53,30 @@ package struct ItemReading {
         guard fields.faults.key == nil else { return }
         events += 1
         let time = fields.time ?? now
-        let text = fields.text.map { UnsafeBufferPointer(rebasing: bytes[$0]) }
-        let data = UnsafeRawBufferPointer(bytes)
         switch extraction.key {
         case .at:
-            let key = fields.key.map { UnsafeBufferPointer(rebasing: bytes[$0]) }
-            batch.add(time: time, source: source, keyBody: key, value: fields.value, textBody: text, data: data)
+            batch.add(
+                time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes)
         case .position where item.name == nil:
-            var position = String(item.position)
-            position.withUTF8 {
-                batch.add(time: time, source: source, keyBody: $0, value: fields.value, textBody: text, data: data)
-            }
+            add(Bytes("\(item.position)".utf8), fields, bytes, at: time, into: &batch)
         case .position, nil:
-            let name = item.name.map { UnsafeBufferPointer(rebasing: document[$0]) }
-            batch.add(time: time, source: source, keyBody: name, value: fields.value, textBody: text, data: data)
+            let name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
+            add(name, fields, bytes, at: time, into: &batch)
         }
+    }
+
+    /// Adds an event whose key does not lie in its item.
+    private func add(
+        _ key: Bytes?, _ fields: FieldReader.Fields, _ item: UnsafeBufferPointer<UInt8>, at time: Timestamp,
+        into batch: inout EventBatch
+    ) {
+        guard let key else {
+            return batch.add(time: time, source: source, value: fields.value, text: fields.text, data: item)
+        }
+        let text = fields.text.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: item[$0]))) }
+        batch.add(
+            Event(
+                time: time, source: source,
+                body: .data(Datum(key: key, value: fields.value, text: text, data: Bytes(item)))))
     }
 }
