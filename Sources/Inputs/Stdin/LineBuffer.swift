@@ -1,12 +1,13 @@
 internal import Glibc
-internal import Reactor
+package import Reactor
 
 /// Bytes of a stream on their way to being lines: filled at its end, taken from its front.
 ///
 /// A line that is longer than `limit` is let go of as it comes and reported once. Between lines it holds no more than
 /// one chunk; while a long line comes, that line and one chunk.
-struct LineBuffer: ~Copyable {
-    enum Item {
+package struct LineBuffer: ~Copyable {
+    /// What comes out of it.
+    package enum Item {
         /// A whole line without its newline; lent until the next call of anything.
         case line(UnsafeBufferPointer<UInt8>)
         /// A line of so many bytes that was too long.
@@ -14,12 +15,12 @@ struct LineBuffer: ~Copyable {
     }
 
     /// How much is read at once, in bytes.
-    static let chunk = 128 << 10
+    package static let chunk = 128 << 10
 
     /// The longest line in bytes, newline not counted.
-    let limit: Int
+    package let limit: Int
     /// Which line `next` gave last, from 1.
-    private(set) var number = 0
+    package private(set) var number = 0
     private var memory: UnsafeMutableRawBufferPointer
     /// What of the memory is in use.
     private var start = 0
@@ -29,7 +30,8 @@ struct LineBuffer: ~Copyable {
     /// How much of an over-long line has gone by; 0 when there is none.
     private var skipped = 0
 
-    init(limit: Int) {
+    /// - Parameter limit: the longest line in bytes, newline not counted.
+    package init(limit: Int) {
         self.limit = limit
         memory = .allocate(byteCount: Self.chunk, alignment: 16)
     }
@@ -37,12 +39,12 @@ struct LineBuffer: ~Copyable {
     deinit { memory.deallocate() }
 
     /// How many bytes of memory it takes.
-    var capacity: Int { memory.count }
+    package var capacity: Int { memory.count }
 
     /// Reads once from the stream; every whole line must have been taken before.
     ///
     /// - Returns: what the stream's `read` says.
-    mutating func fill(from stream: any ByteStream) throws(SystemError) -> Int? {
+    package mutating func fill(from stream: any ByteStream) throws(SystemError) -> Int? {
         makeRoom()
         // In bounds, and not empty: `makeRoom` has left half a chunk at least.
         let room = UnsafeMutableRawBufferPointer(rebasing: memory[end...])
@@ -52,7 +54,7 @@ struct LineBuffer: ~Copyable {
     }
 
     /// The next line; nil when more bytes are needed.
-    mutating func next() -> Item? {
+    package mutating func next() -> Item? {
         guard searched < end, let base = memory.baseAddress,
             let found = memchr(base + searched, 0x0A, end - searched)
         else {
@@ -69,7 +71,7 @@ struct LineBuffer: ~Copyable {
     }
 
     /// The last line, when the stream has ended without a newline after it.
-    mutating func finish() -> Item? {
+    package mutating func finish() -> Item? {
         guard start < end || skipped > 0 else { return nil }
         defer {
             start = end

@@ -1,13 +1,14 @@
-internal import Feed
-internal import Reactor
+package import Feed
+package import Reactor
 
 /// Reads one line of standard input after the other into a batch.
 ///
 /// A line that is one event, and has what it was asked for, is validated and minified into the batch's own memory and
 /// looked at once more as far as the last thing that was asked for; nothing is allocated. Every other line goes the way
 /// that all documents go, which also finds the words for what is wrong.
-struct LineReader {
-    enum Verdict {
+package struct LineReader {
+    /// What became of a line.
+    package enum Verdict: Equatable {
         /// Its events are in the batch.
         case read
         /// There is nothing in it.
@@ -21,12 +22,13 @@ struct LineReader {
     private let fields: FieldReader
     private let documents = JSONReader(maximumCapacity: 64 << 10)
 
-    init(_ extraction: Extraction) {
+    package init(_ extraction: Extraction) {
         self.extraction = extraction
         fields = FieldReader(extraction)
     }
 
-    func read(
+    /// Reads a line without its newline; what has something wrong with it adds no event, or some of its items.
+    package func read(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
         guard extraction.items == nil else { return readGenerally(line, from: source, at: now, into: &batch) }
@@ -44,7 +46,7 @@ struct LineReader {
     }
 
     /// The same by way of a document, as the other inputs do it.
-    func readGenerally(
+    package func readGenerally(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
         do throws(JSONFault) {

@@ -15,6 +15,13 @@ package actor StdinInput {
         package var badLines = 0
         /// Why the stream could not be read to its end; nil when it was.
         package var failure: Failure?
+
+        package init(lines: Int = 0, events: Int = 0, badLines: Int = 0, failure: Failure? = nil) {
+            self.lines = lines
+            self.events = events
+            self.badLines = badLines
+            self.failure = failure
+        }
     }
 
     /// How many lines are read before the others on the loop have their turn; a chunk of `LineBuffer` is the other bound.

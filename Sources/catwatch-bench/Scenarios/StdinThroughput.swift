@@ -44,7 +44,7 @@ enum StdinThroughput: Scenario {
         let arguments = ["-", "--output", "ndjson", "--key", "/city", "--value", "/aqi"]
         let probe = "\(folder)/probe"
         let run = try TimedRun(setting.binary, ["--help"], input: "/dev/null", output: probe)
-        if run.status == 0, String(decoding: TextFile.bytes(probe), as: UTF8.self).holds("--key") {
+        if run.status == 0, String(decoding: TextFile.bytes(probe), as: UTF8.self).holds("--items") {
             return ("catwatch", setting.binary, arguments)
         }
         return ("its parts, without the agent", BenchOptions.ownPath, ["stdin", "/city", "/aqi"])
