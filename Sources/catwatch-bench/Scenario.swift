@@ -20,10 +20,21 @@ extension Scenario {
 enum Catalogue {
     static var all: [any Scenario.Type] {
         [
-            PollCPU.self, ResidentMemory.self, StoreThroughput.self, StartTime.self, IdleCPU.self,
-            LatencyAccuracy.self, Micro.self,
-            FanOut.self, DeliveryLatency.self, StoppedReaders.self, ReaderChurn.self, PushConservation.self,
-            RedisComparison.self, FibonacciComparison.self,
+            PollCPU.self,
+            ResidentMemory.self,
+            StoreThroughput.self,
+            StartTime.self,
+            IdleCPU.self,
+            LatencyAccuracy.self,
+            Micro.self,
+            FanOut.self,
+            DeliveryLatency.self,
+            StoppedReaders.self,
+            ReaderChurn.self,
+            PushConservation.self,
+            RedisComparison.self,
+            FibonacciComparison.self,
+            StdinThroughput.self,
         ]
     }
 }

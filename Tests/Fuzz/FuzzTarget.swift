@@ -1,0 +1,16 @@
+internal import Feed
+
+/// What is fed with bytes from outside; a trap is a finding. To add one: a file in Targets, and a line in `all`.
+protocol FuzzTarget {
+    /// Feeds it. `choice` is 0 to 31, for what besides the bytes there is to choose.
+    static func run(_ input: Bytes, choice: Int)
+}
+
+enum FuzzTargets {
+    /// By the lowest three bits of an input's first byte; the other five are the choice. The order is what saved inputs
+    /// go by: new ones come last.
+    static let all: [any FuzzTarget.Type] = [
+        LineDecoderTarget.self, ReaderRequestTarget.self, LineSplitterTarget.self, StdinTarget.self,
+        JSONPointerTarget.self, ItemsTarget.self,
+    ]
+}

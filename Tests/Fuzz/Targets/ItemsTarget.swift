@@ -1,0 +1,23 @@
+internal import Feed
+internal import Inputs
+internal import Reactor
+
+/// Many events of a document, all at once and in slices, which must come to the same.
+enum ItemsTarget: FuzzTarget {
+    static func run(_ input: Bytes, choice: Int) {
+        guard let document = try? JSONReader().read(input) else { return }
+        let items = choice & 8 == 0 ? JSONPointer.root : (try? JSONPointer("/d")) ?? .root
+        let extraction = FuzzExtraction.make(choice, items: items)
+        let now = Timestamp(seconds: 1_800_000_000)
+        var whole = EventBatch()
+        let outcome = try? extraction.read(document, from: SourceID(index: 0), at: now, into: &whole)
+        var slices = EventBatch()
+        guard var reading = try? extraction.begin(document, from: SourceID(index: 0), at: now) else {
+            precondition(outcome == nil, "items that cannot be begun cannot be read")
+            return
+        }
+        while reading.read(atMost: 1 + choice % 3, into: &slices) {}
+        precondition(reading.outcome == outcome, "slices come to something else")
+        precondition("\(whole.events)" == "\(slices.events)", "slices read different events")
+    }
+}

@@ -1,0 +1,71 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// The way of a line without a document, compared with the way that all documents go.
+@Suite struct LineReaderTests {
+    private static let arrival = Timestamp(seconds: 1_800_000_000)
+
+    private func compare(_ line: [UInt8], _ reader: LineReader, _ comment: Comment) {
+        line.withUnsafeBufferPointer { line in
+            var fast = EventBatch()
+            var general = EventBatch()
+            let source = SourceID(index: 3)
+            let quick = reader.read(line, from: source, at: Self.arrival, into: &fast)
+            let slow = reader.readGenerally(line, from: source, at: Self.arrival, into: &general)
+            #expect(quick == slow, comment)
+            #expect(eventTexts(fast, arrival: Self.arrival) == eventTexts(general, arrival: Self.arrival), comment)
+            #expect(fast.byteCount >= 0 && fast.events.allSatisfy { $0.source == source })
+        }
+    }
+
+    @Test(arguments: [81, 82, 83] as [UInt64])
+    func saysTheSameAsTheGeneralWay(seed: UInt64) throws {
+        var generator = JSONGenerator(seed: seed)
+        let documents = JSONReader()
+        for round in 0..<JSONGenerator.rounds(150, long: 100_000) {
+            let line = generator.document()
+            let document = try documents.read(line[...])
+            let reader = LineReader(try generator.extraction(for: JSONTree(Array(document.minified))))
+            let text = String(decoding: line, as: UTF8.self)
+            compare(line, reader, "seed \(seed), round \(round): \(text)")
+            compare(generator.broken(line), reader, "seed \(seed), round \(round), a broken form of \(text)")
+        }
+    }
+
+    @Test func saysTheSameOfEveryPrefix() throws {
+        let line = Array(
+            #"{"city":"M\u00fcnchen 猫","aqi":{"now":-1.5e1,"x":[null,true]},"t":"2027-01-15T07:59:59Z"}"#.utf8)
+        let reader = LineReader(
+            Extraction(
+                key: .at(try JSONPointer("/city")), value: .at(try JSONPointer("/aqi/now")), time: try JSONPointer("/t")
+            ))
+        for end in 0...line.count { compare(Array(line[..<end]), reader, "the first \(end) bytes") }
+    }
+
+    @Test func addsToABatchThatHasEventsAlready() throws {
+        let reader = LineReader(Extraction(key: .at(try JSONPointer("/k"))))
+        var batch = EventBatch()
+        let lines = [#"{"k":"a","v":1}"#, "{", #"{"k":"\u0062","v":"x\n"}"#, #"{"v":1}"#, #" { "k" : 7 } "#]
+        var verdicts: [LineReader.Verdict] = []
+        for line in lines {
+            Array(line.utf8).withUnsafeBufferPointer {
+                verdicts.append(reader.read($0, from: SourceID(index: 0), at: Self.arrival, into: &batch))
+            }
+        }
+        #expect(
+            eventTexts(batch, arrival: Self.arrival) == [
+                #"key=a value=1.0 text=a data={"k":"a","v":1}"#, "key=b text=b data={\"k\":\"\\u0062\",\"v\":\"x\\n\"}",
+                #"key=7 value=7.0 data={"k":7}"#,
+            ])
+        guard case .notJSON = verdicts[1], case .faulty(let failure) = verdicts[3] else {
+            Issue.record("\(verdicts)")
+            return
+        }
+        #expect(failure.message == #""/k" not found: the document has no key "k""#)
+        batch.removeAll()
+        #expect(batch.count == 0 && batch.byteCount == 0 && batch.events.isEmpty)
+    }
+}
