@@ -36,6 +36,22 @@ package struct EventBatch: Sendable {
     /// How many bytes of text and JSON there are.
     package var byteCount: Int { bytes.count }
 
+    /// The events one by one, as they were added: for those who look into a batch and do not publish it.
+    package var events: [Event] {
+        records.map { record in
+            guard record.other < 0 else { return others[Int(record.other)] }
+            var next = record.offset
+            func piece(_ length: Int32) -> Bytes? {
+                guard length >= 0 else { return nil }
+                defer { next += Int(length) }
+                return bytes[next..<next + Int(length)]
+            }
+            let (key, text, data) = (piece(record.keyLength), piece(record.textLength), piece(record.dataLength))
+            let datum = Datum(key: key, value: record.hasValue ? record.value : nil, text: text, data: data)
+            return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
+        }
+    }
+
     /// Empties it and keeps its memory.
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
@@ -88,5 +104,24 @@ package struct EventBatch: Sendable {
             bytes.append(contentsOf: data)
         }
         records.append(record)
+    }
+
+    /// Adds a data event whose key and text are what lies between the quotes of JSON strings; they are unescaped.
+    package mutating func add(
+        time: Timestamp, source: SourceID, keyBody: UnsafeBufferPointer<UInt8>?, value: Double?,
+        textBody: UnsafeBufferPointer<UInt8>?, data: UnsafeRawBufferPointer
+    ) {
+        Self.withText(keyBody) { key in
+            Self.withText(textBody) { text in
+                add(time: time, source: source, key: key, value: value, text: text, data: data)
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func withText(_ body: UnsafeBufferPointer<UInt8>?, _ use: (UnsafeRawBufferPointer?) -> Void) {
+        guard let body else { return use(nil) }
+        guard body.contains(UInt8(ascii: "\\")) else { return use(UnsafeRawBufferPointer(body)) }
+        JSONText.unescape(Bytes(body)).withUnsafeBytes { use($0) }
     }
 }
