@@ -23,7 +23,7 @@ enum Catalogue {
             PollCPU.self, ResidentMemory.self, StoreThroughput.self, StartTime.self, IdleCPU.self,
             LatencyAccuracy.self, Micro.self,
             FanOut.self, DeliveryLatency.self, StoppedReaders.self, ReaderChurn.self, PushConservation.self,
-            RedisComparison.self,
+            RedisComparison.self, ManySources.self, BreedsPages.self,
         ]
     }
 }
@@ -55,8 +55,14 @@ struct Setting {
 
     /// Starts catwatch on one URL, its lines going into a pipe.
     func startCatwatch(polling url: String, every period: Duration, folder: String) throws -> ChildProcess {
+        try startCatwatch(polling: [url], every: period, folder: folder)
+    }
+
+    /// The same on many.
+    func startCatwatch(polling urls: [String], every period: Duration, folder: String) throws -> ChildProcess {
         let milliseconds = Int(period / .milliseconds(1))
         return try ChildProcess(
-            binary, ["--url", url, "--every", "\(milliseconds)ms", "--output", "ndjson"], folder: folder)
+            binary, urls.flatMap { ["--url", $0] } + ["--every", "\(milliseconds)ms", "--output", "ndjson"],
+            folder: folder)
     }
 }

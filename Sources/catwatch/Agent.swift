@@ -120,8 +120,12 @@ actor Agent {
         group.addTask {
             try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
         }
+        DescriptorLimit.raise(for: sources.count + (options.listen == nil ? 0 : options.maxReaders))
+        let reader = LoopBound(JSONReader.forInputs())
+        let spread = PollSchedule.spread(of: sources.count)
         for source in sources {
-            let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
+            let poller = HTTPPoller(
+                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, spread: spread)
             group.addTask { try? await poller.run() }
         }
     }

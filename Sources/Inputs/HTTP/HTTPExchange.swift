@@ -55,7 +55,8 @@ struct HTTPExchanger {
         switch answer.status {
         case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return .unchanged
         case 304:
-            return .failure(Failure(.status, "\(peer) answered 304 (not modified) before it had answered anything else"))
+            return .failure(
+                Failure(.status, "\(peer) answered 304 (not modified) before it had answered anything else"))
         case 200...299: break
         case 429: return .failure(Failure(.rateLimited, "\(peer) asks for fewer requests (429)"))
         default:

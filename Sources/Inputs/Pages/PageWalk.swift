@@ -70,10 +70,11 @@ struct PageWalk {
         }
         guard page < source.mostPages else {
             throw Failure(
-                .tooLarge, "the listing goes on behind page \(page), and more pages than that are not asked for in one run")
+                .tooLarge, "the listing goes on behind page \(page), and a run asks for no more pages than that")
         }
         guard seen.insert(next.url.hashValue).inserted else {
-            throw Failure(.protocol, "the pages go round in a circle: behind page \(page) comes one that was there before")
+            throw Failure(
+                .protocol, "the pages go round in a circle: behind page \(page) comes one that was there before")
         }
         request = next
         page += 1
@@ -86,7 +87,7 @@ struct PageWalk {
         guard hash != lastPage else {
             throw Failure(
                 .protocol,
-                "page \(page) says the same as the one before: the server does not seem to know the parameter \"\(parameter)\"")
+                "page \(page) says the same as the one before: the server may not know the parameter \"\(parameter)\"")
         }
         lastPage = hash
     }
@@ -97,7 +98,7 @@ struct PageWalk {
             // A pointer with a mistake in it looks like a listing of one page, unless the listing says otherwise.
             guard let total, done < total else { return nil }
             throw Failure(
-                .pointer, "page \(page) has no \"\(pointer.text)\", and \(done) of \(total) items have come until there")
+                .pointer, "page \(page) has no \"\(pointer.text)\", but only \(done) of \(total) items have come")
         }
         switch link.kind {
         case .null: return nil
@@ -125,10 +126,9 @@ struct PageWalk {
         }
         let known = [source.request.endpoint.origin, Endpoint(url: base).origin]
         guard source.followsOtherOrigins || known.contains(where: { $0.lowercased() == origin }) else {
+            let place = next.endpoint.origin.prefix(200)
             throw Failure(
-                .redirect,
-                "the next page is at \(next.endpoint.origin.prefix(200)), which is not where the first one was: it is only followed when other origins are allowed"
-            )
+                .redirect, "page \(page + 1) is at \(place), which is only followed when other origins are allowed")
         }
         return next
     }

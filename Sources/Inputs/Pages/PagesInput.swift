@@ -153,7 +153,8 @@ package actor PagesInput {
     /// Counts a page's items, and tells what is wrong with some of them: before they are published, since they say that the
     /// source is well again.
     private func tell(
-        _ outcome: Extraction.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp, _ id: SourceID
+        _ outcome: Extraction.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp,
+        _ id: SourceID
     ) async {
         var problem = outcome.problem
         do throws(Failure) {

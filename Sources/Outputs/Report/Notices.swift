@@ -78,13 +78,18 @@ package actor Notices {
 
     /// Writes what is said until the task is cancelled or stderr is closed.
     package func run() async throws(CancellationError) {
-        let stream: DescriptorStream
+        let stream: any ByteStream
         do {
             stream = try DescriptorStream.standard(STDERR_FILENO, on: loop)
         } catch {
             isGone = true
             return
         }
+        try await run(to: stream)
+    }
+
+    /// The same to another stream, which it closes.
+    package func run(to stream: any ByteStream) async throws(CancellationError) {
         defer { stream.close() }
         while true {
             while !pending.isEmpty {

@@ -78,13 +78,18 @@ package actor ProgressReporter {
             lastDrawn = loop.clock.now
             // The last column stays empty: some terminals go to the next line when it is written.
             await notices.show(newest.text(columns: columns() - 1))
-            let timer = loop.schedule(after: newest.isComplete ? Self.afterCompletion : Self.afterStandstill) {
-                [changed] in changed.signal()
-            }
-            defer { loop.cancel(timer) }
-            try await changed.wait()
+            let stay = newest.isComplete ? Self.afterCompletion : Self.afterStandstill
+            try await wait(until: loop.clock.now.advanced(by: stay))
             if isDrawn { await notices.show(nil) }
         }
+    }
+
+    /// Waits for something new to draw, at most until `deadline`.
+    private func wait(until deadline: LoopInstant) async throws(CancellationError) {
+        let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
+        defer { loop.cancel(timer) }
+        // A signal may be left over of what is drawn already.
+        while isDrawn, loop.clock.now < deadline { try await changed.wait() }
     }
 
     private func newest(in bytes: UnsafeRawBufferPointer) -> ProgressBar? {
