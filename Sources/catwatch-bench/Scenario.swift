@@ -35,6 +35,8 @@ enum Catalogue {
             RedisComparison.self,
             FibonacciComparison.self,
             StdinThroughput.self,
+            ManySources.self,
+            BreedsPages.self,
         ]
     }
 }
@@ -66,8 +68,14 @@ struct Setting {
 
     /// Starts catwatch on one URL, its lines going into a pipe.
     func startCatwatch(polling url: String, every period: Duration, folder: String) throws -> ChildProcess {
+        try startCatwatch(polling: [url], every: period, folder: folder)
+    }
+
+    /// The same on many.
+    func startCatwatch(polling urls: [String], every period: Duration, folder: String) throws -> ChildProcess {
         let milliseconds = Int(period / .milliseconds(1))
         return try ChildProcess(
-            binary, ["--url", url, "--every", "\(milliseconds)ms", "--output", "ndjson"], folder: folder)
+            binary, urls.flatMap { ["--url", $0] } + ["--every", "\(milliseconds)ms", "--output", "ndjson"],
+            folder: folder)
     }
 }

@@ -44,6 +44,7 @@ extension FeedState {
                 encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
             }
         case .progress(let progress):
+            setState(.ok, of: event.source, wall)  // a page was complete, also one with nothing on it
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
             }

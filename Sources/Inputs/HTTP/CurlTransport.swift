@@ -22,6 +22,9 @@ package actor CurlTransport: HTTPTransport {
     private var idle: [EasyHandle] = []
 
     private static let mostIdle = 8
+    /// Connections kept open. By default the library keeps four for every request *under way*, so that a handful of
+    /// sources that are polled in turn would open theirs anew for each poll. One by TLS holds some 50 KiB.
+    private static let mostConnections = 256
 
     private static let readBit = Readiness.read.rawValue
     private static let writeBit = Readiness.write.rawValue
@@ -53,6 +56,7 @@ package actor CurlTransport: HTTPTransport {
             var answer = try await perform(hop, spent: spent, isRedirected: redirects > 0)
             guard let target = answer.redirect else {
                 answer.timing.total += spent
+                if redirects > 0 { answer.location = hop.url }
                 return answer
             }
             spent += answer.timing.total
@@ -128,6 +132,7 @@ package actor CurlTransport: HTTPTransport {
     private func installCallbacks() {
         guard !hasCallbacks else { return }
         hasCallbacks = true
+        _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
         // Unretained: the callbacks are only called inside of calls that this actor makes.
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)

@@ -51,8 +51,14 @@ package struct HTTPRequest: Sendable, Equatable {
     /// The request that follows when an answer points to `target`. What may be secret (headers, credentials, the
     /// client's certificate) stays with the origin it was meant for.
     func redirected(to target: String, timeLeft: Duration) -> HTTPRequest {
-        var next = self
+        var next = moved(to: target)
         next.timeLeft = timeLeft
+        return next
+    }
+
+    /// The same request of another URL, without what may be secret where that is of another origin.
+    func moved(to target: String) -> HTTPRequest {
+        var next = self
         next.url = target
         next.endpoint = Endpoint(url: target)
         if next.endpoint.origin != endpoint.origin {
@@ -72,6 +78,8 @@ package struct HTTPAnswer: Sendable {
     package var body: [UInt8]
     package var headers: HTTPAnswerHeaders
     package var timing: HTTPTiming
+    /// The URL that it came from, when redirects led elsewhere than the request.
+    package var location: String?
     /// Where the answer points, for a transport that follows redirects.
     var redirect: String?
 

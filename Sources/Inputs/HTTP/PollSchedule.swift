@@ -3,8 +3,8 @@ package import Reactor
 /// When a source is polled: at absolute times, a period apart, so that nothing drifts, however long a poll takes.
 ///
 /// Sources of one period are spread over it by their names: the phase is the name's FNV-1a hash modulo the period, the
-/// same for as long as the machine runs. The first poll comes at once; ticks missed while a poll was under way are
-/// skipped, never made up for in a burst.
+/// same for as long as the machine runs. The first poll comes at once, or when there are many sources, within a moment
+/// that grows with their number; ticks missed while a poll was under way are skipped, never made up for in a burst.
 package struct PollSchedule: Sendable {
     private let period: Int64
     private let phase: Int64
@@ -15,6 +15,17 @@ package struct PollSchedule: Sendable {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         phase = Int64(hash % UInt64(period))
+    }
+
+    /// Within which time the first polls of so many sources come: 2 ms for every one but the first.
+    package static func spread(of sources: Int) -> Duration { .milliseconds(2) * max(0, sources - 1) }
+
+    /// When the first poll comes of a source that starts at `start`: by its phase within `spread`, or the period when that
+    /// is shorter.
+    package func first(after start: LoopInstant, within spread: Duration) -> LoopInstant {
+        let span = min(max(0, spread.nanoseconds), period)
+        // As large a part of the span as the phase is of the period.
+        return start.advanced(by: .nanoseconds(Int64(Double(span) * (Double(phase) / Double(period)))))
     }
 
     /// The first tick later than `time`.

@@ -34,20 +34,12 @@ package actor FailureReporter {
 
     private func texts(of bytes: UnsafeRawBufferPointer) -> [String] {
         var texts: [String] = []
-        var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = UnsafeRawBufferPointer(rebasing: rest[..<end])
-            rest = rest[(end + 1)...]
-            if Self.mayMatter(line, everyRequest), let text = text(of: line) { texts.append(text) }
+        FeedLine.forEach(in: bytes) { line in
+            let mayMatter =
+                FeedLine.type(of: line, is: "\"error\"") || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
+            if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts
-    }
-
-    /// Looks only at where the type stands: behind the number and the time, whose lengths are known.
-    private static func mayMatter(_ line: UnsafeRawBufferPointer, _ everyRequest: Bool) -> Bool {
-        guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { return false }
-        let type = line.dropFirst(comma + 45)
-        return type.starts(with: "\"error\"".utf8) || (everyRequest && type.starts(with: "\"latency\"".utf8))
     }
 
     private func text(of line: UnsafeRawBufferPointer) -> String? {

@@ -13,6 +13,9 @@ package actor Notices {
     private let arrived: Wakeup
     private let written: Wakeup
     private var isGone = false
+    /// A line that stays below what is said, and how many columns of the terminal it or the one before takes.
+    private var status: String?
+    private var drawn = 0
 
     private static let mostPending = 64 << 10
 
@@ -29,6 +32,9 @@ package actor Notices {
             dropped += 1
             return
         }
+        // The line gives way, so that what is said never shares one with it, and comes back below.
+        erase()
+        defer { draw() }
         if dropped > 0 {
             pending += Array("catwatch: \(dropped) messages were dropped: stderr was not read\n".utf8)
             dropped = 0
@@ -37,15 +43,53 @@ package actor Notices {
         arrived.signal()
     }
 
+    /// Shows a line below all that is said, in place of the one before; for terminals only.
+    ///
+    /// While the terminal takes nothing, nothing is drawn: it gets the newest line when something is said or shown later.
+    ///
+    /// - Parameter line: without its end, sanitised, and narrower than the terminal; nil takes the line away.
+    package func show(_ line: String?) {
+        guard !isGone, line != status else { return }
+        status = line
+        guard pending.isEmpty || line == nil else { return }
+        if let line {
+            // Over the old one, not after it was erased: that would flicker.
+            let left = drawn - ProgressBar.columns(of: line)
+            pending += Array("\r\(line)\(String(repeating: " ", count: max(0, left)))".utf8)
+            drawn = max(drawn, ProgressBar.columns(of: line))
+        } else {
+            erase()
+        }
+        arrived.signal()
+    }
+
+    /// Spaces do on every terminal, also on one that knows no escape sequences.
+    private func erase() {
+        guard drawn > 0 else { return }
+        pending += Array("\r\(String(repeating: " ", count: drawn))\r".utf8)
+        drawn = 0
+    }
+
+    private func draw() {
+        guard let status else { return }
+        pending += Array(status.utf8)
+        drawn = ProgressBar.columns(of: status)
+    }
+
     /// Writes what is said until the task is cancelled or stderr is closed.
     package func run() async throws(CancellationError) {
-        let stream: DescriptorStream
+        let stream: any ByteStream
         do {
             stream = try DescriptorStream.standard(STDERR_FILENO, on: loop)
         } catch {
             isGone = true
             return
         }
+        try await run(to: stream)
+    }
+
+    /// The same to another stream, which it closes.
+    package func run(to stream: any ByteStream) async throws(CancellationError) {
         defer { stream.close() }
         while true {
             while !pending.isEmpty {

@@ -35,6 +35,7 @@ final class Nginx {
                     listen 127.0.0.1:\(port);
                     default_type application/json;
                     location = /fact { return 200 '\(Self.document)'; }
+                    location /many/ { return 200 '\(Self.document)'; }
                 }
             }
 
@@ -47,6 +48,8 @@ final class Nginx {
     }
 
     var url: String { "http://127.0.0.1:\(port)/fact" }
+    /// So many different URLs, with the same behind each.
+    func urls(_ count: Int) -> [String] { (1...count).map { "http://127.0.0.1:\(port)/many/source-\($0)" } }
 
     /// How many requests it has answered.
     var requestCount: Int { TextFile.bytes(accessLog).count { $0 == UInt8(ascii: "\n") } }

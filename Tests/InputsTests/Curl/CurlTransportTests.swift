@@ -32,6 +32,39 @@ import Testing
         }
     }
 
+    @Test func sourcesThatArePolledInTurnKeepTheirConnections() async throws {
+        try await CurlBench.run { bench in
+            var servers: [CatAPIServer] = []
+            for seed in 0..<12 { servers.append(try CatAPIServer(loop: bench.loop, seed: UInt64(seed))) }
+            var reused: [Bool] = []
+            for _ in 0..<2 {
+                for server in servers { reused.append(try await bench.get(server.origin + "/fact").timing.reused) }
+            }
+            for server in servers { await server.stop() }
+            #expect(reused == Array(repeating: false, count: 12) + Array(repeating: true, count: 12))
+        }
+    }
+
+    @Test func saysWhereARedirectLed() async throws {
+        try await withLoop { loop in
+            let server = try RawServer(on: loop) { request in
+                request.hasPrefix("GET /old ")
+                    ? .text(
+                        "HTTP/1.1 302 Found\r\nLocation: /new?x=1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    : .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await server.run() }
+                defer { group.cancelAll() }
+                let transport = try CurlTransport(on: loop)
+                #expect(
+                    try await transport.get(HTTPRequest(url: server.origin + "/old")).location == server.origin
+                        + "/new?x=1")
+                #expect(try await transport.get(HTTPRequest(url: server.origin + "/new")).location == nil)
+            }
+        }
+    }
+
     @Test func aConnectionThatTheServerClosedMeanwhileIsMadeAnew() async throws {
         try await CurlBench.run { bench in
             _ = try await bench.get("/fact")

@@ -44,6 +44,21 @@ import Testing
         }
     }
 
+    @Test func aFirstPollComesAtOnceOrByItsPhaseWithinTheSpread() {
+        #expect([0, 1, 2, 2_000].map(PollSchedule.spread) == [.zero, .zero, .milliseconds(2), .milliseconds(3_998)])
+        let start = Self.instant(77)
+        var random = SeededGenerator(seed: 12)
+        for number in 0..<500 {
+            let period = Self.somePeriod(&random)
+            let schedule = PollSchedule(every: period, name: "name-\(number)")
+            #expect(schedule.first(after: start, within: .zero) == start)
+            for spread in [Duration.milliseconds(2), .seconds(4), .seconds(1_000_000_000)] {
+                let wait = start.duration(to: schedule.first(after: start, within: spread))
+                #expect(wait >= .zero && wait <= min(spread, period), "seed \(random.seed)")
+            }
+        }
+    }
+
     @Test func theNamesSpreadThePhasesOverThePeriod() {
         let period = Duration.seconds(10)
         var eighths: [Int64: Int] = [:]

@@ -27,6 +27,7 @@ actor ScriptedTransport: HTTPTransport {
         /// When it began and ended.
         var began: LoopInstant
         var ended: LoopInstant?
+        var url: String
         var headers: [String]
     }
 
@@ -46,7 +47,7 @@ actor ScriptedTransport: HTTPTransport {
 
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let number = calls.count
-        calls.append(Call(began: loop.clock.now, headers: request.headers))
+        calls.append(Call(began: loop.clock.now, url: request.url, headers: request.headers))
         underWay += 1
         mostUnderWay = max(mostUnderWay, underWay)
         defer {

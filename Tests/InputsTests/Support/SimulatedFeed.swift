@@ -14,8 +14,19 @@ struct SimulatedFeed: Sendable {
     /// The requests that were made.
     var calls: [ScriptedTransport.Call] = []
     var mostUnderWay = 0
-    /// When the poller started.
+    /// When the input started, and when it came to an end by itself.
     var start = LoopInstant(nanoseconds: 0)
+    var returned: Duration?
+    /// How the source was doing at the end.
+    var state: SourceStatus.State?
+
+    /// What an input needs.
+    struct Place: Sendable {
+        let store: EventStore
+        let transport: ScriptedTransport
+        let loop: EventLoop
+        let wall: SteppedWallClock
+    }
 
     static let wallStart = Timestamp(seconds: 1_800_000_000)
     static let identity = AgentIdentity(run: "test-run", version: "0", started: wallStart)
@@ -36,16 +47,31 @@ struct SimulatedFeed: Sendable {
         _ source: HTTPSource, for duration: Duration, seed: UInt64 = 1, decodes: Bool = true,
         script: @escaping @Sendable (Int, HTTPRequest) -> ScriptedTransport.Reply
     ) async throws -> SimulatedFeed {
+        try await run(for: duration, decodes: decodes, script: script) { place in
+            let poller = HTTPPoller(
+                source, store: place.store, transport: place.transport, on: place.loop, wall: place.wall,
+                random: SeededGenerator(seed: seed))
+            try await poller.run()
+        }
+    }
+
+    /// The same for any input.
+    static func run(
+        for duration: Duration, decodes: Bool = true,
+        script: @escaping @Sendable (Int, HTTPRequest) -> ScriptedTransport.Reply,
+        input: @escaping @Sendable (Place) async throws -> Void
+    ) async throws -> SimulatedFeed {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: wallStart)
             let store = EventStore(on: loop, wall: wall, identity: identity)
             let transport = ScriptedTransport(on: loop, script: script)
-            let poller = HTTPPoller(
-                source, store: store, transport: transport, on: loop, wall: wall, random: SeededGenerator(seed: seed))
+            let place = Place(store: store, transport: transport, loop: loop, wall: wall)
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
             let sink = LineSink(on: loop)
             var feed = SimulatedFeed()
-            feed.start = loop.clock.now
+            let start = loop.clock.now
+            feed.start = start
+            let returned = LoopBound(Returned())
 
             let ending = await withTaskGroup(of: StreamOutput.Ending?.self) { group in
                 group.addTask { try? await output.run { _ in sink.open() } }
@@ -55,7 +81,10 @@ struct SimulatedFeed: Sendable {
                 }
                 await withTaskGroup(of: Void.self) { inputs in
                     inputs.addTask { try? await store.run() }
-                    inputs.addTask { try? await poller.run() }
+                    inputs.addTask {
+                        guard (try? await input(place)) != nil else { return }
+                        returned.value.after = start.duration(to: loop.clock.now)
+                    }
                     try? await loop.sleep(for: duration)
                     inputs.cancelAll()
                 }
@@ -68,12 +97,18 @@ struct SimulatedFeed: Sendable {
             #expect(loop.timerCount == 0)
             #expect(await transport.underWay == 0)
 
+            feed.returned = returned.value.after
+            feed.state = await store.sourceStates.first?.state
             feed.calls = await transport.calls
             feed.mostUnderWay = await transport.mostUnderWay
             feed.texts = sink.texts
             if decodes { feed.lines = try sink.texts.map { try LineDecoder.decode(Array($0.utf8)[...]) } }
             return feed
         }
+    }
+
+    private final class Returned {
+        var after: Duration?
     }
 
     // MARK: What there is in it
@@ -89,6 +124,9 @@ struct SimulatedFeed: Sendable {
     }
     var windows: [Line.Window] {
         lines.compactMap { if case .window(let window) = $0.body { window } else { nil } }
+    }
+    var progress: [Progress] {
+        lines.compactMap { if case .progress(let progress) = $0.body { progress } else { nil } }
     }
     /// When the requests began, counted from the start.
     var begun: [Duration] { calls.map { start.duration(to: $0.began) } }

@@ -1,0 +1,73 @@
+internal import Feed
+internal import Reactor
+
+/// How an input over HTTP waits: after failures, and until its time comes or somebody asks for it sooner.
+struct PollPacing {
+    private let loop: EventLoop
+    /// Asked for out of turn; see `EventStore.requestPoll`.
+    let refresh: Wakeup
+    private var backoff: Backoff
+    private var random: any RandomNumberGenerator & Sendable
+    /// Until when the upstream wants to be left alone, whoever asks.
+    private var notBefore = LoopInstant(nanoseconds: 0)
+    /// When a fault that lasts was last told.
+    private var lastTold: LoopInstant?
+
+    /// What a request may take beyond its deadline before something is wrong with the agent.
+    static let grace = Duration.seconds(5)
+    /// The least time between two requests that readers ask for.
+    private static let refreshPause = Duration.seconds(1)
+    /// A fault in documents that are taken all the same is told once in so long.
+    private static let tellingPause = Duration.seconds(60)
+
+    /// - Parameter every: the time from poll to poll, when there is one.
+    init(on loop: EventLoop, every: Duration?, random: any RandomNumberGenerator & Sendable) {
+        self.loop = loop
+        self.random = random
+        refresh = Wakeup(loop: loop)
+        backoff = Backoff(cap: max(.seconds(30), every ?? .zero))
+    }
+
+    /// Failures in a row so far.
+    var attempt: Int { backoff.attempt }
+
+    /// Notes a failure that was over at `finished`.
+    ///
+    /// - Returns: how long to wait at least.
+    mutating func fail(at finished: LoopInstant, retryAfter: Duration?) -> Duration {
+        if let retryAfter { notBefore = finished.advanced(by: retryAfter) }
+        return max(backoff.fail(using: &random), retryAfter ?? .zero)
+    }
+
+    /// `time`, or when the upstream wants to be asked again, if that is later.
+    func allowed(at time: LoopInstant) -> LoopInstant { max(time, notBefore) }
+
+    /// Notes a success.
+    mutating func succeed() { backoff.succeed() }
+
+    /// What is to be told of a fault in a document that was taken all the same: a feed with one bad item has it in every
+    /// answer, and is neither polled more slowly for it nor told of each time.
+    mutating func standing(_ problem: Failure?, at endpoint: Endpoint) -> Failure? {
+        let now = loop.clock.now
+        guard var problem else {
+            lastTold = nil
+            return nil
+        }
+        if let lastTold, lastTold.duration(to: now) < Self.tellingPause { return nil }
+        lastTold = now
+        problem.endpoint = endpoint.name
+        return problem
+    }
+
+    /// Waits for `due`, or until somebody asks for a request before: at most once a second, as readers ask, and never
+    /// before the upstream wants to be asked again.
+    ///
+    /// - Parameter last: when the last request was made.
+    func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {
+        let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
+        defer { loop.cancel(timer) }
+        try await refresh.wait()
+        let earliest = min(due, max(last.advanced(by: Self.refreshPause), notBefore))
+        if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
+    }
+}

@@ -1,0 +1,135 @@
+internal import Feed
+
+/// Where a run through a listing is: the page to get now, what has come of all until then, and what follows it.
+///
+/// Nothing a server says makes a run endless or lets it grow: a page comes once, and there are at most
+/// `PagesSource.mostPages` of them.
+struct PageWalk {
+    private let source: PagesSource
+    /// What to get now.
+    private(set) var request: HTTPRequest
+    /// Its number, from 1, whatever the server calls it.
+    private(set) var page = 1
+    /// Items so far.
+    private(set) var done = 0
+    /// Items in all, as the server said last.
+    private(set) var total: Int?
+    /// Hashes of the URLs of this run. Two of a run's few share one in less than one of 10^12 runs.
+    private var seen: Set<Int> = []
+    /// What the last page said, for listings that do not heed the parameter.
+    private var lastPage: Int?
+
+    /// The longest URL that is followed, in bytes; no server takes more.
+    private static let longestURL = 8_192
+
+    init(_ source: PagesSource) {
+        self.source = source
+        request = source.request
+        var url = URLReference(source.request.url)
+        url.fragment = nil
+        if let batch = source.batch { url.setParameter(source.batchParameter, to: batch) }
+        if case .counted(let parameter, let first) = source.paging { url.setParameter(parameter, to: first) }
+        request = source.request.moved(to: url.text)
+        seen.insert(request.url.hashValue)
+    }
+
+    var progress: Progress { Progress(done: done, total: total, page: page) }
+
+    /// Counts the items of a page.
+    ///
+    /// - Throws: `.pointer` when the number of all items is not where it should be; the items are counted all the same.
+    mutating func count(_ items: Int, of document: JSONDocument) throws(Failure) {
+        done += items
+        guard let pointer = source.total else { return }
+        let number = try document.number(at: pointer)
+        guard number >= 0, let whole = Int(exactly: number) else {
+            throw Failure(.pointer, "\"\(pointer.text)\" is \(number) and not a number of items")
+        }
+        total = whole
+    }
+
+    /// Turns to the page behind `document`.
+    ///
+    /// - Parameters:
+    ///   - isEmpty: whether there was no item on it.
+    ///   - location: its URL, when that is not the request's.
+    /// - Returns: false when it was the last one.
+    /// - Throws: the reason why the run cannot go on.
+    mutating func turn(_ document: JSONDocument, isEmpty: Bool, from location: String?) throws(Failure) -> Bool {
+        let next: HTTPRequest
+        switch source.paging {
+        case .counted(let parameter, let first):
+            guard !isEmpty else { return false }
+            try checkChange(of: document, parameter)
+            var url = URLReference(request.url)
+            url.setParameter(parameter, to: first + page)
+            next = source.request.moved(to: url.text)
+        case .next(let pointer):
+            guard let text = try link(in: document, at: pointer) else { return false }
+            next = try follow(text, from: location ?? request.url)
+        }
+        guard page < source.mostPages else {
+            throw Failure(
+                .tooLarge, "the listing goes on behind page \(page), and a run asks for no more pages than that")
+        }
+        guard seen.insert(next.url.hashValue).inserted else {
+            throw Failure(
+                .protocol, "the pages go round in a circle: behind page \(page) comes one that was there before")
+        }
+        request = next
+        page += 1
+        return true
+    }
+
+    /// Refuses to count on when the server says the same whatever the count.
+    private mutating func checkChange(of document: JSONDocument, _ parameter: String) throws(Failure) {
+        let hash = document.minified.hashValue
+        guard hash != lastPage else {
+            throw Failure(
+                .protocol,
+                "page \(page) says the same as the one before: the server may not know the parameter \"\(parameter)\"")
+        }
+        lastPage = hash
+    }
+
+    /// The text of the link to the next page; nil on the last one.
+    private func link(in document: JSONDocument, at pointer: JSONPointer) throws(Failure) -> String? {
+        guard let link = try? document.value(at: pointer) else {
+            // A pointer with a mistake in it looks like a listing of one page, unless the listing says otherwise.
+            guard let total, done < total else { return nil }
+            throw Failure(
+                .pointer, "page \(page) has no \"\(pointer.text)\", but only \(done) of \(total) items have come")
+        }
+        switch link.kind {
+        case .null: return nil
+        case .string:
+            let text = String(decoding: try link.string(at: .root), as: UTF8.self)
+            return text.isEmpty ? nil : text
+        default: throw Failure(.pointer, "\"\(pointer.text)\" of page \(page) is \(link.kind) and not a URL")
+        }
+    }
+
+    /// The request for what a page links to.
+    private func follow(_ text: String, from base: String) throws(Failure) -> HTTPRequest {
+        guard text.utf8.count <= Self.longestURL else {
+            throw Failure(.tooLarge, "the next page's URL has more than \(Self.longestURL) bytes")
+        }
+        var url = URLReference(text).resolved(against: URLReference(base))
+        url.fragment = nil
+        if let batch = source.batch, !url.hasParameter(source.batchParameter) {
+            url.setParameter(source.batchParameter, to: batch)
+        }
+        let next = source.request.moved(to: url.text)
+        let origin = next.endpoint.origin.lowercased()
+        guard origin.hasPrefix("http://") || origin.hasPrefix("https://") else {
+            throw Failure(.redirect, "what page \(page) says is the next one is not a URL that can be followed")
+        }
+        let known = [source.request.endpoint.origin, Endpoint(url: base).origin]
+        guard source.followsOtherOrigins || known.contains(where: { $0.lowercased() == origin }) else {
+            let place = next.endpoint.origin.prefix(200)
+            throw Failure(
+                .redirect, "page \(page + 1) is at \(place), which is only followed when other origins are allowed")
+        }
+        return next
+    }
+}

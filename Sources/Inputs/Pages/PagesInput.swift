@@ -1,0 +1,207 @@
+package import Feed
+package import Reactor
+
+/// Goes through a listing that comes in pages: the events of every page in order, a latency and its progress; then again,
+/// or never.
+///
+/// A page that fails is asked for again. An input that makes one run waits between pages for outputs that must get
+/// everything; one that runs again and again never does.
+package actor PagesInput {
+    private let source: PagesSource
+    private let store: EventStore
+    private let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Nil for one run.
+    private let schedule: PollSchedule?
+    private let exchanger: HTTPExchanger
+    private var pacing: PollPacing
+
+    /// After so many failures in a row a page behind the first is given up when the listing can be begun anew: the links of
+    /// some servers expire.
+    private static let mostAttempts = 10
+
+    private var endpoint: Endpoint { source.request.endpoint }
+
+    /// - Parameter reader: may be shared by all inputs of the loop.
+    package init(
+        _ source: PagesSource, store: EventStore, transport: any HTTPTransport, on loop: EventLoop,
+        wall: any WallClock, reader: LoopBound<JSONReader>? = nil,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
+        self.source = source
+        self.store = store
+        self.loop = loop
+        schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
+        exchanger = HTTPExchanger(
+            endpoint: source.request.endpoint, transport: transport, reader: reader?.value ?? .forInputs(), wall: wall)
+        pacing = PollPacing(on: loop, every: source.every, random: random)
+    }
+
+    /// Registers the source and goes through the listing: once, or until the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let id = await store.register(source.description)
+        guard let schedule else {
+            _ = try await runOnce(id, due: loop.clock.now)
+            return await store.expect(id, by: Self.never)
+        }
+        await store.allowPolling(of: source.description.name) { [refresh = pacing.refresh] in refresh.signal() }
+        var due = loop.clock.now
+        while true {
+            let (last, isWhole) = try await runOnce(id, due: due)
+            let finished = loop.clock.now
+            let next = isWhole ? schedule.next(after: due, finished: finished) : anew(schedule, after: finished)
+            await expect(id, by: next)
+            try await pacing.wait(until: next, since: last)
+            due = min(next, loop.clock.now)
+        }
+    }
+
+    /// When the next run begins after one that came to no good end.
+    private func anew(_ schedule: PollSchedule, after finished: LoopInstant) -> LoopInstant {
+        pacing.allowed(at: schedule.tick(after: finished))
+    }
+
+    private static let never = LoopInstant(nanoseconds: .max)
+
+    /// A request that is made at `time` will have come to something.
+    private func expect(_ id: SourceID, by time: LoopInstant) async {
+        await store.expect(id, by: time.advanced(by: source.request.timeout + PollPacing.grace))
+    }
+
+    /// What follows a page.
+    private enum Step {
+        case next
+        case again(after: Duration)
+        /// The end of the run, whether it is whole or not.
+        case end(isWhole: Bool)
+    }
+
+    /// Goes through the listing once.
+    ///
+    /// - Returns: when the last page was asked for, and whether that was the listing's end.
+    private func runOnce(
+        _ id: SourceID, due: LoopInstant
+    ) async throws(CancellationError) -> (last: LoopInstant, isWhole: Bool) {
+        var walk = PageWalk(source)
+        var due = due
+        while true {
+            try await admit(id)
+            // Not late is what waited for an output.
+            if schedule == nil { due = max(due, loop.clock.now) }
+            let start = loop.clock.now
+            await expect(id, by: start)
+            let step = await take(id, &walk, late: due.duration(to: start))
+            if Task.isCancelled { throw CancellationError() }
+            switch step {
+            case .end(let isWhole): return (start, isWhole)
+            case .next:
+                due = loop.clock.now.advanced(by: source.pause)
+                await expect(id, by: due)
+                // Also without a pause, so that a fast server does not have the loop to itself.
+                try await loop.sleep(until: due)
+            case .again(let pause):
+                due = loop.clock.now.advanced(by: pause)
+                await expect(id, by: due)
+                try await pacing.wait(until: due, since: start)
+                due = min(due, loop.clock.now)
+            }
+        }
+    }
+
+    /// Waits for the outputs, for as long as they take, when it is what they are to get all of.
+    private func admit(_ id: SourceID) async throws(CancellationError) {
+        guard schedule == nil else { return }
+        await store.expect(id, by: Self.never)
+        try await store.admit()
+    }
+
+    /// Makes a request for the walk's page, publishes what it came to, and turns to the next page.
+    private func take(_ id: SourceID, _ walk: inout PageWalk, late: Duration) async -> Step {
+        guard let exchange = await exchanger.make(walk.request, late: late) else { return .end(isWhole: false) }
+        var batch = EventBatch()
+        var problem: Failure?
+        var step = Step.end(isWhole: true)
+        switch exchange.content {
+        case .unchanged: break  // it was not asked whether anything has
+        case .failure(let failure): problem = failure
+        case .document(let document):
+            do throws(Failure) {
+                let outcome = try source.extraction.read(document, from: id, at: exchange.time, into: &batch)
+                await tell(outcome, of: document, &walk, exchange.time, id)
+                add(exchange, id, &batch)
+                batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
+                pacing.succeed()
+                step = turn(&walk, document, outcome, exchange, id, &batch)
+                await store.publish(batch)
+                return step
+            } catch {
+                problem = error
+            }
+        }
+        add(exchange, id, &batch)
+        if let problem { step = retry(problem, exchange, walk.page, id, &batch) }
+        await store.publish(batch)
+        return step
+    }
+
+    private func add(_ exchange: HTTPExchange, _ id: SourceID, _ batch: inout EventBatch) {
+        guard let latency = exchange.latency else { return }
+        batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
+    }
+
+    /// Counts a page's items, and tells what is wrong with some of them: before they are published, since they say that the
+    /// source is well again.
+    private func tell(
+        _ outcome: Extraction.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp,
+        _ id: SourceID
+    ) async {
+        var problem = outcome.problem
+        do throws(Failure) {
+            try walk.count(outcome.events, of: document)
+        } catch {
+            problem = problem ?? error
+        }
+        // One page in order says nothing about the others.
+        guard problem != nil, let standing = pacing.standing(problem, at: endpoint) else { return }
+        await store.publish([Event(time: time, source: id, body: .error(standing))])
+    }
+
+    /// What follows a page that was taken; what ends the run before its time is added to `batch`.
+    private func turn(
+        _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extraction.Outcome, _ exchange: HTTPExchange,
+        _ id: SourceID, _ batch: inout EventBatch
+    ) -> Step {
+        let isEmpty = outcome.events == 0 && outcome.problem == nil
+        do throws(Failure) {
+            return try walk.turn(document, isEmpty: isEmpty, from: exchange.location) ? .next : .end(isWhole: true)
+        } catch {
+            var failure = error
+            failure.endpoint = endpoint.name
+            let now = loop.clock.now
+            failure.retryIn = schedule.map { now.duration(to: anew($0, after: now)) }
+            batch.add(Event(time: exchange.time, source: id, body: .error(failure)))
+            return .end(isWhole: false)
+        }
+    }
+
+    /// What follows a page that failed, which is added to `batch`.
+    private func retry(
+        _ problem: Failure, _ exchange: HTTPExchange, _ page: Int, _ id: SourceID, _ batch: inout EventBatch
+    ) -> Step {
+        let finished = loop.clock.now
+        let pause = max(pacing.fail(at: finished, retryAfter: exchange.retryAfter), source.pause)
+        var problem = problem
+        problem.endpoint = endpoint.name
+        problem.attempt = pacing.attempt
+        problem.retryIn = pause
+        var step = Step.again(after: pause)
+        if let schedule, page > 1, pacing.attempt % Self.mostAttempts == 0 {
+            problem.message += "; page \(page) is given up, and the next run begins anew"
+            problem.retryIn = finished.duration(to: anew(schedule, after: finished))
+            step = .end(isWhole: false)
+        }
+        batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
+        return step
+    }
+}

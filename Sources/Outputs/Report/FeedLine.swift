@@ -1,0 +1,19 @@
+/// Looks at the feed's lines just as far as it takes to pass over most of them.
+enum FeedLine {
+    /// Calls `body` with every line, without its newline.
+    static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            body(UnsafeRawBufferPointer(rebasing: rest[..<end]))
+            rest = rest[(end + 1)...]
+        }
+    }
+
+    /// Whether a numbered line's type is `type`, which is written with its quotes: it stands behind the number and the time,
+    /// and all times are as long.
+    static func type(of line: UnsafeRawBufferPointer, is type: StaticString) -> Bool {
+        guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { return false }
+        let bytes = UnsafeBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)
+        return line.dropFirst(comma + 45).starts(with: bytes)
+    }
+}

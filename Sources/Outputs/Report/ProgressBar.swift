@@ -1,0 +1,101 @@
+package import Feed
+
+/// How far a paged source has come, as one line of text:
+///
+///     breeds  [███████████░░░░░░░]  60 of 98  page 2
+///
+/// What does not fit is left out, first the bar, then the page, then the end of the name. Without a total there is no bar.
+package struct ProgressBar: Sendable, Equatable {
+    /// What it is drawn with.
+    package enum Style: Sendable, Equatable {
+        case unicode
+        case ascii
+
+        /// ASCII on a dumb terminal, and where the locale's characters are not UTF-8. (locale(7): the first of `LC_ALL`,
+        /// `LC_CTYPE` and `LANG` that is not empty counts.)
+        package init(environment: [String: String]) {
+            let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+            let codeset = locale?.lowercased().split(separator: "@").first?.split(separator: ".").dropFirst().first
+            let isUTF8 = codeset == "utf-8" || codeset == "utf8"
+            self = isUTF8 && environment["TERM"] != "dumb" ? .unicode : .ascii
+        }
+    }
+
+    package var source: String
+    package var progress: Progress
+    package var style: Style
+
+    /// The longest bar, in columns, without its brackets.
+    private static let longestBar = 40
+    /// A shorter one says too little.
+    private static let shortestBar = 6
+    private static let longestName = 40
+
+    package init(source: String, progress: Progress, style: Style) {
+        self.source = source
+        self.progress = progress
+        self.style = style
+    }
+
+    /// Whether everything is there.
+    package var isComplete: Bool { progress.total.map { progress.done >= $0 } ?? false }
+
+    /// The line, without its end; at most `columns` wide, and safe to show on a terminal.
+    package func text(columns: Int) -> String {
+        let count = progress.total.map { "\(progress.done) of \($0)" } ?? "\(progress.done)"
+        let page = "  page \(progress.page)"
+        let name = visibleName
+        let width = Self.columns(of: name)
+        let full = width + 2 + count.utf8.count + page.utf8.count
+        if progress.total != nil, columns - full - 4 >= Self.shortestBar {
+            return "\(name)  [\(bar(min(Self.longestBar, columns - full - 4)))]  \(count)\(page)"
+        }
+        if full <= columns { return "\(name)  \(count)\(page)" }
+        if width + 2 + count.utf8.count <= columns { return "\(name)  \(count)" }
+        let short = cut(name, to: columns - 2 - count.utf8.count)
+        if !short.isEmpty { return "\(short)  \(count)" }
+        return count.utf8.count <= columns ? count : ""
+    }
+
+    /// How many columns a text takes, at most: what may be wide counts for two.
+    package static func columns(of text: String) -> Int {
+        text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
+    }
+
+    /// From the Hangul letters on there are wide characters; box-drawing, blocks and the like (U+2000 to U+2E7F) are not.
+    private static func columns(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.value {
+        case 0..<0x1100, 0x2000..<0x231A, 0x2400..<0x25FD: 1
+        default: 2
+        }
+    }
+
+    private func bar(_ width: Int) -> String {
+        let part = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 1 } ?? 0
+        // A full bar is a complete one: rounded down. In bounds: a part of NaN or infinity cannot be, as the total is not 0.
+        let filled = Int(Double(width) * min(max(part, 0), 1))
+        let (full, empty) = style == .unicode ? ("█", "░") : ("#", "-")
+        return String(repeating: full, count: filled) + String(repeating: empty, count: width - filled)
+    }
+
+    private var visibleName: String {
+        let name = Sanitizer.visible(source, limit: Self.longestName)
+        guard style == .ascii else { return name }
+        var text = ""
+        for scalar in name.unicodeScalars { text.unicodeScalars.append(scalar.isASCII ? scalar : "?") }
+        return text
+    }
+
+    /// As much of `name` as fits, with a sign that something is missing; empty when that is next to nothing.
+    private func cut(_ name: String, to columns: Int) -> String {
+        guard columns >= 3 else { return "" }
+        var text = ""
+        var left = columns - 1
+        for scalar in name.unicodeScalars {
+            left -= Self.columns(of: scalar)
+            guard left >= 0 else { break }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + (style == .unicode ? "…" : "~")
+    }
+}

@@ -1,0 +1,104 @@
+package import Feed
+package import Reactor
+
+/// Shows on a terminal how far the paged sources have come: one line, of whichever source came further last.
+///
+/// A reader of the feed like any other. It draws through `Notices`, at most ten times a second, and takes its line away when
+/// nothing moves any more.
+package actor ProgressReporter {
+    private let store: EventStore
+    private let notices: Notices
+    private let loop: EventLoop
+    private let style: ProgressBar.Style
+    private let columns: @Sendable () -> Int
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What is to be shown, and whether it is.
+    private var bar: ProgressBar?
+    private var isDrawn = true
+    private var lastDrawn: LoopInstant?
+    private let changed: Wakeup
+
+    private static let pause = Duration.milliseconds(100)
+    /// How long a complete line stays, and one that does not move.
+    private static let afterCompletion = Duration.seconds(1)
+    private static let afterStandstill = Duration.seconds(30)
+
+    /// - Parameter columns: the terminal's width now.
+    package init(
+        store: EventStore, notices: Notices, on loop: EventLoop, style: ProgressBar.Style,
+        columns: @escaping @Sendable () -> Int
+    ) {
+        self.store = store
+        self.notices = notices
+        self.loop = loop
+        self.style = style
+        self.columns = columns
+        changed = Wakeup(loop: loop)
+    }
+
+    /// Reports until the feed ends or the task is cancelled; its line is gone then.
+    package func run() async throws(CancellationError) {
+        let (reader, _) = await store.open(nil)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await self.draw() }
+            try? await self.read(reader)
+            group.cancelAll()
+        }
+        await store.close(reader)
+        await notices.show(nil)
+        if Task.isCancelled { throw CancellationError() }
+    }
+
+    /// Takes the newest progress from the feed until its end.
+    private func read(_ reader: ReaderID) async throws(CancellationError) {
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span):
+                guard let bar = span.withUnsafeBytes({ newest(in: $0) }), bar != self.bar else { continue }
+                self.bar = bar
+                isDrawn = false
+                changed.signal()
+            case .gap, .greeting, .interrupted: break
+            case .end: return
+            }
+        }
+    }
+
+    /// Draws what is new, and takes it away after a while.
+    private func draw() async throws(CancellationError) {
+        while true {
+            guard !isDrawn, let bar else {
+                try await changed.wait()
+                continue
+            }
+            if let due = lastDrawn?.advanced(by: Self.pause), loop.clock.now < due { try await loop.sleep(until: due) }
+            let newest = self.bar ?? bar
+            isDrawn = true
+            lastDrawn = loop.clock.now
+            // The last column stays empty: some terminals go to the next line when it is written.
+            await notices.show(newest.text(columns: columns() - 1))
+            let stay = newest.isComplete ? Self.afterCompletion : Self.afterStandstill
+            try await wait(until: loop.clock.now.advanced(by: stay))
+            if isDrawn { await notices.show(nil) }
+        }
+    }
+
+    /// Waits for something new to draw, at most until `deadline`.
+    private func wait(until deadline: LoopInstant) async throws(CancellationError) {
+        let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
+        defer { loop.cancel(timer) }
+        // A signal may be left over of what is drawn already.
+        while isDrawn, loop.clock.now < deadline { try await changed.wait() }
+    }
+
+    private func newest(in bytes: UnsafeRawBufferPointer) -> ProgressBar? {
+        var found: UnsafeRawBufferPointer?
+        FeedLine.forEach(in: bytes) { line in
+            if FeedLine.type(of: line, is: "\"progress\"") { found = line }
+        }
+        guard let found, let line = try? LineDecoder.decode(Array(found)[...]), case .progress(let progress) = line.body
+        else { return nil }
+        return ProgressBar(source: line.source ?? "?", progress: progress, style: style)
+    }
+}
