@@ -105,15 +105,20 @@ import WebSocket
         #expect(DecoderTrace(role: .client, bytes).steps == [.close(code, "")])
     }
 
-    @Test func repeatsItsFault() throws {
+    @Test func repeatsItsFault() {
         var decoder = FrameDecoder(role: .client, limit: 10)
-        let bytes: [UInt8] = [0x83, 0x00, 0x81, 0x00]
-        try bytes.withUnsafeBytes { bytes in
-            var input = bytes
-            let first = #expect(throws: WebSocketFault.self) { try decoder.next(from: &input) }
-            let again = #expect(throws: WebSocketFault.self) { try decoder.next(from: &input) }
-            #expect(try #require(first) == again)
+        var faults: [WebSocketFault] = []
+        for bytes in [[0x83], [0x81, 0x00]] as [[UInt8]] {
+            bytes.withUnsafeBytes { bytes in
+                var input = bytes
+                do throws(WebSocketFault) {
+                    _ = try decoder.next(from: &input)
+                } catch {
+                    faults.append(error)
+                }
+            }
         }
+        #expect(faults.count == 2 && faults.first == faults.last)
     }
 
     // MARK: Against a twin

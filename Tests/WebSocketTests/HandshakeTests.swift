@@ -80,11 +80,17 @@ import WebSocket
     ) throws(HandshakeFault) -> (outcome: HandshakeAnswer.Outcome?, left: Int) {
         var answer = HandshakeAnswer(key: key, subprotocols: ["aqi.v2", "aqi.v1"], limit: limit)
         for piece in pieces {
-            let (outcome, left) = try piece.withUnsafeBytes { bytes throws(HandshakeFault) in
+            var result: Result<(HandshakeAnswer.Outcome?, Int), HandshakeFault> = .success((nil, 0))
+            piece.withUnsafeBytes { bytes in
                 var input = bytes
-                let outcome = try answer.next(from: &input)
-                return (outcome, input.count)
+                do throws(HandshakeFault) {
+                    let outcome = try answer.next(from: &input)
+                    result = .success((outcome, input.count))
+                } catch {
+                    result = .failure(error)
+                }
             }
+            let (outcome, left) = try result.get()
             if let outcome { return (outcome, left) }
         }
         return (nil, 0)
