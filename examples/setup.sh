@@ -13,7 +13,7 @@ build_packages=(
 # miller, rsyslog); the rest to look from outside.
 test_packages=(python3 python3-venv nginx-light curl jq lnav miller rsyslog openssl procps shellcheck tmux)
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core libyajl2 nginx-light redis-server)
+bench_packages=(collectd-core jq libyajl2 nginx-light redis-server)
 
 say() { echo "setup: $*" >&2; }
 

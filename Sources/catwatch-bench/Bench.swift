@@ -12,6 +12,7 @@ struct Bench {
             case .help: Text.write(BenchOptions.usage, to: 1)
             case .list: list()
             case .feed(let feed): try serve(feed)
+            case .stdin(let key, let value): try pass(key, value)
             case .run: exit(try run(options) ? 0 : 1)
             }
         } catch {
@@ -23,6 +24,14 @@ struct Bench {
     private static func serve(_ options: FeedOptions) throws(BenchError) {
         do {
             try FeedProgram.run(options)
+        } catch {
+            throw BenchError("\(error)")
+        }
+    }
+
+    private static func pass(_ key: String, _ value: String) throws(BenchError) {
+        do {
+            try StdinProgram.run(key: key, value: value)
         } catch {
             throw BenchError("\(error)")
         }

@@ -5,6 +5,7 @@ struct BenchOptions {
     enum Command {
         case list, run, help
         case feed(FeedOptions)
+        case stdin(key: String, value: String)
     }
 
     var command = Command.help
@@ -37,6 +38,12 @@ struct BenchOptions {
         case "feed":
             command = .feed(try FeedOptions(rest))
             return
+        case "stdin":
+            guard rest.count == 2, let key = rest.popFirst(), let value = rest.popFirst() else {
+                throw BenchError("stdin takes the pointers of the key and of the value")
+            }
+            command = .stdin(key: key, value: value)
+            return
         case nil, "--help", "-h": return
         case let word?: throw BenchError("there is no command \(word); there are list and run")
         }
@@ -67,10 +74,15 @@ struct BenchOptions {
 
     /// Where this program is, with a slash at the end.
     private static var ownFolder: String {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let path = ownPath
         guard let slash = path.lastIndex(of: "/") else { return "./" }
         return String(path[...slash])
+    }
+
+    /// This program.
+    static var ownPath: String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

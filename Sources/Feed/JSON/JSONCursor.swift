@@ -30,6 +30,13 @@ struct JSONCursor {
     /// Over a string, from its opening quote on; gives what is between the quotes.
     @inline(__always)
     mutating func string() -> Range<Int> {
+        var isEscaped = false
+        return string(&isEscaped)
+    }
+
+    /// The same; says besides when something in it is escaped.
+    @inline(__always)
+    mutating func string(_ isEscaped: inout Bool) -> Range<Int> {
         position = min(position + 1, bytes.count)
         let start = position
         while position < bytes.count {
@@ -50,7 +57,9 @@ struct JSONCursor {
             case UInt8(ascii: "\""):
                 position += 1
                 return start..<position - 1
-            case UInt8(ascii: "\\"): position = min(position + 2, bytes.count)
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                position = min(position + 2, bytes.count)
             default: position += 1
             }
         }
@@ -80,7 +89,8 @@ struct JSONCursor {
         }
     }
 
-    private mutating func container() {
+    /// Over an array or an object, from its bracket or brace on.
+    mutating func container() {
         var depth = 0
         while position < bytes.count {
             switch bytes[position] {

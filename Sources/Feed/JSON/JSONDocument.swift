@@ -12,6 +12,15 @@ package struct JSONDocument {
     /// The value's bytes: shared with the document that it is part of, not copied.
     package var minified: Bytes { storage[range] }
 
+    /// Lends the value's bytes.
+    package func withUnsafeBytes<Value, Failure: Error>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try storage.withUnsafeBufferPointer { (storage) throws(Failure) in
+            try body(UnsafeBufferPointer(rebasing: storage[range]))
+        }
+    }
+
     /// What the value is.
     package var kind: JSONKind { JSONKind(firstByte: storage[range.lowerBound]) }
 

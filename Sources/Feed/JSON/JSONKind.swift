@@ -12,7 +12,7 @@ package enum JSONKind: String, Sendable, Hashable, CustomStringConvertible {
     package var description: String { rawValue }
 
     /// What a value of valid JSON is, by its first byte.
-    init(firstByte: UInt8?) {
+    package init(firstByte: UInt8?) {
         self =
             switch firstByte {
             case UInt8(ascii: "{"): .object

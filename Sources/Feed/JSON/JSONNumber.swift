@@ -18,6 +18,27 @@ package enum JSONNumber {
         }
     }
 
+    /// The double that a string holds: when the text of its body is one JSON number with ASCII white space around it or
+    /// not; nil for everything else.
+    package static func lenient(_ body: UnsafeBufferPointer<UInt8>) -> Double? {
+        guard body.contains(UInt8(ascii: "\\")) else { return trimmed(body) }
+        return JSONText.unescape(Bytes(body)).withUnsafeBufferPointer { trimmed($0) }
+    }
+
+    private static func trimmed(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+        var token = text[...]
+        while let byte = token.first, isSpace(byte) { token.removeFirst() }
+        while let byte = token.last, isSpace(byte) { token.removeLast() }
+        guard let first = token.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else { return nil }
+        let bytes = UnsafeBufferPointer(rebasing: token)
+        // What begins like this and is a JSON value is a number.
+        guard (try? JSONMinifier.validate(bytes)) != nil else { return nil }
+        return double(bytes)
+    }
+
+    /// A space, a tab, or any of what moves to another line.
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
+
     /// The integer that a number is when it is written without fraction and exponent and fits; nil otherwise.
     package static func integer(_ token: UnsafeBufferPointer<UInt8>) -> Int? {
         let negative = token.first == UInt8(ascii: "-")

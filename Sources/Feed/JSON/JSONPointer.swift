@@ -75,6 +75,9 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return parts.prefix(count + 1).joined(separator: "/")
     }
 
+    /// What it leads to, for messages: itself in quotes, or the document.
+    package var place: String { place(steps.count) }
+
     /// What the first `count` tokens lead to, for messages.
     func place(_ count: Int) -> String { count == 0 ? "the document" : "\"\(prefix(count))\"" }
 
@@ -82,6 +85,21 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     func name(of step: Int) -> String {
         let step = steps[step]
         return String(decoding: bytes[step.offset..<step.offset + step.length], as: UTF8.self)
+    }
+
+    /// Why nothing is where it leads: how many steps led somewhere, and what is there.
+    func missing(resolved: Int, kind: JSONKind, elements: Int) -> String {
+        let place = place(resolved)
+        let name = name(of: resolved)
+        let reason =
+            switch kind {
+            case .object: "\(place) has no key \"\(name)\""
+            case .array where steps[resolved].index == nil: "\(place) is an array and \"\(name)\" is no index"
+            case .array:
+                "\(place) has \(elements) element\(elements == 1 ? "" : "s") and no index \(name), counted from 0"
+            default: "\(place) is \(kind) and has nothing in it"
+            }
+        return "\"\(self)\" not found: \(reason)"
     }
 
     /// Digits without a leading zero (RFC 6901 section 4).

@@ -105,26 +105,13 @@ package final class JSONReader {
     private func check(_ status: csj_status, _ pointer: JSONPointer, _ value: csj_value) throws(Failure) {
         switch status {
         case CSJ_OK: return
-        case CSJ_MISSING: throw Failure(.pointer, missing(pointer, value))
+        case CSJ_MISSING:
+            let reason = pointer.missing(
+                resolved: Int(value.resolved), kind: JSONKind(value.type), elements: Int(value.elements))
+            throw Failure(.pointer, reason)
         case CSJ_NO_MEMORY: throw Failure(.tooLarge, "the document is too large to look for \"\(pointer)\" in it")
         default: throw Failure(.internal, "the document was accepted but cannot be searched for \"\(pointer)\"")
         }
-    }
-
-    /// How far a pointer led.
-    private func missing(_ pointer: JSONPointer, _ value: csj_value) -> String {
-        let resolved = Int(value.resolved)
-        let place = pointer.place(resolved)
-        let name = pointer.name(of: resolved)
-        let reason =
-            switch JSONKind(value.type) {
-            case .object: "\(place) has no key \"\(name)\""
-            case .array where pointer.steps[resolved].index == nil: "\(place) is an array and \"\(name)\" is no index"
-            case .array:
-                "\(place) has \(value.elements) element\(value.elements == 1 ? "" : "s") and no index \(name), counted from 0"
-            case let kind: "\(place) is \(kind) and has nothing in it"
-            }
-        return "\"\(pointer)\" not found: \(reason)"
     }
 }
 

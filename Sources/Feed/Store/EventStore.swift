@@ -228,6 +228,8 @@ package actor EventStore {
     // MARK: What there is to know
 
     package var counts: StoreCounts { state.counts }
+    /// How many bytes of memory the recent lines may take.
+    package var logCapacity: Int { state.log.capacity }
     package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
     package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 

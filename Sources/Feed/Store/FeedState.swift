@@ -138,17 +138,16 @@ package struct FeedState: ~Copyable, Sendable {
         let time = isFuture ? wall : record.time
         if isFuture { counts.future += 1 }
 
-        // In bounds: `EventBatch.add` appended these bytes one behind the other.
-        var next = record.offset
-        func piece(_ length: Int32) -> UnsafeBufferPointer<UInt8>? {
-            guard length >= 0 else { return nil }
-            defer { next += Int(length) }
-            return UnsafeBufferPointer(rebasing: bytes[next..<next + Int(length)])
+        // In bounds: `EventBatch` has these bytes where its records say.
+        func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
+            guard piece.length >= 0 else { return nil }
+            let start = record.offset + Int(piece.start)
+            return UnsafeBufferPointer(rebasing: bytes[start..<start + Int(piece.length)])
         }
-        let key = piece(record.keyLength)
-        let text = piece(record.textLength)
-        let data = piece(record.dataLength)
-        let value = record.hasValue ? record.value : nil
+        let key = lend(record.key)
+        let text = lend(record.text)
+        let data = lend(record.data)
+        let value = record.value.isNaN ? nil : record.value
 
         guard let index = seriesIndex(source, kind: 0, key: key) else {
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }

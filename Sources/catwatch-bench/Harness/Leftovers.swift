@@ -62,6 +62,17 @@ enum Leftovers {
         }
     }
 
+    /// The wait status and the use of a process that has ended; nil while it has not.
+    static func ending(of pid: pid_t) -> (status: Int32, usage: rusage)? {
+        state.withLock { state in
+            var status: Int32 = 0
+            var usage = rusage()
+            guard state.processes.contains(pid), wait4(pid, &status, WNOHANG, &usage) == pid else { return nil }
+            state.processes.remove(pid)
+            return (status, usage)
+        }
+    }
+
     /// Makes a folder of its own under the system's one for temporary files.
     static func makeFolder() throws(BenchError) -> String {
         try state.withLock { (state) throws(BenchError) in

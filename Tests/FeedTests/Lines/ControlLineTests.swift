@@ -1,5 +1,6 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 @Suite struct ControlLineTests {

@@ -1,24 +1,21 @@
-import Glibc
-import TestSupport
-
 /// Random JSON documents, and the ways in which documents get broken.
-struct JSONGenerator {
-    var random: SeededGenerator
+package struct JSONGenerator {
+    package var random: SeededGenerator
 
     /// How often a random test goes round: `CATWATCH_LONG=1` asks for the full size.
-    static func rounds(_ short: Int, long: Int) -> Int { getenv("CATWATCH_LONG") == nil ? short : long }
+    package static func rounds(_ short: Int, long: Int) -> Int { LongRun.rounds(short: short, long: long) }
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// One value with white space in it.
-    mutating func document(depth: Int = 4) -> [UInt8] {
+    package mutating func document(depth: Int = 4) -> [UInt8] {
         var text = ""
         value(depth: depth, into: &text)
         return Array((space() + text + space()).utf8)
     }
 
     /// One to three bytes flipped, inserted, removed, doubled or cut off.
-    mutating func broken(_ document: [UInt8]) -> [UInt8] {
+    package mutating func broken(_ document: [UInt8]) -> [UInt8] {
         var bytes = document
         for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
             let index = Int.random(in: bytes.indices, using: &random)
@@ -34,7 +31,7 @@ struct JSONGenerator {
         return bytes
     }
 
-    mutating func number() -> String {
+    package mutating func number() -> String {
         let samples = ["0", "-0", "1e999", "-1E-999", "123456789012345678901234567890", "0.1", "5e-324", "1E+2"]
         switch Int.random(in: 0..<4, using: &random) {
         case 0: return samples.randomElement(using: &random) ?? "0"
@@ -45,7 +42,7 @@ struct JSONGenerator {
     }
 
     /// With its quotes.
-    mutating func string() -> String {
+    package mutating func string() -> String {
         let parts = [
             "a", "cat", "length", "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\ud83d\\ude3a", "\\ud800", "\\udc00x", "é",
             "猫",

@@ -1,15 +1,15 @@
-import Feed
+internal import Feed
 
 /// A whole document taken apart, slowly: what pointers and members are compared with.
-struct JSONTree {
+package struct JSONTree {
     /// The value as it is written.
-    var raw: [UInt8]
+    package var raw: [UInt8]
     /// Unescaped, in document order; indices in arrays.
-    var keys: [String] = []
-    var values: [JSONTree] = []
+    package var keys: [String] = []
+    package var values: [JSONTree] = []
 
     /// Takes apart a minified, valid document.
-    init(_ document: [UInt8]) {
+    package init(_ document: [UInt8]) {
         var position = 0
         self.init(document, &position)
     }
@@ -48,7 +48,7 @@ struct JSONTree {
     }
 
     /// All values in document order, each with a pointer that leads to it, or to the first one of its name.
-    func all(_ pointer: String = "") -> [(pointer: String, value: JSONTree)] {
+    package func all(_ pointer: String = "") -> [(pointer: String, value: JSONTree)] {
         [(pointer, self)]
             + zip(keys, values).flatMap { key, value in
                 let token = key.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()

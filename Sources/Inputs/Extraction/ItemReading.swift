@@ -1,0 +1,82 @@
+package import Feed
+internal import Reactor
+
+/// The items of one document, read a slice at a time; it holds the document and its place in it.
+package struct ItemReading {
+    private let extraction: Extraction
+    private let reader: FieldReader
+    private let document: JSONDocument
+    private let source: SourceID
+    private let now: Timestamp
+    private var items: JSONItems
+    private var events = 0
+    private var tally = ItemTally()
+
+    /// - Parameter now: the time of arrival.
+    /// - Throws: `.pointer` when there is neither an array nor an object at `place`.
+    init(
+        _ extraction: Extraction, of document: JSONDocument, at place: JSONPointer, from source: SourceID,
+        now: Timestamp
+    ) throws(Failure) {
+        items = try JSONItems(of: document, at: place)
+        reader = FieldReader(extraction)
+        self.extraction = extraction
+        self.document = document
+        self.source = source
+        self.now = now
+    }
+
+    /// What was read until now.
+    package var outcome: Extraction.Outcome {
+        Extraction.Outcome(events: events, problem: tally.problem(for: extraction))
+    }
+
+    /// Adds the events of at most `limit` more items to `batch`.
+    ///
+    /// - Returns: whether there may be more.
+    package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
+        document.withUnsafeBytes { bytes in
+            for _ in 0..<limit {
+                guard let item = items.next(in: bytes) else { return false }
+                read(item, bytes, into: &batch)
+            }
+            return true
+        }
+    }
+
+    private mutating func read(
+        _ item: JSONItems.Item, _ document: UnsafeBufferPointer<UInt8>, into batch: inout EventBatch
+    ) {
+        let bytes = UnsafeBufferPointer(rebasing: document[item.value])
+        let fields = reader.read(bytes)
+        tally.add(fields.faults, at: item.position)
+        guard fields.faults.key == nil else { return }
+        events += 1
+        let time = fields.time ?? now
+        switch extraction.key {
+        case .at:
+            batch.add(
+                time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes)
+        case .position where item.name == nil:
+            add(Bytes("\(item.position)".utf8), fields, bytes, at: time, into: &batch)
+        case .position, nil:
+            let name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
+            add(name, fields, bytes, at: time, into: &batch)
+        }
+    }
+
+    /// Adds an event whose key does not lie in its item.
+    private func add(
+        _ key: Bytes?, _ fields: FieldReader.Fields, _ item: UnsafeBufferPointer<UInt8>, at time: Timestamp,
+        into batch: inout EventBatch
+    ) {
+        guard let key else {
+            return batch.add(time: time, source: source, value: fields.value, text: fields.text, data: item)
+        }
+        let text = fields.text.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: item[$0]))) }
+        batch.add(
+            Event(
+                time: time, source: source,
+                body: .data(Datum(key: key, value: fields.value, text: text, data: Bytes(item)))))
+    }
+}

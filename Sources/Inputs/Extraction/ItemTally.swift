@@ -1,0 +1,51 @@
+internal import Feed
+
+/// What was wrong with the items of a document, summed up.
+struct ItemTally {
+    private var items = 0
+    /// How many had something wrong with them.
+    private var faulty = 0
+    private var withoutKey = 0
+    private var withoutValue = 0
+    private var withoutTime = 0
+    private var first: (position: Int, faults: FieldReader.Faults)?
+
+    mutating func add(_ faults: FieldReader.Faults, at position: Int) {
+        items += 1
+        let isWithoutValue = faults.value != nil && faults.value != .wrong(.null)
+        guard faults.key != nil || isWithoutValue || faults.time != nil else { return }
+        faulty += 1
+        if faults.key != nil {
+            withoutKey += 1
+        } else {
+            if isWithoutValue { withoutValue += 1 }
+            if faults.time != nil { withoutTime += 1 }
+        }
+        if first == nil { first = (position, faults) }
+    }
+
+    /// One sentence about all of them; nil when nothing was wrong.
+    func problem(for extraction: Extraction) -> Failure? {
+        guard let first else { return nil }
+        var parts: [String] = []
+        if withoutKey > 0 { parts.append("\(withoutKey) left out for want of a key") }
+        if withoutValue > 0 { parts.append("\(withoutValue) without value") }
+        if withoutTime > 0 { parts.append("\(withoutTime) at the time of arrival") }
+        let those = "\(faulty) of \(items) items \(faulty == 1 ? "is" : "are") not as asked for"
+        let detail = Self.detail(first.faults, extraction)
+        return Failure(
+            .pointer, "\(those) (\(parts.joined(separator: ", "))); first, item \(first.position): \(detail)")
+    }
+
+    /// What is wrong with one of them.
+    private static func detail(_ faults: FieldReader.Faults, _ extraction: Extraction) -> String {
+        if let fault = faults.key, case .at(let place) = extraction.key {
+            return fault.message(place, "a string or number")
+        }
+        if let fault = faults.value, fault != .wrong(.null), case .at(let place) = extraction.value {
+            return fault.message(place, Extraction.numberName)
+        }
+        if let fault = faults.time, let place = extraction.time { return fault.message(place, Extraction.timeName) }
+        return ""
+    }
+}

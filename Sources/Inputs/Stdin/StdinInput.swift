@@ -1,0 +1,168 @@
+package import Feed
+package import Reactor
+
+/// Reads a JSON document or a bare number a line from a stream, as fast as it comes and the outputs take it.
+///
+/// Lines end in a newline, the last one may end without; a carriage return before it is white space, and so are blank
+/// lines. What a line is that cannot be read is counted and reported; nothing that comes ends it before the stream does.
+package actor StdinInput {
+    /// What came until the end of the stream.
+    package struct Summary: Sendable, Equatable {
+        /// All lines, blank and bad ones too.
+        package var lines = 0
+        package var events = 0
+        /// Lines that are no JSON, too long, or without what was asked for.
+        package var badLines = 0
+        /// Why the stream could not be read to its end; nil when it was.
+        package var failure: Failure?
+    }
+
+    /// How many lines are read before the others on the loop have their turn; a chunk of `LineBuffer` is the other bound.
+    private static let slice = 1_024
+
+    private let source: StdinSource
+    private let store: EventStore
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private let open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let reader: LineReader
+    private var buffer: LineBuffer
+    private var batch = EventBatch()
+    private var bad = BadLines()
+    private var summary = Summary()
+    private var reportTimer: LoopTimer?
+    private var budget = 0
+
+    /// - Parameter open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`.
+    package init(
+        _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock,
+        open: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    ) {
+        self.source = source
+        self.store = store
+        self.loop = loop
+        self.wall = wall
+        self.open = open
+        reader = LineReader(source.extraction)
+        buffer = LineBuffer(limit: source.maxLine)
+    }
+
+    /// Registers the source and reads to the end of the stream, once.
+    package func run() async throws(CancellationError) -> Summary {
+        let id = await store.register(source.description)
+        // What a slice may add to the log, so that what an output has not seen when it is let in is there still after it.
+        budget = await store.logCapacity / 4
+        do {
+            let stream = try open(loop)
+            defer { stream.close() }
+            try await read(stream, from: id)
+        } catch let error as SystemError {
+            summary.failure = Failure(.closed, "standard input cannot be read: \(error.reason)")
+        } catch {
+            await finish(id)
+            throw CancellationError()
+        }
+        await finish(id)
+        return summary
+    }
+
+    private func read(_ stream: any ByteStream, from id: SourceID) async throws {
+        while true {
+            guard let count = try buffer.fill(from: stream) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            if count == 0 { return }
+            var hasMore = true
+            while hasMore {
+                try await store.admit()
+                hasMore = takeLines(from: id)
+                await publish(from: id)
+                // A stream that always has something to read would otherwise have the loop to itself.
+                try await loop.sleep(for: .zero)
+            }
+        }
+    }
+
+    /// Reads the lines there are into the batch, as many as are a slice of work.
+    ///
+    /// - Returns: whether there may be more.
+    private func takeLines(from id: SourceID) -> Bool {
+        let now = wall.now
+        for _ in 0..<Self.slice {
+            guard let item = buffer.next() else { return false }
+            take(item, from: id, at: now)
+            // An event's line is its data, with what may be said twice of it and the rest.
+            if batch.byteCount * 3 + batch.count * 640 > budget { return true }
+        }
+        return true
+    }
+
+    private func take(_ item: LineBuffer.Item, from id: SourceID, at now: Timestamp) {
+        let number = buffer.number
+        switch item {
+        case .line(var line):
+            if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) {
+                // RFC 8259 section 8.1 lets readers ignore a byte order mark, which some programs begin a file with.
+                line = UnsafeBufferPointer(rebasing: line[3...])
+            }
+            switch reader.read(line, from: id, at: now, into: &batch) {
+            case .read, .blank: break
+            case .notJSON(let fault): bad.add(line: number, Failure(.notJSON, fault.description))
+            case .faulty(let failure): bad.add(line: number, failure)
+            }
+        case .tooLong(let length):
+            bad.add(
+                line: number,
+                Failure(.lineTooLong, "it has \(length) bytes, and \(source.maxLine) are the most that are read"))
+        }
+    }
+
+    /// Publishes what was read, and what was wrong with it when that is due.
+    private func publish(from id: SourceID) async {
+        summary.events += batch.count
+        if let failure = bad.report(at: loop.clock.now) {
+            batch.add(Event(time: wall.now, source: id, body: .error(failure)))
+        }
+        if batch.count > 0 {
+            await store.publish(batch)
+            batch.removeAll()
+        }
+        scheduleReport(from: id)
+    }
+
+    /// Has bad lines reported when their time comes, should the stream be silent then.
+    private func scheduleReport(from id: SourceID) {
+        guard let due = bad.due, reportTimer == nil else { return }
+        reportTimer = loop.schedule(at: due) { [weak self] in
+            self?.assumeIsolated { $0.reportNow(from: id) }
+        }
+    }
+
+    private func reportNow(from id: SourceID) {
+        reportTimer = nil
+        if let failure = bad.report(at: loop.clock.now) {
+            let event = Event(time: wall.now, source: id, body: .error(failure))
+            store.assumeIsolated { $0.publish([event]) }
+        }
+        scheduleReport(from: id)
+    }
+
+    /// Reads the last line, when it has no newline, and reports what has not been reported.
+    private func finish(_ id: SourceID) async {
+        if let item = buffer.finish() { take(item, from: id, at: wall.now) }
+        summary.events += batch.count
+        if let failure = bad.finish(at: loop.clock.now) {
+            batch.add(Event(time: wall.now, source: id, body: .error(failure)))
+        }
+        if let failure = summary.failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }
+        if let reportTimer { loop.cancel(reportTimer) }
+        reportTimer = nil
+        summary.lines = buffer.number
+        summary.badLines = bad.total
+        await store.publish(batch)
+        batch.removeAll()
+    }
+}

@@ -1,0 +1,64 @@
+internal import Glibc
+internal import Reactor
+
+/// A program that reads one file and writes another, from its start to its end, and what that took.
+struct TimedRun {
+    /// Processor time, user and system, of all its threads.
+    let processorTime: Duration
+    /// The most memory that it held, in bytes.
+    let peak: Int
+    /// Its exit status; negative when a signal ended it.
+    let status: Int32
+
+    /// Runs a program to its end.
+    ///
+    /// - Parameter limit: after which it is given up.
+    init(
+        _ path: String, _ arguments: [String], input: String, output: String, limit: Duration = .seconds(120)
+    ) throws(BenchError) {
+        let pid = try Leftovers.start { () throws(BenchError) in
+            try Self.spawn(path, [path] + arguments, input: input, output: output)
+        }
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let (status, usage) = Leftovers.ending(of: pid) {
+                self.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+                processorTime = Self.duration(usage.ru_utime) + Self.duration(usage.ru_stime)
+                peak = usage.ru_maxrss * 1_024
+                return
+            }
+            if ContinuousClock.now > deadline { kill(pid, SIGKILL) }
+            usleep(2_000)
+        }
+    }
+
+    private static func duration(_ time: timeval) -> Duration {
+        .seconds(time.tv_sec) + .microseconds(time.tv_usec)
+    }
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], input: String, output: String
+    ) throws(BenchError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        let argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        let envp: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/bin:/bin"), strdup("LC_ALL=C.UTF-8"), nil]
+        defer { for text in argv + envp { free(text) } }
+        var pid = pid_t()
+        let code = posix_spawnp(&pid, path, &actions, &attributes, argv, envp)
+        guard code == 0 else { throw BenchError("\(path) cannot be started: \(String(cString: strerror(code)))") }
+        return pid
+    }
+}

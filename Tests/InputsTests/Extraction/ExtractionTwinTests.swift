@@ -1,0 +1,192 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// Random documents and random extractions, compared with a reader that takes the document apart first.
+@Suite struct ExtractionTwinTests {
+    private static let arrival = Timestamp(seconds: 1_800_000_000)
+
+    @Test(arguments: [51, 52, 53] as [UInt64])
+    func agreesWithTheTwin(seed: UInt64) throws {
+        var generator = JSONGenerator(seed: seed)
+        let reader = JSONReader()
+        for round in 0..<JSONGenerator.rounds(150, long: 50_000) {
+            let document = try reader.read(generator.document()[...])
+            let tree = JSONTree(Array(document.minified))
+            let extraction = try generator.extraction(for: tree)
+            var batch = EventBatch()
+            var outcome: Extraction.Outcome?
+            do throws(Failure) {
+                outcome = try extraction.read(document, from: SourceID(index: 0), at: Self.arrival, into: &batch)
+            } catch {
+                #expect(error.code == .pointer)
+            }
+            let twin = ExtractionTwin.read(tree, extraction)
+            let comment: Comment =
+                "seed \(seed), round \(round): \(extraction) of \(String(decoding: document.minified, as: UTF8.self))"
+            #expect((outcome == nil) == (twin == nil), comment)
+            guard let twin, let outcome else { continue }
+            #expect(eventTexts(batch, arrival: Self.arrival) == twin.events, comment)
+            #expect((outcome.problem != nil) == (twin.faulty > 0), comment)
+            if let problem = outcome.problem { #expect(problem.message.hasPrefix("\(twin.faulty) of "), comment) }
+        }
+    }
+}
+
+/// What an extraction asks for, looked up in a tree, step by step as its documentation says.
+enum ExtractionTwin {
+    static func read(_ tree: JSONTree, _ extraction: Extraction) -> (events: [String], faulty: Int)? {
+        guard let items = extraction.items else {
+            let fields = fields(tree, extraction)
+            guard fields.key != .bad, fields.value != .bad, fields.time != .bad, !fields.isTextMissing else {
+                return nil
+            }
+            guard fields.value != .null || extraction.value == .first else { return nil }
+            return ([line(fields, tree)], 0)
+        }
+        guard let list = tree.find(items.text),
+            list.raw.first == UInt8(ascii: "[") || list.raw.first == UInt8(ascii: "{")
+        else { return nil }
+        var events: [String] = []
+        var faulty = 0
+        for (index, item) in list.values.enumerated() {
+            var fields = fields(item, extraction)
+            let isObject = list.raw.first == UInt8(ascii: "{")
+            switch extraction.key {
+            case .position: fields.key = .text(isObject ? list.keys[index] : "\(index + 1)")
+            case nil: fields.key = isObject ? .text(list.keys[index]) : .none
+            case .at: break
+            }
+            if fields.key == .bad || fields.value == .bad || fields.time == .bad { faulty += 1 }
+            if fields.key != .bad { events.append(line(fields, item)) }
+        }
+        return (events, faulty)
+    }
+
+    private enum Field: Equatable {
+        case none, null, bad
+        case text(String)
+    }
+
+    private struct Fields {
+        var key = Field.none
+        var value = Field.none
+        var text: String?
+        var isTextMissing = false
+        var time = Field.none
+    }
+
+    private static func line(_ fields: Fields, _ item: JSONTree) -> String {
+        var parts: [String] = []
+        if case .text(let key) = fields.key { parts.append("key=\(key)") }
+        if case .text(let value) = fields.value { parts.append("value=\(value)") }
+        if let text = fields.text { parts.append("text=\(text)") }
+        if case .text(let time) = fields.time { parts.append("time=\(time)") }
+        parts.append("data=" + String(decoding: item.raw, as: UTF8.self))
+        return parts.joined(separator: " ")
+    }
+
+    private static func fields(_ item: JSONTree, _ extraction: Extraction) -> Fields {
+        var fields = Fields()
+        let isLenient = extraction.number == .lenient
+        if case .at(let pointer) = extraction.key {
+            let found = item.find(pointer.text)
+            fields.key = (found?.text ?? found?.number.map { _ in found?.rawText ?? "" }).map { .text($0) } ?? .bad
+            if found?.isNumber == true { fields.key = .text(found?.rawText ?? "") }
+        }
+        switch extraction.value {
+        case .nowhere: break
+        case .first:
+            fields.value =
+                item.all().lazy.compactMap { $0.value.number(isLenient) }.first.map { .text("\($0)") } ?? .none
+        case .at(let pointer):
+            let found = item.find(pointer.text)
+            fields.value = found?.rawText == "null" ? .null : found?.number(isLenient).map { .text("\($0)") } ?? .bad
+        }
+        switch extraction.text {
+        case .nowhere: break
+        case .first: fields.text = item.all().lazy.compactMap { $0.value.text }.first
+        case .at(let pointer):
+            fields.text = item.find(pointer.text)?.text
+            fields.isTextMissing = fields.text == nil
+        }
+        if let pointer = extraction.time {
+            // Random documents hold no dates.
+            let number = item.find(pointer.text)?.number(isLenient).map { $0 >= 1e11 ? $0 / 1_000 : $0 }
+            fields.time = .bad
+            if let number, number >= -62_167_219_200, number < 253_402_300_800 {
+                let whole = number.rounded(.down)
+                fields.time = .text("\(Int(whole) * 1_000_000 + Int(((number - whole) * 1e6).rounded()))")
+            }
+        }
+        return fields
+    }
+}
+
+extension JSONTree {
+    var rawText: String { String(decoding: raw, as: UTF8.self) }
+    var isNumber: Bool { number != nil || rawText.hasPrefix("1e") || rawText.hasPrefix("-1e") }
+    var number: Double? { Double(rawText).flatMap { $0.isFinite ? $0 : nil } }
+
+    func number(_ isLenient: Bool) -> Double? {
+        guard isLenient, let text else { return "-0123456789".utf8.contains(raw[0]) ? number : nil }
+        let spaces: Set<UInt8> = [9, 10, 11, 12, 13, 32]
+        var token = Array(text.utf8)[...]
+        while let byte = token.first, spaces.contains(byte) { token.removeFirst() }
+        while let byte = token.last, spaces.contains(byte) { token.removeLast() }
+        guard let first = token.first, "-0123456789".utf8.contains(first), (try? JSONMinifier.validate(token)) != nil
+        else {
+            return nil
+        }
+        return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    /// The text of a string.
+    var text: String? {
+        guard raw.first == UInt8(ascii: "\"") else { return nil }
+        return String(decoding: JSONText.unescape(raw[1..<raw.count - 1]), as: UTF8.self)
+    }
+
+    /// Where a pointer leads, by the first of duplicate keys.
+    func find(_ pointer: String) -> JSONTree? {
+        var place = self
+        for token in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            let key = token.split(separator: "~1", omittingEmptySubsequences: false).joined(separator: "/")
+                .split(separator: "~0", omittingEmptySubsequences: false).joined(separator: "~")
+            guard let index = place.keys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
+            place = place.values[index]
+        }
+        return place
+    }
+}
+
+extension JSONGenerator {
+    /// An extraction whose pointers mostly lead somewhere in this document, or in its first items.
+    mutating func extraction(for tree: JSONTree) throws -> Extraction {
+        let containers = tree.all().filter { "[{".utf8.contains($0.value.raw[0]) }
+        let items = Bool.random(using: &random) ? containers.randomElement(using: &random)?.pointer : nil
+        let inside = items.flatMap { tree.find($0)?.values.randomElement(using: &random) } ?? tree
+        let pointers = inside.all().map(\.pointer) + ["/a", "/0"]
+        func pointer() throws -> JSONPointer { try JSONPointer(pointers.randomElement(using: &random) ?? "") }
+        func place() throws -> Extraction.Place {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: .nowhere
+            case 1: .first
+            default: .at(try pointer())
+            }
+        }
+        // The key of an only event has no position.
+        let key: Extraction.Key? =
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: nil
+            case 1: items == nil ? nil : .position
+            default: .at(try pointer())
+            }
+        return Extraction(
+            items: try items.map { try JSONPointer($0) }, key: key, value: try place(), text: try place(),
+            time: Int.random(in: 0..<3, using: &random) == 0 ? try pointer() : nil,
+            number: Bool.random(using: &random) ? .strict : .lenient)
+    }
+}
