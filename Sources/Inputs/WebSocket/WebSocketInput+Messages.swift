@@ -24,7 +24,7 @@ extension WebSocketInput {
                     session.lastHeard = loop.clock.now
                     session.pending = 0..<count
                 }
-                let ending = take(session, id)
+                let ending = try await take(session, id)
                 takeFaults(id)
                 await publish()
                 if let ending { return ending }
@@ -39,39 +39,59 @@ extension WebSocketInput {
     }
 
     /// Takes everything that is pending; why the connection is over, if it is.
-    private func take(_ session: WebSocketSession, _ id: SourceID) -> Ending? {
-        // In bounds: pending bytes lie in what was read.
+    private func take(_ session: WebSocketSession, _ id: SourceID) async throws(CancellationError) -> Ending? {
+        // In bounds: pending bytes lie in what was read, and nobody reads anything else before they are taken.
         var input = UnsafeRawBufferPointer(rebasing: session.buffer.memory[session.pending])
         session.pending = 0..<0
         let time = wall.now
-        do throws(WebSocketFault) {
-            while let item = try session.decoder.next(from: &input) {
-                switch item {
-                case .text, .binary: read(session.decoder.payload, id, at: time)
-                case .ping(let payload):
-                    session.pong = payload
-                    session.outgoing.signal()
-                case .pong(let payload): takePong(payload, session, id, at: time)
-                case .close(let code, let reason): return closed(code, reason)
-                }
+        while true {
+            let item: FrameDecoder.Item?
+            do throws(WebSocketFault) {
+                item = try session.decoder.next(from: &input)
+            } catch {
+                return ending(error)
             }
-            return nil
-        } catch {
-            return ending(error)
+            switch item {
+            case nil: return nil
+            case .text, .binary: try await read(session.decoder.payload, id, at: time)
+            case .ping(let payload):
+                session.pong = payload
+                session.outgoing.signal()
+            case .pong(let payload): takePong(payload, session, id, at: time)
+            case .close(let code, let reason): return closed(code, reason)
+            }
         }
     }
 
-    /// Adds the events of one message.
-    private func read(_ message: [UInt8], _ id: SourceID, at time: Timestamp) {
+    /// Adds the events of one message, and publishes when there are many.
+    private func read(_ message: [UInt8], _ id: SourceID, at time: Timestamp) async throws(CancellationError) {
+        var reading: ItemReading?
         do throws(Failure) {
             let document = try reader.read(message[...])
-            let outcome = try source.extraction.read(document, from: id, at: time, into: &batch)
+            reading = try source.extraction.begin(document, from: id, at: time)
+            if reading == nil { _ = try source.extraction.read(document, from: id, at: time, into: &batch) }
             backoff.succeed()
-            if let problem = outcome.problem { note(problem) }
         } catch {
             note(error)
         }
+        if var reading {
+            while reading.read(atMost: Self.mostAtOnce, into: &batch) { try await breathe() }
+            if let problem = reading.outcome.problem { note(problem) }
+        }
+        if batch.count >= Self.mostAtOnce { try await breathe() }
     }
+
+    /// Publishes what there is, lets others have the loop, and waits while an output is behind.
+    private func breathe() async throws(CancellationError) {
+        await publish()
+        try await loop.sleep(for: .zero)
+        session?.isHeld = true
+        try await store.admit()
+        session?.isHeld = false
+    }
+
+    /// Events that are published at once, give or take a message's worth.
+    private static let mostAtOnce = 1_024
 
     private func note(_ failure: Failure) {
         faults.note(failure)
