@@ -93,7 +93,8 @@ private struct LineNumbers {
 
     /// A message's line ends in `"sent":123,"n":4}}`: read from its end, where nothing comes before it.
     private mutating func take(line: UnsafeRawBufferPointer, at now: Int) {
-        guard line.suffix(2).elementsEqual("}}".utf8) else { return }  // a window's line, or the like
+        // Neither the greeting nor a window's line.
+        guard line.starts(with: "{\"seq\"".utf8), line.suffix(2).elementsEqual("}}".utf8) else { return }
         var end = line.count - 2
         let number = Self.integer(in: line, upTo: &end)
         guard end > 5 else { return }
