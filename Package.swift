@@ -43,11 +43,12 @@ let package = Package(
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor", "CSimdJSON"]),
-        module("Inputs", ["Feed", "Reactor", "CCurl"]),
+        module("WebSocket", []),
+        module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
-        module("CatAPI", ["Feed", "Reactor", "CMicroHTTPD"]),
+        module("CatAPI", ["Feed", "Reactor", "WebSocket", "CMicroHTTPD"]),
         program("catwatch", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
-        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
+        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket"]),
 
         .target(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
@@ -56,9 +57,10 @@ let package = Package(
         .testTarget(
             name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport"], exclude: ["Vectors"],
             swiftSettings: settings),
-        tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "TestSupport"]),
+        tests("WebSocketTests", ["WebSocket", "TestSupport"]),
+        tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport"]),
         tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
-        tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "WebSocket", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],

@@ -58,6 +58,13 @@ static inline const char *cw_get_text(CURL *easy, CURLINFO info) {
   return value;
 }
 
+/* The socket of a connection that was made with CURLOPT_CONNECT_ONLY; CURL_SOCKET_BAD (-1) when there is none. */
+static inline curl_socket_t cw_get_socket(CURL *easy) {
+  curl_socket_t value = CURL_SOCKET_BAD;
+  curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value);
+  return value;
+}
+
 static inline CURLMcode cw_set_socket_callback(CURLM *multi, curl_socket_callback callback, void *context) {
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
   return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);

@@ -18,7 +18,7 @@ static inline struct MHD_Daemon *cw_mhd_start(
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, handler, context,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, port, NULL, NULL, handler, context,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
         MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_TIMEOUT, seconds,
@@ -51,4 +51,10 @@ static inline int cw_mhd_reset(struct MHD_Connection *connection)
     memset(&address, 0, sizeof address);
     address.sa_family = AF_UNSPEC;
     return info ? connect(info->connect_fd, &address, sizeof address) : -1;
+}
+
+/* MHD_upgrade_action(3) is variadic. Gives an upgraded connection back, which closes it in the next MHD_run. */
+static inline void cw_mhd_close_upgraded(struct MHD_UpgradeResponseHandle *handle)
+{
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }

@@ -1,10 +1,14 @@
-/// A stand-in for the cat-fact API at catfact.ninja: what it answers, as a pure function.
+/// A stand-in for the cat-fact API at catfact.ninja, the dog API at api.thedogapi.com and a feed of air quality: what it
+/// answers, as a pure function.
 ///
 /// | route | parameters | answer |
 /// | --- | --- | --- |
 /// | `/fact` | `max_length` | a random fact, 404 when none is short enough |
 /// | `/facts` | `limit` (default 10), `max_length`, `page` | facts, in pages |
 /// | `/breeds` | `limit` (default 25), `page` | breeds, in pages |
+/// | `/v1/images/search` | `limit` (default 1), `has_breeds` | random pictures of dogs, with their breeds |
+/// | `/pictures/ID.svg` | | one of these pictures |
+/// | `/aqi` | see `AirQualityOrder` | a WebSocket with the air quality of cities |
 ///
 /// The fields, their order and the escaping are the real API's; the facts are our own. `CatAPIServer` puts it on a port.
 package enum CatAPI {
@@ -12,7 +16,9 @@ package enum CatAPI {
     ///
     /// - Parameter random: picks the fact of `/fact`; the same seed gives the same facts.
     package static func answer(_ request: Request, using random: inout some RandomNumberGenerator) -> Answer {
-        guard let route = Route(path: request.path) else { return notFound }
+        let picture = picture(request.path)
+        let route = Route(path: request.path)
+        guard route != nil || picture != nil else { return notFound }
         guard request.method == "GET" || request.method == "HEAD" else {
             var answer = Answer.refusal(405, "\(request.method) is not possible here, only GET and HEAD are")
             answer.headers.append(HeaderField("Allow", "GET, HEAD"))
@@ -22,11 +28,14 @@ package enum CatAPI {
         case .fact: return fact(request, using: &random)
         case .facts: return facts(request)
         case .breeds: return breeds(request)
+        case .dogs: return dogs(request, using: &random)
+        case nil: return picture ?? notFound
         }
     }
 
     private enum Route: String {
         case fact, facts, breeds
+        case dogs = "v1/images/search"
 
         /// Slashes at either end do not matter.
         init?(path: String) {

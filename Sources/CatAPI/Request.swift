@@ -10,6 +10,8 @@ package struct Request: Sendable {
     package var ifNoneMatch: String?
     /// The `If-Modified-Since` field, for the `etag` fault.
     package var ifModifiedSince: String?
+    /// What asks for a WebSocket; nil for a plain request, and for paths where there is none.
+    package var upgrade: UpgradeRequest?
 
     /// - Parameter target: path and query as in the request line.
     package init(_ method: String, _ target: String, host: String = "localhost") {
@@ -18,5 +20,21 @@ package struct Request: Sendable {
         self.path = String(halves[0])
         self.query = Query(halves.count == 2 ? halves[1] : "")
         self.host = host
+    }
+}
+
+/// A client's half of the opening handshake of a WebSocket (RFC 6455, section 4.2.1).
+package struct UpgradeRequest: Sendable, Hashable {
+    /// `Sec-WebSocket-Key`
+    package var key: String
+    /// `Sec-WebSocket-Version`
+    package var version: String
+    /// `Sec-WebSocket-Protocol`; empty when it is left out.
+    package var subprotocols: String
+
+    package init(key: String, version: String = "13", subprotocols: String = "") {
+        self.key = key
+        self.version = version
+        self.subprotocols = subprotocols
     }
 }

@@ -11,8 +11,10 @@ struct Bench {
             switch options.command {
             case .help: Text.write(BenchOptions.usage, to: 1)
             case .list: list()
-            case .feed(let feed): try serve(feed)
-            case .stdin(let key, let value): try pass(key, value)
+            case .feed(let feed): try serve { try FeedProgram.run(feed) }
+            case .messages(let order): try serve { try MessageServer.run(order) }
+            case .agent(let url): try serve { try SocketAgent.run(url: url) }
+            case .stdin(let key, let value): try serve { try StdinProgram.run(key: key, value: value) }
             case .run: exit(try run(options) ? 0 : 1)
             }
         } catch {
@@ -21,17 +23,10 @@ struct Bench {
         }
     }
 
-    private static func serve(_ options: FeedOptions) throws(BenchError) {
+    /// Is one of the programs that scenarios start.
+    private static func serve(_ body: () throws -> Void) throws(BenchError) {
         do {
-            try FeedProgram.run(options)
-        } catch {
-            throw BenchError("\(error)")
-        }
-    }
-
-    private static func pass(_ key: String, _ value: String) throws(BenchError) {
-        do {
-            try StdinProgram.run(key: key, value: value)
+            try body()
         } catch {
             throw BenchError("\(error)")
         }

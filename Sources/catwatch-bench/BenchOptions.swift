@@ -5,6 +5,8 @@ struct BenchOptions {
     enum Command {
         case list, run, help
         case feed(FeedOptions)
+        case messages(MessageServer.Order)
+        case agent(url: String)
         case stdin(key: String, value: String)
     }
 
@@ -43,6 +45,12 @@ struct BenchOptions {
                 throw BenchError("stdin takes the pointers of the key and of the value")
             }
             command = .stdin(key: key, value: value)
+            return
+        case "messages":
+            command = .messages(try MessageServer.Order(rest))
+            return
+        case "agent":
+            command = .agent(url: rest.first ?? "")
             return
         case nil, "--help", "-h": return
         case let word?: throw BenchError("there is no command \(word); there are list and run")

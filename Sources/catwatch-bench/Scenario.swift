@@ -37,6 +37,7 @@ enum Catalogue {
             StdinThroughput.self,
             ManySources.self,
             BreedsPages.self,
+            WebSocketThroughput.self,
         ]
     }
 }

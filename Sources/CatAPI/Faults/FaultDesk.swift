@@ -27,6 +27,7 @@ package import Reactor
 /// | `/fault/loop` | `code` (302) | a redirect to itself |
 /// | `/fault/redirect/PATH` | `times` (1), `to=URL`, `code` (302) | so many redirects, the last one to PATH or to any URL: another port, `file:///etc/passwd` |
 /// | `/fault/etag/PATH` | `version` (1) | `ETag` and `Last-Modified`, and 304 for who has them; each version has one answer |
+/// | `/fault/ws-KIND` | see `AirQualityOrder.Fault` | a WebSocket that goes wrong; the other parameters are those of `/aqi` |
 package struct FaultDesk: Sendable {
     /// How often each `id` of `/fault/flaky` was asked for; at most `mostFlaky` of them, further ones are refused.
     private var flaky: [String: Int] = [:]
@@ -96,7 +97,12 @@ package struct FaultDesk: Sendable {
         case "loop": return Reply(try order.redirect(to: order.request.path))
         case "redirect": return Reply(try order.redirect())
         case "etag": return Reply(try order.revalidated())
-        default: throw Misuse("there is no fault named \(order.kind)")
+        case "ws-refused": return Reply(try order.failure(defaultStatus: 403))
+        default:
+            guard let fault = try AirQualityOrder.Fault(order) else {
+                throw Misuse("there is no fault named \(order.kind)")
+            }
+            return AirQualityOrder.reply(to: order.request, fault)
         }
     }
 

@@ -28,4 +28,6 @@ package enum Delivery: Sendable, Hashable {
     case closed
     /// Nothing, on a connection that stays open.
     case silence
+    /// The answer's head, and then a WebSocket.
+    case webSocket(AirQualityOrder)
 }

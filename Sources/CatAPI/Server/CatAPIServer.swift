@@ -17,7 +17,7 @@ package actor CatAPIServer {
     /// - Parameters:
     ///   - port: 0 has the system choose one.
     ///   - faults: whether `/fault/` is served; never for `--demo`.
-    ///   - seed: picks the facts and the random delays.
+    ///   - seed: picks the facts, the dogs, the air and the random delays.
     ///   - wallClock: the time that the dates of `retry-date` count from.
     /// - Throws: the reason why the port cannot be had.
     package init(
@@ -27,7 +27,7 @@ package actor CatAPIServer {
         precondition(!loop.clock.isVirtual, "libmicrohttpd does not follow a virtual clock")
         self.loop = loop
         let responder = Responder(allowsFaults: faults, seed: seed, wallClock: wallClock)
-        daemon = try HTTPDaemon(loop: loop, port: port, responder: responder)
+        daemon = try HTTPDaemon(loop: loop, port: port, responder: responder, seed: seed)
         self.port = daemon.port
     }
 
@@ -36,6 +36,9 @@ package actor CatAPIServer {
 
     /// Complete requests so far, whatever became of them.
     package var requestCount: Int { daemon.requests }
+
+    /// WebSockets that are open.
+    package var webSocketCount: Int { daemon.webSockets }
 
     /// The delays that were really made for requests with a `delay`, in the order of the answers: the newest 10,000.
     package var servedDelays: [Duration] { daemon.delays }

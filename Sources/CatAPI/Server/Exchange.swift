@@ -58,7 +58,7 @@ final class Exchange {
             }
             nextByte = now.advanced(by: every)
             return copy(body[position...position], to: buffer)
-        case .whole, .closed, .silence:
+        case .whole, .closed, .silence, .webSocket:
             return Self.endWithError
         }
     }

@@ -33,6 +33,17 @@ func handleAccess(
     return exchange.daemon.answer(exchange, method: method)
 }
 
+/// The answer that ends HTTP on a connection was sent: from here on it is a session's.
+func noteUpgrade(
+    _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutableRawPointer?,
+    _ extra: UnsafePointer<CChar>?, _ extraSize: Int, _ socket: MHD_socket, _ handle: OpaquePointer?
+) {
+    guard let state, let handle else { return }
+    let exchange = Unmanaged<Exchange>.fromOpaque(state).takeUnretainedValue()
+    let received = UnsafeRawBufferPointer(start: extra, count: extra == nil ? 0 : extraSize)
+    exchange.daemon.upgrade(exchange, socket, handle, received: Array(received))
+}
+
 /// A request is over, in whichever way.
 func noteCompletion(
     _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,

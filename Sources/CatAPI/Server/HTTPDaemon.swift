@@ -1,6 +1,7 @@
 internal import CMicroHTTPD
 internal import Glibc
 internal import Reactor
+internal import WebSocket
 
 /// libmicrohttpd on a loop: no thread of its own, its epoll descriptor watched by the loop's, one timer for all its times.
 ///
@@ -17,6 +18,12 @@ final class HTTPDaemon {
     private var waiting: [(deadline: LoopInstant, exchange: Exchange)] = []
     /// Suspended connections that go on only when the server stops.
     private var silent: [Exchange] = []
+    /// Connections that have become WebSockets.
+    private var sessions: [ObjectIdentifier: AirQualitySession] = [:]
+    /// What all of them send that do not ask for a walk of their own, and when its next step is due.
+    private var airQuality: AirQuality
+    private var nextStep = LoopInstant(nanoseconds: 0)
+    private let seed: UInt64
     private(set) var isStopping = false
     private(set) var requests = 0
     private(set) var delays: [Duration] = []
@@ -27,8 +34,11 @@ final class HTTPDaemon {
     /// Seconds after which an idle connection is closed.
     private static let patience: UInt32 = 120
 
-    init(loop: EventLoop, port: UInt16, responder: Responder) throws(SystemError) {
+    /// - Parameter seed: begins the walk of the air quality.
+    init(loop: EventLoop, port: UInt16, responder: Responder, seed: UInt64) throws(SystemError) {
         self.loop = loop
+        self.seed = seed
+        airQuality = AirQuality(seed: seed)
         self.responder = responder
         let context = Unmanaged.passUnretained(self).toOpaque()
         errno = 0
@@ -55,6 +65,7 @@ final class HTTPDaemon {
     func stop() {
         guard let daemon else { return }
         isStopping = true
+        for session in sessions.values { session.close(telling: true) }
         watch?.cancel()
         if let timer { loop.cancel(timer) }
         // A daemon must not be stopped with suspended connections: they go on, to find that it is over.
@@ -65,6 +76,35 @@ final class HTTPDaemon {
         MHD_stop_daemon(daemon)
         self.daemon = nil
     }
+
+    // MARK: WebSockets
+
+    var webSockets: Int { sessions.count }
+
+    func add(_ session: AirQualitySession) { sessions[ObjectIdentifier(session)] = session }
+
+    /// Lets go of a session whose connection was given back to libmicrohttpd, which closes it in its next turn.
+    func remove(_ session: AirQualitySession) {
+        sessions[ObjectIdentifier(session)] = nil
+        guard !isStopping else { return }
+        loop.schedule(after: .zero) { [weak self] in self?.turn() }
+    }
+
+    /// The air as it is in this second.
+    func currentWalk() -> AirQuality {
+        let now = loop.clock.now
+        if nextStep.nanoseconds == 0 { nextStep = now.advanced(by: .seconds(1)) }
+        // Not more than a minute is made up for: nobody has seen it.
+        nextStep = max(nextStep, now.advanced(by: .seconds(-60)))
+        while nextStep <= now {
+            airQuality.advance()
+            nextStep = nextStep.advanced(by: .seconds(1))
+        }
+        return airQuality
+    }
+
+    /// A walk of one client's own, always the same one.
+    func freshWalk() -> AirQuality { AirQuality(seed: seed) }
 
     // MARK: Turns
 
@@ -139,7 +179,18 @@ final class HTTPDaemon {
             request.ifNoneMatch = field("If-None-Match", of: exchange)
             request.ifModifiedSince = field("If-Modified-Since", of: exchange)
         }
+        if responder.takesUpgrade(request.path) { request.upgrade = upgrade(of: exchange) }
         return request
+    }
+
+    private func upgrade(of exchange: Exchange) -> UpgradeRequest? {
+        guard let upgrade = field("Upgrade", of: exchange), Handshake.list(upgrade, names: "websocket"),
+            let connection = field("Connection", of: exchange), Handshake.list(connection, names: "upgrade")
+        else { return nil }
+        return UpgradeRequest(
+            key: field("Sec-WebSocket-Key", of: exchange) ?? "",
+            version: field("Sec-WebSocket-Version", of: exchange) ?? "",
+            subprotocols: field("Sec-WebSocket-Protocol", of: exchange) ?? "")
     }
 
     private func field(_ name: String, of exchange: Exchange) -> String? {
@@ -177,6 +228,7 @@ final class HTTPDaemon {
             return nil
         case .reset(let after): return streamed(exchange, size: UInt64(max(body.count, after + 1)))
         case .closed, .silence: return nil
+        case .webSocket: return MHD_create_response_for_upgrade(noteUpgrade, nil)
         }
     }
 

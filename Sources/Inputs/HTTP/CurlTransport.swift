@@ -8,16 +8,18 @@ package import Reactor
 /// One for the whole agent, so that connections, names and TLS sessions are shared. It must outlive its requests.
 /// (libcurl-multi(3), section "MULTI_SOCKET".)
 package actor CurlTransport: HTTPTransport {
-    private let loop: EventLoop
+    let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let multi: MultiHandle
+    let multi: MultiHandle
     private var hasCallbacks = false
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
     /// When the library wants to be called; nil when it does not. A timer may be set for earlier.
     private var deadline: LoopInstant?
     private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    /// Connections without a request that are not made yet; see `connect`.
+    var connecting: [UnsafeMutableRawPointer: CurlConnect] = [:]
     /// Handles to use again: making one costs more than a small request.
     private var idle: [EasyHandle] = []
 
@@ -129,7 +131,7 @@ package actor CurlTransport: HTTPTransport {
 
     // MARK: What the library waits for
 
-    private func installCallbacks() {
+    func installCallbacks() {
         guard !hasCallbacks else { return }
         hasCallbacks = true
         _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
@@ -200,14 +202,17 @@ package actor CurlTransport: HTTPTransport {
         _ = curl_multi_socket_action(multi.pointer, socket, mask, &running)
         var code = CURLE_OK
         while let key = cw_next_finished(multi.pointer, &code) {
-            guard let transfer = transfers[key] else { continue }
+            guard let transfer = transfers[key] else {
+                connectEnded(key, code)
+                continue
+            }
             finish(transfer, transfer.result(code))
         }
     }
 }
 
 /// Owns a multi handle.
-private final class MultiHandle: @unchecked Sendable {  // used by the one actor that has it
+final class MultiHandle: @unchecked Sendable {  // used by the one actor that has it
     let pointer: UnsafeMutableRawPointer
 
     init?() {

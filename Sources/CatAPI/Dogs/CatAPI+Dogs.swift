@@ -1,0 +1,57 @@
+extension CatAPI {
+    /// The most pictures of one answer.
+    private static let mostPictures = 100
+
+    /// `/v1/images/search`: random pictures with what is known of the dogs on them.
+    ///
+    /// A breed is known of about half of all pictures, and of about nine in ten when `has_breeds` asks for it. The key in
+    /// `x-api-key` is the real API's affair.
+    static func dogs(_ request: Request, using random: inout some RandomNumberGenerator) -> Answer {
+        let limit = min(max(request.query.integer("limit") ?? 1, 1), mostPictures)
+        let asksForBreeds = ["1", "true"].contains(request.query["has_breeds"] ?? "")
+        var json = PHPStyleJSON()
+        json.raw("[")
+        for index in 0..<limit {
+            if index > 0 { json.raw(",") }
+            let isKnown = Int.random(in: 0..<10, using: &random) < (asksForBreeds ? 9 : 5)
+            let picture = isKnown ? knownDog(using: &random) : unknownDog(using: &random)
+            write(picture, host: request.host, to: &json)
+        }
+        json.raw("]")
+        return .json(json.bytes)
+    }
+
+    /// `/pictures/ID.svg`
+    static func picture(_ path: String) -> Answer? {
+        let prefix = "/pictures/"
+        guard path.hasPrefix(prefix), path.hasSuffix(".svg"),
+            let picture = DogPicture(id: String(path.dropFirst(prefix.count).dropLast(".svg".count)))
+        else { return nil }
+        let headers = [HeaderField("Content-Type", "image/svg+xml"), HeaderField("Cache-Control", "max-age=86400")]
+        return Answer(status: 200, headers: headers, body: Array(picture.svg.utf8))
+    }
+
+    private static func knownDog(using random: inout some RandomNumberGenerator) -> DogPicture {
+        DogPicture(
+            breed: Int.random(in: DogBreed.all.indices, using: &random),
+            number: Int.random(in: 1...DogPicture.ofEachBreed, using: &random))
+    }
+
+    private static func unknownDog(using random: inout some RandomNumberGenerator) -> DogPicture {
+        DogPicture(breed: nil, number: Int.random(in: 1...DogPicture.ofUnknownBreed, using: &random))
+    }
+
+    private static func write(_ picture: DogPicture, host: String, to json: inout PHPStyleJSON) {
+        json.raw(#"{"breeds":["#)
+        if let breed = picture.breed { DogBreed.all[breed].write(number: breed + 1, to: &json) }
+        json.raw(#"],"id":"#)
+        json.string(picture.id)
+        json.raw(#","url":"#)
+        json.string("http://\(host)/pictures/\(picture.id).svg")
+        json.raw(#","width":"#)
+        json.integer(DogPicture.width)
+        json.raw(#","height":"#)
+        json.integer(DogPicture.height)
+        json.raw("}")
+    }
+}
