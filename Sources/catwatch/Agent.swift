@@ -87,7 +87,9 @@ actor Agent {
         listening = try ListeningSocket.open(plan.options, environment: plan.environment)
         defer { listening?.remove() }
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
-        let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demo?.origin) : []
+        let sources = try plan.sources(demoOrigin: demo?.origin).compactMap { source in
+            if case .http(let source) = source { source } else { nil }
+        }
         let transport = try CurlTransport(on: loop)
 
         let status = await withTaskGroup(of: Void.self) { group in
