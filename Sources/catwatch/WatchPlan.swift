@@ -105,7 +105,9 @@ struct WatchPlan: Sendable {
 
     /// Says now that a file cannot be read, not at the first secure connection.
     private static func check(_ request: RequestOptions) throws(UsageError) {
-        for (name, path) in [("--cacert", request.caFile), ("--cert", request.certificate), ("--key-file", request.key)] {
+        for (name, path) in [
+            ("--cacert", request.caFile), ("--cert", request.certificate), ("--key-file", request.key),
+        ] {
             guard let path, access(path, R_OK) != 0 else { continue }
             let reason = SystemError(code: errno, call: "access").reason
             throw UsageError("\(UsageError.quoted(path)): \(reason)", option: name)

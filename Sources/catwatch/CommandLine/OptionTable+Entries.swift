@@ -21,7 +21,8 @@ extension OptionTable {
                 options.every = try DurationText.parse(text, in: .milliseconds(10)...day)
             }),
         Entry(
-            long: "preset", short: "p", argument: .required("NAME"), group: .main, help: "watch a known feed; all for each of them (fact)",
+            long: "preset", short: "p", argument: .required("NAME"), group: .main,
+            help: "watch a known feed; all for each of them (fact)",
             completion: .words(Options.Preset.allCases.map(\.rawValue)), repeats: .words,
             effect: .set { (options, text) throws(UsageError) in
                 let preset: Options.Preset = try choice(text)
@@ -211,7 +212,8 @@ extension OptionTable {
                 options.request.certificate = try nonEmpty(text, "the path")
             }),
         Entry(
-            long: "key-file", argument: .required("FILE"), group: .http, help: "its private key (PEM), if not in --cert",
+            long: "key-file", argument: .required("FILE"), group: .http,
+            help: "its private key (PEM), if not in --cert",
             completion: .file,
             effect: .set { (options, text) throws(UsageError) in
                 options.request.key = try nonEmpty(text, "the path")

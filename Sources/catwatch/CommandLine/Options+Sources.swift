@@ -54,7 +54,8 @@ extension Options {
                         throw UsageError(
                             "aqi needs the URL of a feed; add --url wss://HOST/PATH, or --demo", option: "--preset")
                     }
-                    notices.append("the preset aqi is left out, as it needs the URL of a feed: add --url wss://HOST/PATH")
+                    notices.append(
+                        "the preset aqi is left out, as it needs the URL of a feed: add --url wss://HOST/PATH")
                     continue
                 }
             }

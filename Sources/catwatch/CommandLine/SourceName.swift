@@ -55,7 +55,8 @@ package enum SourceName {
         for scalar in name.unicodeScalars {
             switch scalar {
             case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": continue
-            case _ where scalar.value >= 0x80 && !Sanitizer.isHidden(scalar) && !scalar.properties.isWhitespace: continue
+            case _ where scalar.value >= 0x80 && !Sanitizer.isHidden(scalar) && !scalar.properties.isWhitespace:
+                continue
             default: throw UsageError("\(quoted) may hold letters, digits, '.', '_' and '-' only")
             }
         }

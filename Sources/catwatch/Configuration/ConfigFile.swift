@@ -16,9 +16,10 @@ package enum ConfigFile {
 
     /// The text of the file that is named, else of the first one that is there; nil when there is none. Blocks.
     ///
+    /// Naming `/dev/null` is the way to have none.
     /// - Throws: `UsageError` when the named file, or one that is there, cannot be read.
     package static func find(named path: String?, environment: [String: String]) throws(UsageError) -> ConfigText? {
-        if let path { return try read(path) }
+        if let path { return path == "/dev/null" ? nil : try read(path) }
         for place in places(environment: environment) {
             var status = stat()
             if stat(place, &status) != 0, [ENOENT, ENOTDIR].contains(errno) { continue }
@@ -29,7 +30,9 @@ package enum ConfigFile {
 
     /// The text of a file, of `ConfigText.limit` bytes at most.
     package static func read(_ path: String) throws(UsageError) -> ConfigText {
-        func fault(_ what: String) -> UsageError { UsageError("\(UsageError.quoted(path)): \(what)", option: "--config") }
+        func fault(_ what: String) -> UsageError {
+            UsageError("\(UsageError.quoted(path)): \(what)", option: "--config")
+        }
         func fault(_ code: Int32) -> UsageError { fault(String(cString: strerror(code))) }
 
         // Without waiting for a writer, should it be a pipe.

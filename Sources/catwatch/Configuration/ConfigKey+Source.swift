@@ -48,7 +48,8 @@ extension ConfigKey {
             help: "The text of an event; null for none. Without it: the first string there is."),
         ConfigKey(
             name: "time", type: .pointer(orNull: true), kinds: SourceKind.documents,
-            help: "When an event happened: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Without it: when "
+            help:
+                "When an event happened: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Without it: when "
                 + "it came."),
         ConfigKey(
             name: "number", type: .words(Extraction.NumberRule.allCases.map(\.rawValue)), kinds: SourceKind.documents,

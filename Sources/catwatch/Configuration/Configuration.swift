@@ -153,7 +153,8 @@ extension ConfigReader {
             issues.add(mark, "holds a user name or password; write a source with basic, and a secret in it")
             return false
         }
-        if entry.long == "header", options.request.headers.contains(where: { ConfigValue.Header.holdsSecret($0.name) }) {
+        if entry.long == "header", options.request.headers.contains(where: { ConfigValue.Header.holdsSecret($0.name) })
+        {
             issues.add(mark, "a secret does not stand here; write header_file or bearer_file")
             return false
         }

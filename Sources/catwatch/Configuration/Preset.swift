@@ -68,6 +68,9 @@ extension Options.Preset {
         if let node = try? ConfigNode.parse(text) { drafts[preset] = reader.source(node, "") }
     }
 
+    /// The presets' own URLs, which hold no secret.
+    static let urls = allCases.compactMap { $0.draft.values["url"] }
+
     /// Where the stand-in API has it; nil for what needs none.
     ///
     /// - Parameter origin: `http://127.0.0.1:PORT`.

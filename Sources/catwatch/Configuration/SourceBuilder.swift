@@ -80,7 +80,8 @@ struct SourceBuilder {
             }
         return Extraction(
             items: source.pointer("items"), key: key, value: place("value"), text: place("text"),
-            time: source.pointer("time"), number: source.string("number").flatMap(Extraction.NumberRule.init) ?? .strict)
+            time: source.pointer("time"), number: source.string("number").flatMap(Extraction.NumberRule.init) ?? .strict
+        )
     }
 
     private mutating func request(_ source: EffectiveSource) -> HTTPRequest? {
@@ -115,7 +116,9 @@ struct SourceBuilder {
         }
         var names = Set(own.map { $0.name.lowercased() })
         if source.values["basic"] != nil { names.insert("authorization") }
-        request.headers = (headers.filter { !names.contains($0.name.lowercased()) } + own).map { "\($0.name): \($0.value)" }
+        request.headers = (headers.filter { !names.contains($0.name.lowercased()) } + own).map {
+            "\($0.name): \($0.value)"
+        }
         return issues.count == before ? request : nil
     }
 

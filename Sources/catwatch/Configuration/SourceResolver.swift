@@ -23,22 +23,30 @@ struct SourceResolver {
 
     /// The sources, named; those with something wrong are told and left out.
     mutating func resolve(_ drafts: [SourceDraft]) -> [EffectiveSource] {
+        var names = SourceName.Register()
+        // Also those of sources that have something else wrong.
+        for draft in drafts {
+            guard case .string(let name)? = draft.values["name"], !names.take(name) else { continue }
+            issues.add(draft.mark("name"), "\(UsageError.quoted(name)) is another source's name already")
+        }
         var sources = drafts.compactMap { resolve($0) }
-        name(&sources)
+        for index in sources.indices { name(&sources[index], &names) }
         return sources
     }
 
     private mutating func resolve(_ draft: SourceDraft) -> EffectiveSource? {
+        // A kind or a preset that is none has been told; what else it would need, nobody knows.
+        for key in ["kind", "preset"] where draft.marks[key] != nil && draft.values[key] == nil { return nil }
         let before = issues.count
         let kind = kind(of: draft)
         for key in ConfigKey.source {
             guard let mark = draft.marks[key.name], !key.kinds.contains(kind) else { continue }
             let kinds = OptionTable.list(key.kinds.map(\.rawValue))
-            issues.add(mark, "says nothing to a \(kind.rawValue) source; it is for \(kinds)")
+            issues.add(mark, "says nothing to sources of kind \(kind.rawValue); it is for \(kinds)")
         }
         var source = EffectiveSource(
             name: "", kind: kind, values: values(of: draft, kind), draft: draft,
-            hasKnownURL: draft.values["url"] == nil, isStandIn: isStandIn(draft))
+            hasKnownURL: draft.values["url"].map(Options.Preset.urls.contains) ?? true, isStandIn: isStandIn(draft))
         if source.isStandIn, let demoOrigin, let url = draft.preset?.standIn(at: demoOrigin) {
             source.values["url"] = .url(url)
         }
@@ -56,7 +64,9 @@ struct SourceResolver {
 
     private func kind(of draft: SourceDraft) -> SourceKind {
         let preset = draft.preset?.draft
-        if case .string(let text)? = draft.values["kind"] ?? preset?.values["kind"], let kind = SourceKind(rawValue: text) {
+        if case .string(let text)? = draft.values["kind"] ?? preset?.values["kind"],
+            let kind = SourceKind(rawValue: text)
+        {
             return kind
         }
         if case .url(let url)? = draft.values["url"], url.scheme.isWebSocket { return .websocket }
@@ -73,7 +83,10 @@ struct SourceResolver {
         // One way to go from page to page: the nearest.
         if draft.values["page_parameter"] != nil, draft.values["next"] == nil { values["next"] = nil }
         if draft.values["next"] != nil, draft.values["page_parameter"] == nil { values["page_parameter"] = nil }
-        if values["once"] == .boolean(true), draft.values["every"] == nil { values["every"] = nil }
+        // What says nothing then.
+        if values["once"] == .boolean(true) { values["every"] = nil }
+        if values["page_parameter"] == nil { values["first_page"] = nil }
+        if values["batch"] == nil { values["batch_parameter"] = nil }
         let known = Set(ConfigKey.source.lazy.filter { $0.kinds.contains(kind) }.map(\.name))
         return values.filter { known.contains($0.key) }
     }
@@ -86,7 +99,7 @@ struct SourceResolver {
                     let schemes = source.kind == .websocket ? "ws or wss" : "http or https"
                     issues.add(
                         draft.mark("url"), option: draft.option,
-                        "a \(source.kind.rawValue) source needs \(schemes), not \(url.scheme.rawValue)")
+                        "sources of kind \(source.kind.rawValue) need \(schemes), not \(url.scheme.rawValue)")
                 }
             } else if !source.isStandIn, draft.marks["url"] == nil {
                 missing("url", source)
@@ -118,7 +131,9 @@ struct SourceResolver {
         } else if source.values["next"] == nil, source.values["page_parameter"] == nil, !draft.isBroken {
             issues.add(draft.mark, option: draft.option, "needs next or page_parameter")
         }
-        if draft.marks["first_page"] != nil, source.values["page_parameter"] == nil, draft.marks["page_parameter"] == nil {
+        if draft.marks["first_page"] != nil, source.values["page_parameter"] == nil,
+            draft.marks["page_parameter"] == nil
+        {
             issues.add(draft.mark("first_page"), "says nothing without page_parameter")
         }
         if draft.marks["batch_parameter"] != nil, source.values["batch"] == nil, draft.marks["batch"] == nil {
@@ -142,7 +157,7 @@ struct SourceResolver {
             ways.append("headers")
         }
         if ways.count > 1, let last = ways.last {
-            issues.add(draft.mark(last), "more than one of \(OptionTable.list(ways)) says who asks; leave one")
+            issues.add(draft.mark(last), "more than one of \(ways.joined(separator: ", ")) says who asks; leave one")
         }
     }
 
@@ -162,22 +177,13 @@ struct SourceResolver {
         return nil
     }
 
-    /// Gives every source a name of its own: what was said, and else what it can be told by.
-    private mutating func name(_ sources: inout [EffectiveSource]) {
-        var names = SourceName.Register()
-        for index in sources.indices {
-            guard case .string(let name)? = sources[index].draft.values["name"] else { continue }
-            sources[index].name = name
-            if !names.take(name) {
-                issues.add(
-                    sources[index].draft.mark("name"), "\(UsageError.quoted(name)) is another source's name already")
-            }
-        }
-        for index in sources.indices where sources[index].draft.values["name"] == nil {
-            let source = sources[index]
-            let base =
-                source.string("name") ?? source.url.map { SourceName.base(for: $0) } ?? source.kind.rawValue
-            sources[index].name = names.name(base)
+    /// What was said it is called, and else what it can be told by.
+    private func name(_ source: inout EffectiveSource, _ names: inout SourceName.Register) {
+        if case .string(let name)? = source.draft.values["name"] {
+            source.name = name
+        } else {
+            let base = source.string("name") ?? source.url.map { SourceName.base(for: $0) } ?? source.kind.rawValue
+            source.name = names.name(base)
         }
     }
 }
@@ -186,7 +192,8 @@ extension ConfigKey {
     /// The values that hold when nothing is said.
     static func defaults(of kind: SourceKind) -> [String: ConfigValue] { defaults[kind] ?? [:] }
 
-    private static let defaults: [SourceKind: [String: ConfigValue]] = SourceKind.allCases.reduce(into: [:]) { all, kind in
+    private static let defaults: [SourceKind: [String: ConfigValue]] = SourceKind.allCases.reduce(into: [:]) {
+        all, kind in
         for key in source where key.kinds.contains(kind) {
             guard let initial = key.initial(for: kind) else { continue }
             let text = ConfigText(name: "defaults", bytes: Array(initial.utf8))
