@@ -16,24 +16,30 @@ extension Agent {
         group.addTask {
             try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
         }
+        DescriptorLimit.raise(for: sources.count + (options.listen == nil ? 0 : options.maxReaders))
+        spread = PollSchedule.spread(of: sources.count)
         let runner = SourceRunner(store: store, on: loop) { [unowned self] source in
-            self.assumeIsolated { $0.input(for: source) }
+            self.assumeIsolated { $0.input(for: source, into: $0.store) }
         }
         self.runner = runner
         group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
     }
 
-    private func input(for source: Source) -> any Input {
+    /// The input of a source, which brings its events into `store`.
+    func input(for source: Source, into store: EventStore) -> any Input {
         switch source {
-        case .http(let source): HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
-        case .pages(let source): PagesInput(source, store: store, transport: transport, on: loop, wall: wall)
+        case .http(let source):
+            HTTPPoller(
+                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, spread: spread)
+        case .pages(let source):
+            PagesInput(source, store: store, transport: transport, on: loop, wall: wall, reader: reader)
         case .webSocket(let source): WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall)
         case .stdin(let source):
             StdinInput(source, store: store, on: loop, wall: wall) { loop throws(SystemError) in
                 try DescriptorStream.standard(STDIN_FILENO, on: loop)
             }
         case .fibonacci(let source):
-            FibonacciInput(source, store: store, on: loop, wall: wall, worker: computerLoop() ?? loop)
+            FibonacciInput(source, store: store, on: loop, worker: computerLoop() ?? loop, wall: wall)
         }
     }
 
@@ -75,7 +81,7 @@ extension Agent {
         do {
             // Files are read where it may take time.
             let (new, sources) = try await loop.offload(to: worker) {
-                let new = try old.reloaded()
+                let new = try old.reload()
                 return (new, try new.sources(demoOrigin: origin))
             }
             let changes = await runner.replace(with: sources)

@@ -48,6 +48,10 @@ actor Agent {
     let reloadRequest: Wakeup
     let transport: CurlTransport
     var runner: SourceRunner?
+    /// Reads the documents of all sources: one at a time, as there is one loop.
+    let reader = LoopBound(JSONReader.forInputs())
+    /// Over which time the first polls are spread.
+    var spread = Duration.zero
     /// Where the stand-in API is, when it runs.
     var demoOrigin: String?
     private let outputEnded: Wakeup
@@ -100,7 +104,7 @@ actor Agent {
         defer { listening?.remove() }
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
         demoOrigin = demo?.origin
-        let sources = plan.options.attach == nil ? try plan.sources(demoOrigin: demoOrigin) : []
+        let sources = try plan.sources(demoOrigin: demoOrigin)
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, in: &group)
@@ -118,8 +122,7 @@ actor Agent {
         }
         listening?.remove()  // before what takes time
         await demo?.stop()
-        worker?.stop()
-        computer?.stop()
+        stopThreads()
         return status
     }
 
@@ -159,6 +162,11 @@ actor Agent {
     func workerLoop() -> EventLoop? {
         if worker == nil { worker = try? LoopThread(name: "disk") }
         return worker?.loop
+    }
+
+    func stopThreads() {
+        worker?.stop()
+        computer?.stop()
     }
 
     /// The loop for work that keeps a processor busy, so that it holds up no disk.
@@ -206,6 +214,7 @@ actor Agent {
 
     /// Lets the outputs have what there is, for a while, and says what it all came to.
     private func wind(down stop: Stop) async -> Int32 {
+        if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)
         await drain(within: stop == .complete ? nil : Self.drainTime)
         let hadEvents = await store.counts.data > 0

@@ -11,12 +11,30 @@ struct Catwatch {
         Memory.economise()
         let environment = ProcessEnvironment.variables()
         do {
-            let command = try Command.parse(Array(CommandLine.arguments.dropFirst()), environment: environment)
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
+                try ConfigFile.find(named: path, environment: environment)
+            }
             if let text = command.text { leave(printing: text) }
-            guard case .watch(let options) = command else { exit(0) }
-            let plan = try WatchPlan(options, environment: environment)
-            let loop = try EventLoop()
-            exit(try loop.run { try await Agent(plan, on: loop).run() })
+            switch command {
+            case .watch(let options):
+                let plan = try WatchPlan(options, environment: environment, arguments: arguments)
+                for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
+                let loop = try EventLoop()
+                exit(try loop.run { try await Agent(plan, on: loop).run() })
+            case .check(let options, let online):
+                let plan = try WatchPlan(options, environment: environment, arguments: arguments)
+                complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
+                let text = try plan.effectiveText()
+                guard online else { leave(printing: text) }
+                try write(text, to: STDOUT_FILENO)
+                let loop = try EventLoop()
+                exit(try loop.run { try await Agent(plan, on: loop).check() })
+            case .fibonacci(let runs):
+                try FibonacciCommand.print(runs)
+                exit(0)
+            case .help, .version, .completions, .manual: exit(0)
+            }
         } catch let error as UsageError {
             complain("\(error.description)\n")
             exit(UsageError.exitCode)

@@ -1,5 +1,7 @@
+internal import CatAPI
 internal import Feed
 internal import Inputs
+internal import Outputs
 internal import Reactor
 
 /// Tries every source once and says what came of it: `catwatch check --online`.
@@ -120,5 +122,31 @@ extension Source {
         case .stdin: .zero
         case .fibonacci: .seconds(60)
         }
+    }
+}
+
+extension Agent {
+    /// Tries every source once instead of watching them.
+    ///
+    /// - Returns: the exit status: 1 when a source has nothing to tell.
+    func check() async throws -> Int32 {
+        let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
+        let sources = try plan.sources(demoOrigin: demo?.origin)
+        let identity = AgentIdentity(
+            run: RunName.random(), version: Version.current, started: wall.now, host: .current())
+        let check = OnlineCheck(on: loop, identity: identity) { [unowned self] source, store in
+            self.assumeIsolated { $0.input(for: source, into: store) }
+        }
+        let isFine = await withTaskGroup(of: Void.self) { group in
+            group.addTask { [notices] in try? await notices.run() }
+            let result = await check.run(sources)
+            await notices.say(result.report)
+            await notices.drain(within: .seconds(5))
+            group.cancelAll()
+            return result.isFine
+        }
+        await demo?.stop()
+        stopThreads()
+        return isFine ? 0 : 1
     }
 }

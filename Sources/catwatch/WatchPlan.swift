@@ -6,63 +6,133 @@ internal import Reactor
 /// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
 struct WatchPlan: Sendable {
     let options: Options
-    let headers: [String]
     let environment: [String: String]
-    /// Checked pointers by their text.
-    private let pointers: [String: JSONPointer]
+    /// What a person should know before it starts, a sentence each: what was rounded, what was left out.
+    let notices: [String]
+    /// As the program got them.
+    private let arguments: [String]
+    /// What every request carries.
+    private let headers: [HeaderField]
+    private let secrets: SecretValues
 
-    /// - Throws: `UsageError` when a secret cannot be read or a pointer is none.
-    init(_ options: Options, environment: [String: String]) throws {
+    /// Any stand-in will do for checking.
+    private static let someOrigin = "http://127.0.0.1:1"
+
+    /// - Parameter arguments: those that the options came from, for `reload`.
+    /// - Throws: `UsageError` when a secret cannot be read or sources do not go together.
+    init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
         self.options = options
         self.environment = environment
+        self.arguments = arguments
         try Self.check(options.request)
-        headers = try options.request.headerFields(environment: environment).map { "\($0.name): \($0.value)" }
-        var pointers: [String: JSONPointer] = [:]
-        for (name, text) in [("--value", options.value), ("--text", options.text)] {
-            guard let text else { continue }
-            do throws(Failure) {
-                pointers[text] = try JSONPointer(text)
-            } catch {
-                throw UsageError("\(name): \(error.message)")
-            }
+        headers = try options.request.headerFields(environment: environment)
+        var notices: [String] = []
+        if let history = options.history, options.resolvedHistory != history {
+            notices.append(
+                "the history of \(DurationText.format(history)) is rounded up to "
+                    + "\(DurationText.format(options.resolvedHistory)), whole windows of "
+                    + DurationText.format(options.interval))
         }
-        self.pointers = pointers
+        var secrets = SecretValues(environment: environment)
+        if options.attach == nil {
+            let demoOrigin = options.demo ? Self.someOrigin : nil
+            let sources = try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
+            var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
+            for source in sources { _ = builder.build(source) }
+            try builder.issues.check()
+            secrets = builder.secrets
+        }
+        self.secrets = secrets
+        self.notices = notices
+    }
+
+    /// The sources to start; none when a feed is attached.
+    ///
+    /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
+    func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
+        guard options.attach == nil else { return [] }
+        var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
+        let sources = try effectiveSources(demoOrigin: demoOrigin).compactMap { builder.build($0) }
+        try builder.issues.check()
+        return sources
+    }
+
+    /// The sources with everything filled in, but secrets.
+    func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
+        var notices: [String] = []
+        return options.attach == nil
+            ? try Self.effective(options, demoOrigin: demoOrigin, notices: &notices) : []
+    }
+
+    /// Reads configuration, secrets and everything else anew, from the same arguments and environment. Blocks.
+    ///
+    /// - Throws: `UsageError` when something is wrong now.
+    func reload() throws(UsageError) -> WatchPlan {
+        let environment = environment
+        let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
+            try ConfigFile.find(named: path, environment: environment)
+        }
+        guard case .watch(let options) = command else { throw UsageError("there is nothing to watch") }
+        return try WatchPlan(options, environment: environment, arguments: arguments)
+    }
+
+    /// The keys of settings that differ from another plan's and hold from the next start on only: all but those of sources
+    /// and bands.
+    func restartKeys(comparedTo other: WatchPlan) -> [String] {
+        func values(_ plan: WatchPlan) -> [String: JSONTree] {
+            plan.options.settings.reduce(into: [:]) { $0[$1.name] = $1.value }
+        }
+        let (mine, others) = (values(self), values(other))
+        return Configuration.options.filter { entry in
+            !Options.sourceSettings.contains(entry.long) && mine[entry.key] != others[entry.key]
+        }.map(\.key)
+    }
+
+    /// Whether there is anything to read again.
+    var canReload: Bool { options.configuration != nil }
+
+    private static func effective(
+        _ options: Options, demoOrigin: String?, notices: inout [String]
+    ) throws(UsageError) -> [EffectiveSource] {
+        var resolver = SourceResolver(
+            options: options, scales: options.configuration?.scales ?? [:], demoOrigin: demoOrigin,
+            issues: issues(options))
+        let sources = resolver.resolve(try options.drafts(notices: &notices))
+        try resolver.issues.check()
+        return sources
+    }
+
+    private static func issues(_ options: Options) -> ConfigIssues {
+        ConfigIssues(name: options.configuration?.path ?? "")
     }
 
     /// Says now that a file cannot be read, not at the first secure connection.
     private static func check(_ request: RequestOptions) throws(UsageError) {
-        for (name, path) in [("--cacert", request.caFile), ("--cert", request.certificate), ("--key", request.key)] {
+        for (name, path) in [
+            ("--cacert", request.caFile), ("--cert", request.certificate), ("--key-file", request.key),
+        ] {
             guard let path, access(path, R_OK) != 0 else { continue }
             let reason = SystemError(code: errno, call: "access").reason
             throw UsageError("\(UsageError.quoted(path)): \(reason)", option: name)
         }
     }
+}
 
-    /// The sources to poll.
-    ///
-    /// - Parameter demoOrigin: where the stand-in API is, when it runs.
-    func sources(demoOrigin: String?) throws -> [HTTPSource] {
-        try options.feeds(demoOrigin: demoOrigin).map { feed in
-            var request = HTTPRequest(url: feed.url.withoutUserInfo)
-            request.credentials = feed.url.credentials.map { .init(name: $0.name, password: $0.password) }
-            request.usesProxy = demoOrigin != feed.url.origin
-            request.headers = headers
-            request.timeout = options.request.timeout
-            request.maxBody = options.request.maxBody
-            request.maxRedirects = options.request.maxRedirects
-            request.caFile = options.request.caFile
-            request.certificate = options.request.certificate
-            request.key = options.request.key
-            request.userAgent = "catwatch/\(Version.current)"
-            return HTTPSource(
-                SourceDescription(name: feed.name), request: request, every: feed.every,
-                extraction: Extraction(value: try place(feed.value), text: try place(feed.text)))
+extension WatchPlan {
+    /// Everything that holds, as a configuration: defaults filled in, presets written out, secrets left where they are.
+    func effectiveText() throws(UsageError) -> String {
+        var members = options.settings.filter { !["url", "preset"].contains($0.name) }
+        let scales = options.configuration?.scales ?? [:]
+        if !scales.isEmpty {
+            members.append(
+                .init("bands", .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
         }
+        members.append(.init("sources", .array(try effectiveSources().map(\.tree))))
+        return JSONTree.object(members).text
     }
 
-    private func place(_ text: String?) throws(Failure) -> Extraction.Place {
-        guard let text else { return .first }
-        if let known = pointers[text] { return .at(known) }
-        return .at(try JSONPointer(text))
+    /// Which file was used, for stderr.
+    var origin: String {
+        options.configuration.map { "configuration: \(Sanitizer.visible($0.path))" } ?? "no configuration file"
     }
 }

@@ -20,6 +20,7 @@ import catwatch
     @Test func watchesWithTheDefaultsWhenNothingIsGiven() throws {
         let options = try options()
         #expect(options == Options())
+        #expect(options.explicit.isEmpty)
         #expect(options.every == .seconds(2))
         #expect(options.interval == .seconds(10))
         #expect(options.resolvedHistory == .seconds(120))
@@ -48,8 +49,8 @@ import catwatch
 
         let rest = try options(
             "--value", "/a/b", "--text=/c~1d", "--demo", "--history", "10m", "--quiet", "--header", "X-Key: 1",
-            "--header=Accept:json", "--header-file", "h", "--bearer-file=t", "--cacert", "ca", "--cert", "c", "--key",
-            "k", "--timeout", "3", "--max-body", "64KiB", "--max-redirects", "0", "--log-bytes", "2MiB")
+            "--header=Accept:json", "--header-file", "h", "--bearer-file=t", "--cacert", "ca", "--cert", "c",
+            "--key-file", "k", "--timeout", "3", "--max-body", "64KiB", "--max-redirects", "0", "--log-bytes", "2MiB")
         #expect(rest.value == "/a/b")
         #expect(rest.text == "/c~1d")
         #expect(rest.demo)
@@ -79,14 +80,16 @@ import catwatch
         #expect(try options("--dem", "--inter=20").interval == .seconds(20))
         #expect(try options("-qn2").count == 2)
         #expect(fault(["--he"])?.message == "option '--he' is ambiguous: --help, --header, --header-file")
-        #expect(fault(["--c=1"])?.message.contains("--count, --connect, --cacert, --cert, --completions") == true)
+        #expect(fault(["--c=1"])?.message.contains("--config, --count, --connect, --cacert, --cert, --compl") == true)
     }
 
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
         #expect(try Command.parse(["x", "--version"]) == .version)
         #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; everything catwatch takes is an option")
         #expect(try options("--demo", "--").demo)
-        #expect(fault(["-"])?.message.hasPrefix("unexpected '-'") == true)
+        #expect(try options("-").readsStdin)
+        #expect(try options("-", "--items", "/a").items == "/a")
+        #expect(fault(["-", "-"])?.message.hasPrefix("unexpected '-'") == true)
         #expect(fault([""])?.message.hasPrefix("unexpected ''") == true)
     }
 
@@ -94,6 +97,9 @@ import catwatch
         (["--help"], Command.help(all: false)), (["-h"], .help(all: false)), (["--help=all"], .help(all: true)),
         (["-V"], .version), (["--version", "--nonsense"], .version), (["--man"], .manual),
         (["--completions", "zsh"], .completions(.zsh)), (["--demo", "--help", "-n"], .help(all: false)),
+        (["check"], .check(Options(), online: false)), (["--online", "check"], .check(Options(), online: true)),
+        (["fibonacci", "0"], .fibonacci([0])), (["fibonacci", "10", "0050", "100000"], .fibonacci([10, 50, 100_000])),
+        (["fibonacci", "--help"], .help(all: false)), (["check", "--version"], .version),
     ])
     func doesWhatIsRequestedInsteadOfWatching(_ arguments: [String], _ expected: Command) throws {
         #expect(try Command.parse(arguments) == expected)
@@ -116,7 +122,6 @@ import catwatch
         (["-o", "ndjosn"], "--output", "'ndjosn' is not known; did you mean 'ndjson'?"),
         (["-o", "NDJSON"], "--output", "'NDJSON' is not known; did you mean 'ndjson'?"),
         (["-o", "xml"], "--output", "'xml' is not known; write ndjson or none"),
-        (["-p", "breeds"], "--preset", "'breeds' is not in this version yet; it has fact"),
         (["-p", "fcat"], "--preset", "'fcat' is not known; did you mean 'fact'?"),
         (["--count", "0"], "--count", "'0' is not a whole number from 1"),
         (["-n", "-5"], "--count", "'-5' is not a whole number from 1"),
@@ -127,14 +132,29 @@ import catwatch
         (["--interval", "2h"], "--interval", "'2h' is out of range; write 1s to 1h"),
         (["--every", "9ms"], "--every", "'9ms' is out of range; write 10ms to 1d"),
         (["--history", "5s"], "--history", "5s is shorter than one window of --interval 10s"),
-        (["--key", "k"], "--key", "a key needs the certificate it belongs to; add --cert FILE"),
+        (["--key-file", "k"], "--key-file", "a key needs the certificate it belongs to; add --cert FILE"),
+        (["--key", "k"], "--key", "'k' is no JSON Pointer; it begins with a slash: '/length'"),
+        (["--number", "loose"], "--number", "'loose' is not known; write strict or lenient"),
+        (["--online"], "--online", "says nothing without check"),
         (["--value", "length"], "--value", "'length' is no JSON Pointer; it begins with a slash: '/length'"),
         (["--text", "/a~2"], "--text", "'/a~2' has a ~ that is neither ~0 (for ~) nor ~1 (for /)"),
         (["--text", "/a~"], "--text", "'/a~' has a ~ that is neither ~0 (for ~) nor ~1 (for /)"),
         (["--cacert", ""], "--cacert", "the path is empty"),
         (["--help=me"], "--help", "write --help or --help=all"),
         (["--completions", "bsh"], "--completions", "'bsh' is not known; did you mean 'bash'?"),
-        (["check"], nil, "unexpected 'check'; everything catwatch takes is an option"),
+        (["chekc"], nil, "unexpected 'chekc'; did you mean 'check'?"),
+        (["check", "check"], nil, "'check' stands alone or in front: catwatch check"),
+        (["--demo", "fibonacci", "5"], nil, "'fibonacci' stands alone or in front: catwatch fibonacci"),
+        (["fibonacci"], nil, "fibonacci needs a number: catwatch fibonacci 90"),
+        (["fibonacci", "1", "-5"], nil, "fibonacci: '-5' is no number; write digits only"),
+        (["fibonacci", "5x"], nil, "fibonacci: '5x' is no number; write digits only"),
+        (["fibonacci", ""], nil, "fibonacci: '' is no number; write digits only"),
+        (["fibonacci", "٣"], nil, "fibonacci: '٣' is no number; write digits only"),
+        (["fibonacci", "100001"], nil, "fibonacci: '100001' is too large; 100000 is the most"),
+        (
+            ["fibonacci", "99999999999999999999"], nil,
+            "fibonacci: '99999999999999999999' is too large; 100000 is the most"
+        ),
         (
             ["http://me:pw@host/x"], nil,
             "unexpected 'http://…@host/x'; to poll a URL write --url in front"

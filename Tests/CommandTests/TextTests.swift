@@ -1,3 +1,4 @@
+import Inputs
 import Testing
 import catwatch
 
@@ -26,7 +27,8 @@ import catwatch
             ("timeout", DurationText.format(options.request.timeout)),
             ("max-body", ByteSize.format(options.request.maxBody)),
             ("max-redirects", "\(options.request.maxRedirects)"), ("log-bytes", ByteSize.format(options.logBytes)),
-            ("url", "\(try options.feeds()[0].url)"),
+            ("url", "https://catfact.ninja/fact"), ("preset", "fact"), ("number", options.number.rawValue),
+            ("max-readers", "\(options.maxReaders)"), ("listen-mode", String(options.listenMode, radix: 8)),
         ]
         for (long, text) in defaults {
             #expect(OptionTable.entry(long)?.help.hasSuffix("(\(text))") == true, "--\(long)")
@@ -69,7 +71,7 @@ import catwatch
             let long = entry.long.split(separator: "-").joined(separator: "\\-")
             #expect(ManualPage.text.contains("\\-\\-\(long)"), "\(entry.long)")
         }
-        let known = [".TH", ".SH", ".B", ".RI", ".TP", ".PP", ".nf", ".fi"]
+        let known = [".TH", ".SH", ".B", ".I", ".RI", ".RB", ".IR", ".TP", ".PP", ".nf", ".fi"]
         for line in ManualPage.text.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(known.contains { line == $0 || line.hasPrefix($0 + " ") }, "\(line)")
         }

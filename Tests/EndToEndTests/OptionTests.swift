@@ -46,9 +46,9 @@ import Testing
         (["-u", "http://host\\x"], "backslash"), (["--value", "length"], "JSON Pointer"), (["--text", "/~2"], "~2"),
         (["--preset", "fcat"], "fact"), (["-o", "xml"], "xml"), (["--header", "no colon"], "--header"),
         (["--bearer-file", "/nonexistent"], "/nonexistent"), (["--bearer-env", "UNSET_VARIABLE"], "UNSET_VARIABLE"),
-        (["--cacert", ""], "--cacert"), (["--key", "/x"], "--cert"), (["--log-bytes", "1"], "--log-bytes"),
+        (["--cacert", ""], "--cacert"), (["--key-file", "/x"], "--cert"), (["--log-bytes", "1"], "--log-bytes"),
         (["--max-body", "0"], "--max-body"), (["--max-redirects", "51"], "--max-redirects"),
-        (["http://host/x.json"], "--url"), (["check"], "check"), (["--help=some"], "--help=all"),
+        (["http://host/x.json"], "--url"), (["chekc"], "check"), (["--help=some"], "--help=all"),
     ])
     func aWrongOptionIsNamedAndNothingRuns(arguments: [String], words: String) async throws {
         try await Stage.run { stage in

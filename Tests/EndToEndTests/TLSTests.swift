@@ -72,7 +72,9 @@ import Testing
             let without = try await stage.catwatch(trusted)
             try await Self.expectError(of: without, code: "", words: "127.0.0.1")
             let run = try await stage.finish(
-                trusted + ["--cert", "\(stage.folder)/client.pem", "--key", "\(stage.folder)/client.key", "-n", "1"])
+                trusted + [
+                    "--cert", "\(stage.folder)/client.pem", "--key-file", "\(stage.folder)/client.key", "-n", "1",
+                ])
             #expect(run.ending == .exited(0))
             #expect(try run.lines().contains { $0.isData })
         }

@@ -5,7 +5,7 @@ package import Reactor
 /// machine's speed. It publishes what a run took, and the numbers themselves when they are wanted.
 ///
 /// A run goes slice by slice, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
-package actor FibonacciInput {
+package actor FibonacciInput: Input {
     private let source: FibonacciSource
     private let store: EventStore
     private let loop: EventLoop
@@ -55,7 +55,10 @@ package actor FibonacciInput {
     /// Registers the source, and runs until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await store.allowPolling(of: source.description.name) { [weak self] in self?.requestRun() }
+        await store.allowPolling(of: source.description.name) { [weak self] request in
+            guard let self, requestRun(n: request.n) else { return PollRefusal("too many runs wait already") }
+            return nil
+        }
         var due: LoopInstant? = loop.clock.now
         while true {
             await store.expect(id, by: due.map { $0.advanced(by: Self.grace) } ?? Self.never)

@@ -4,7 +4,7 @@ package import Reactor
 /// Polls one source for as long as its task lives: events and a latency for every answer, an error for every failure.
 ///
 /// One request is under way at a time; nothing the upstream does ends it, and no reader is ever waited for.
-package actor HTTPPoller {
+package actor HTTPPoller: Input {
     private let source: HTTPSource
     private let store: EventStore
     private let loop: EventLoop

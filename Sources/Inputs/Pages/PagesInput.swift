@@ -6,7 +6,7 @@ package import Reactor
 ///
 /// A page that fails is asked for again. An input that makes one run waits between pages for outputs that must get
 /// everything; one that runs again and again never does.
-package actor PagesInput {
+package actor PagesInput: Input {
     private let source: PagesSource
     private let store: EventStore
     private let loop: EventLoop
@@ -45,7 +45,12 @@ package actor PagesInput {
             _ = try await runOnce(id, due: loop.clock.now)
             return await store.expect(id, by: Self.never)
         }
-        await store.allowPolling(of: source.description.name) { [refresh = pacing.refresh] in refresh.signal() }
+        let name = source.description.name
+        await store.allowPolling(of: name) { [refresh = pacing.refresh] request in
+            if let refusal = request.refusal(by: name) { return refusal }
+            refresh.signal()
+            return nil
+        }
         var due = loop.clock.now
         while true {
             let (last, isWhole) = try await runOnce(id, due: due)

@@ -5,7 +5,7 @@ package import Reactor
 ///
 /// Lines end in a newline, the last one may end without; a carriage return before it is white space, and so are blank
 /// lines. What a line is that cannot be read is counted and reported; nothing that comes ends it before the stream does.
-package actor StdinInput {
+package actor StdinInput: Input {
     /// What came until the end of the stream.
     package struct Summary: Sendable, Equatable {
         /// All lines, blank and bad ones too.
@@ -56,8 +56,10 @@ package actor StdinInput {
         buffer = LineBuffer(limit: source.maxLine)
     }
 
+    package func run() async throws(CancellationError) { _ = try await read() }
+
     /// Registers the source and reads to the end of the stream, once.
-    package func run() async throws(CancellationError) -> Summary {
+    package func read() async throws(CancellationError) -> Summary {
         let id = await store.register(source.description)
         // What a slice may add to the log, so that what an output has not seen when it is let in is there still after it.
         budget = await store.logCapacity / 4

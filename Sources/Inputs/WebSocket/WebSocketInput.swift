@@ -6,7 +6,7 @@ internal import WebSocket
 ///
 /// Every message is a JSON document. While an output that must get everything is behind, nothing is read, and TCP makes
 /// the server wait. Nothing the server does ends it (RFC 6455).
-package actor WebSocketInput {
+package actor WebSocketInput: Input {
     let source: WebSocketSource
     let store: EventStore
     private let transport: any StreamTransport
@@ -56,8 +56,11 @@ package actor WebSocketInput {
     /// Registers the source and reads it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await store.allowPolling(of: source.description.name) { [weak self] in
+        let name = source.description.name
+        await store.allowPolling(of: name) { [weak self] request in
+            if let refusal = request.refusal(by: name) { return refusal }
             self?.assumeIsolated { $0.wantPoll() }
+            return nil
         }
         var due = loop.clock.now
         while true {

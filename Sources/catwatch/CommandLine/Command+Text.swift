@@ -1,8 +1,8 @@
 extension Command {
-    /// What to print on stdout before leaving with 0; nil when there is something to watch.
+    /// What to print on stdout before leaving with 0; nil when there is something to do.
     package var text: String? {
         switch self {
-        case .watch: nil
+        case .watch, .check, .fibonacci: nil
         case .help(let all): all ? HelpText.all : HelpText.main
         case .version: "catwatch \(Version.current)\n"
         case .completions(let shell): Completions.script(for: shell)

@@ -1,10 +1,13 @@
-/// An http or https URL that was checked; it prints without its secrets.
+/// An http, https, ws or wss URL that was checked; it prints without its secrets.
 ///
 /// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query, as
 /// API keys live there.
 package struct FeedURL: Sendable, Hashable {
     package enum Scheme: String, Sendable {
-        case http, https
+        case http, https, ws, wss
+
+        /// Whether a WebSocket (RFC 6455, 3) is behind it.
+        package var isWebSocket: Bool { self == .ws || self == .wss }
     }
 
     package let scheme: Scheme
@@ -77,7 +80,10 @@ package struct FeedURL: Sendable, Hashable {
     }
 
     /// What is asked for, without user name and password. Its query may still hold a secret.
-    package var withoutUserInfo: String { origin + path + (query.map { "?\($0)" } ?? "") }
+    package var withoutUserInfo: String { origin + target }
+
+    /// Path and query. The query may hold a secret.
+    var target: String { path + (query.map { "?\($0)" } ?? "") }
 
     private static func splitScheme(
         _ text: String, _ fault: (String) -> UsageError
@@ -92,7 +98,7 @@ package struct FeedURL: Sendable, Hashable {
             throw fault(
                 known ? "needs two slashes after '\(name):'" : "has no scheme; write http:// or https:// in front")
         }
-        guard let scheme = Scheme(rawValue: name) else { throw fault("is neither an http nor an https URL") }
+        guard let scheme = Scheme(rawValue: name) else { throw fault("is no http, https, ws or wss URL") }
         return (scheme, rest: rest.dropFirst(2))
     }
 
@@ -164,7 +170,7 @@ package struct FeedURL: Sendable, Hashable {
         var shown = text[...]
         if let at = shown.lastIndex(of: "@") {
             // Up to the last @ anything may belong to the password, so all of it goes, but not a well-formed scheme.
-            let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
+            let scheme = ["http://", "https://", "ws://", "wss://"].first { text.lowercased().hasPrefix($0) } ?? ""
             shown = "\(scheme)…\(shown[at...])"
         }
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] + "?…" }

@@ -37,7 +37,8 @@ package struct HeaderField: Sendable, Hashable {
         value = "Bearer " + String(decoding: token[0], as: UTF8.self)
     }
 
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    /// A byte of a token (RFC 9110, 5.6.2).
+    static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -3,7 +3,8 @@ package enum HelpText {
     /// The main options and examples, on one screen of 24 lines of 80 columns with room for the prompt.
     package static var main: String {
         """
-        Usage: catwatch [options]     watch JSON feeds, stream what they say as NDJSON
+        Usage: catwatch [options] [-]    watch JSON feeds (- for stdin), stream NDJSON
+               catwatch check [options]  or  catwatch fibonacci N...
 
         \(list(.main))
 
@@ -11,7 +12,7 @@ package enum HelpText {
         to stderr. Exit: 0 fine, 1 ended without a single event, 2 wrong usage.
           catwatch --demo | jq .
           catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms
-        Sockets, files, TLS, tokens, limits: catwatch --help=all  Manual: catwatch --man
+        Items, sockets, TLS, tokens, limits: catwatch --help=all  Manual: catwatch --man
 
         """
     }
@@ -20,13 +21,18 @@ package enum HelpText {
     package static var all: String {
         let groups = OptionTable.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
         return """
-            Usage: catwatch [options]     watch JSON feeds, stream what they say as NDJSON
+            Usage: catwatch [options] [-]    watch JSON feeds, stream what they say as NDJSON;
+                                             - reads standard input
+                   catwatch check [options]  check the configuration, print what it comes to
+                   catwatch fibonacci N...   F(0) to F(N), and how long that takes
 
             \(groups)
             Every option that is not a request has an environment variable that an option on
             the command line overrides: CATWATCH_EVERY for --every, CATWATCH_MAX_BODY for
             --max-body. CATWATCH_URL takes several URLs separated by blanks, CATWATCH_HEADER
-            one header a line. http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
+            one header a line. What neither says a configuration file may: --config, else
+            $XDG_CONFIG_HOME/catwatch/config.jsonc, else /etc/catwatch/config.jsonc.
+            http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
 
             """
     }

@@ -9,10 +9,24 @@ package enum ManualPage {
             .SH SYNOPSIS
             .B catwatch
             .RI [ options ]
+            .RB [ \\- ]
+            .PP
+            .B catwatch check
+            .RI [ options ]
+            .PP
+            .B catwatch fibonacci
+            .IR N ...
             .SH DESCRIPTION
-            Polls JSON over HTTP, keeps the last value of every window over a rolling history, and writes what it sees to
+            Reads JSON over HTTP, over WebSockets or from standard input
+            .RB ( \\- ),
+            keeps the last value of every window over a rolling history, and writes what it sees to
             standard output, one JSON object a line.
-            Without an option that names a feed it polls https://catfact.ninja/fact.
+            Without an option that names a feed, and without a configuration that does, it polls https://catfact.ninja/fact.
+            .PP
+            .B catwatch check
+            checks the options and the configuration, and prints what they come to as JSON, without secrets.
+            .B catwatch fibonacci
+            computes the numbers F(0) to F(N), for every N.
 
             """
         for group in OptionTable.Group.allCases {
@@ -31,6 +45,15 @@ package enum ManualPage {
             Flags are set by 1 and not by 0.
             .PP
             http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
+            .SH FILES
+            A configuration is JSON with comments and trailing commas.
+            It is
+            .IR $XDG_CONFIG_HOME/catwatch/config.jsonc ,
+            .I $HOME/.config/catwatch/config.jsonc
+            when that is not set, else
+            .IR /etc/catwatch/config.jsonc ,
+            unless \(escaped("--config")) names another.
+            Options and environment win over it.
             .SH SIGNALS
             SIGINT ends with a summary on standard error, SIGTERM ends with a bye line, SIGQUIT prints the summary and goes on.
             .SH EXIT STATUS

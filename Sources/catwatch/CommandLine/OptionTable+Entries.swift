@@ -1,10 +1,15 @@
+internal import Inputs
 internal import Outputs
 
 extension OptionTable {
     /// Every option, in the order of the help.
-    package static let entries: [Entry] = mainEntries + feedEntries + httpEntries + programEntries
+    package static let entries: [Entry] = mainEntries + documentEntries + feedEntries + httpEntries + programEntries
 
     private static let mainEntries: [Entry] = [
+        Entry(
+            long: "config", short: "c", argument: .required("FILE"), group: .main,
+            help: "read this configuration (JSON with comments)", completion: .file,
+            effect: .set { (options, text) throws(UsageError) in options.config = try nonEmpty(text, "the path") }),
         Entry(
             long: "url", short: "u", argument: .required("URL"), group: .main,
             help: "poll this; repeatable (https://catfact.ninja/fact)", repeats: .words,
@@ -16,19 +21,11 @@ extension OptionTable {
                 options.every = try DurationText.parse(text, in: .milliseconds(10)...day)
             }),
         Entry(
-            long: "value", argument: .required("POINTER"), group: .main,
-            help: "JSON Pointer to the number (the first number)",
-            effect: .set { (options, text) throws(UsageError) in options.value = try pointer(text) }),
-        Entry(
-            long: "text", argument: .required("POINTER"), group: .main,
-            help: "JSON Pointer to the text (the first string)",
-            effect: .set { (options, text) throws(UsageError) in options.text = try pointer(text) }),
-        Entry(
-            long: "preset", short: "p", argument: .required("NAME"), group: .main, help: "watch a known feed: fact",
+            long: "preset", short: "p", argument: .required("NAME"), group: .main,
+            help: "watch a known feed; all for each of them (fact)",
             completion: .words(Options.Preset.allCases.map(\.rawValue)), repeats: .words,
             effect: .set { (options, text) throws(UsageError) in
-                let preset: Options.Preset = try choice(
-                    text, planned: ["facts", "breeds", "dogs", "aqi", "fibonacci", "all"])
+                let preset: Options.Preset = try choice(text)
                 if !options.presets.contains(preset) { options.presets.append(preset) }
             }),
         Entry(
@@ -81,6 +78,34 @@ extension OptionTable {
             }),
         Entry(
             long: "version", short: "V", group: .main, help: "show the version", effect: .request { _ in .version }),
+    ]
+
+    private static let documentEntries: [Entry] = [
+        Entry(
+            long: "value", argument: .required("POINTER"), group: .documents,
+            help: "JSON Pointer to the number (the first number)",
+            effect: .set { (options, text) throws(UsageError) in options.value = try pointer(text) }),
+        Entry(
+            long: "text", argument: .required("POINTER"), group: .documents,
+            help: "JSON Pointer to the text (the first string)",
+            effect: .set { (options, text) throws(UsageError) in options.text = try pointer(text) }),
+        Entry(
+            long: "items", argument: .required("POINTER"), group: .documents,
+            help: "JSON Pointer to the array or object of events; '' for all of it",
+            effect: .set { (options, text) throws(UsageError) in options.items = try pointer(text) }),
+        Entry(
+            long: "key", argument: .required("POINTER"), group: .documents,
+            help: "within an item, what names its series; # for its position",
+            effect: .set { (options, text) throws(UsageError) in options.key = text == "#" ? text : try pointer(text) }),
+        Entry(
+            long: "time", argument: .required("POINTER"), group: .documents,
+            help: "JSON Pointer to the time of an event (when it came)",
+            effect: .set { (options, text) throws(UsageError) in options.time = try pointer(text) }),
+        Entry(
+            long: "number", argument: .required("RULE"), group: .documents,
+            help: "strict, or lenient: strings that hold a number count (strict)",
+            completion: .words(Extraction.NumberRule.allCases.map(\.rawValue)),
+            effect: .set { (options, text) throws(UsageError) in options.number = try choice(text) }),
     ]
 
     private static let feedEntries: [Entry] = [
@@ -187,7 +212,8 @@ extension OptionTable {
                 options.request.certificate = try nonEmpty(text, "the path")
             }),
         Entry(
-            long: "key", argument: .required("FILE"), group: .http, help: "its private key (PEM), if not in --cert",
+            long: "key-file", argument: .required("FILE"), group: .http,
+            help: "its private key (PEM), if not in --cert",
             completion: .file,
             effect: .set { (options, text) throws(UsageError) in
                 options.request.key = try nonEmpty(text, "the path")
@@ -201,6 +227,9 @@ extension OptionTable {
             effect: .set { (options, text) throws(UsageError) in
                 options.logBytes = try ByteSize.parse(text, in: (1 << 20)...(4 << 30))
             }),
+        Entry(
+            long: "online", group: .program, help: "with check: ask every source once, show what comes",
+            effect: .online),
         Entry(
             long: "completions", argument: .required("SHELL"), group: .program,
             help: "print completions for bash, zsh or fish",

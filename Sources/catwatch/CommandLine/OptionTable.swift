@@ -1,3 +1,5 @@
+internal import Feed
+
 /// The one declaration of every option: the parser, the help, the manual page and the completions are made from it.
 package enum OptionTable {
     /// Sets what an option stands for; throws a `UsageError` that does not name the option, the parser adds that.
@@ -55,6 +57,7 @@ package enum OptionTable {
 
     package enum Group: String, Sendable, CaseIterable {
         case main = "Options"
+        case documents = "Reading documents (for every feed that is not a configuration's)"
         case feed = "Serving, attaching, pushing"
         case http = "HTTP, TLS and secrets (for every feed)"
         case program = "More"
@@ -69,6 +72,8 @@ package enum OptionTable {
     package enum Effect: Sendable {
         case set(Setter)
         case request(Request)
+        /// What `catwatch check` is to do beyond checking.
+        case online
     }
 
     /// The entry with that long name.
@@ -128,6 +133,16 @@ package enum OptionTable {
         return text
     }
 
+    /// A JSON Pointer, parsed.
+    static func jsonPointer(_ text: String) throws(UsageError) -> JSONPointer {
+        let text = try pointer(text)
+        do throws(Failure) {
+            return try JSONPointer(text)
+        } catch {
+            throw UsageError(error.message)
+        }
+    }
+
     /// A path, or a name: anything but nothing.
     static func nonEmpty(_ text: String, _ what: String) throws(UsageError) -> String {
         guard !text.isEmpty else { throw UsageError("\(what) is empty") }
@@ -135,7 +150,7 @@ package enum OptionTable {
     }
 
     /// The words as `a, b or c`.
-    private static func list(_ words: [String]) -> String {
+    static func list(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " or " + last
     }

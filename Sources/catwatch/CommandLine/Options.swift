@@ -1,8 +1,11 @@
+package import Inputs
 package import Outputs
 
 /// What the command line and the environment ask for; every value is checked and in range.
 package struct Options: Sendable, Equatable {
-    /// What `--url` gave, in order; `feeds` says what is watched when there is none.
+    /// The configuration file that was named.
+    package var config: String?
+    /// What `--url` gave, in order.
     package var urls: [FeedURL] = []
     package var presets: [Preset] = []
     /// Start the stand-in API on loopback, and take the presets from there.
@@ -13,6 +16,16 @@ package struct Options: Sendable, Equatable {
     package var value: String?
     /// JSON Pointer (RFC 6901) to the text of every feed; nil: the first string, or the preset's own.
     package var text: String?
+    /// JSON Pointer to the array or object of events of every feed; nil: a document is one, or the preset's own.
+    package var items: String?
+    /// JSON Pointer to what names an item's series, or `#` for its position.
+    package var key: String?
+    /// JSON Pointer to an event's time.
+    package var time: String?
+    /// What counts as a number.
+    package var number: Extraction.NumberRule = .strict
+    /// Read standard input.
+    package var readsStdin = false
 
     /// The window width: whole seconds, 1 s to 1 h.
     package var interval: Duration = .seconds(10)
@@ -50,8 +63,18 @@ package struct Options: Sendable, Equatable {
 
     package init() {}
 
-    /// How far back windows are kept: what was asked for, else 2 minutes, or one window when that is longer.
-    package var resolvedHistory: Duration { history ?? max(.seconds(120), interval) }
+    /// The long names of the options that were set, by the command line, the environment or the configuration.
+    package var explicit: Set<String> = []
+    /// What the configuration file says; its options are among these already.
+    var configuration: Configuration?
+
+    /// How far back windows are kept: what was asked for in whole windows, else 2 minutes, or one window when that is
+    /// longer.
+    package var resolvedHistory: Duration {
+        guard let history else { return max(.seconds(120), interval) }
+        let rest = history.components.seconds % max(1, interval.components.seconds)
+        return rest == 0 ? history : history + interval - .seconds(rest)
+    }
 
     /// The path of a socket, or where it is by default.
     package struct SocketPath: Sendable, Equatable {
@@ -60,25 +83,6 @@ package struct Options: Sendable, Equatable {
 
         /// - Parameter path: empty for the default.
         package init(path: String) { self.path = path.isEmpty ? nil : path }
-    }
-
-    package enum Preset: String, Sendable, CaseIterable {
-        /// Random cat facts, one at a time.
-        case fact
-
-        /// Its path at the API.
-        package var path: String {
-            switch self {
-            case .fact: "/fact"
-            }
-        }
-
-        /// The JSON Pointers into its documents.
-        package var pointers: (value: String, text: String) {
-            switch self {
-            case .fact: ("/length", "/fact")
-            }
-        }
     }
 
     package enum Output: String, Sendable, CaseIterable {

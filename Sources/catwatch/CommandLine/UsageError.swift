@@ -9,14 +9,26 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     package var option: String?
     /// What is wrong and what to write instead; safe to print, without secrets.
     package var message: String
+    /// What is wrong with a configuration file, `FILE:LINE:COLUMN: …` each; empty when it is about something else.
+    package private(set) var lines: [String] = []
 
     package init(_ message: String, option: String? = nil) {
         self.message = message
         self.option = option
     }
 
-    /// The text for stderr: one line that says what is wrong and one that says where to look, without the last newline.
+    /// - Parameters:
+    ///   - lines: what is wrong with a configuration file, each with its place.
+    ///   - count: how much is wrong, which may be more than is told.
+    init(lines: [String], count: Int) {
+        message = "\(count) \(count == 1 ? "error" : "errors") in the configuration"
+        self.lines = lines
+    }
+
+    /// The text for stderr: one line that says what is wrong and one that says where to look; of a configuration a line
+    /// for everything that is wrong, and how much that is. Without the last newline.
     package var description: String {
+        if !lines.isEmpty { return (lines + ["catwatch: \(message)"]).joined(separator: "\n") }
         let subject = option.map { "\($0): " } ?? ""
         return "catwatch: \(subject)\(message)\nTry 'catwatch --help'."
     }

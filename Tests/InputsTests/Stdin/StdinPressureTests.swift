@@ -30,7 +30,7 @@ import Testing
             far.close()
             let input = StdinInput(StdinRun.source(), store: store, on: loop, wall: wall) { _ in ends.value.1 }
             let (reader, _) = await store.open("slow", holdsInputs: true)
-            async let summary = input.run()
+            async let summary = input.read()
             try await loop.sleep(for: .seconds(600))
             let held = await store.counts.data
             async let rest = Self.readAll(store, reader)
@@ -68,7 +68,7 @@ import Testing
             #expect(try bytes.withUnsafeBytes { try far.write($0) } == bytes.count)
             far.close()
             let input = StdinInput(StdinRun.source(), store: store, on: loop, wall: wall) { _ in ends.value }
-            async let summary = input.run()
+            async let summary = input.read()
             var seen = 0
             var most = 0
             while seen < 100_000 {
@@ -93,7 +93,7 @@ import Testing
             let wasCancelled = await withTaskGroup(of: Bool.self) { group in
                 group.addTask {
                     do {
-                        _ = try await input.run()
+                        _ = try await input.read()
                         return false
                     } catch {
                         return true
@@ -116,7 +116,7 @@ import Testing
             let input = StdinInput(StdinRun.source(), store: store, on: loop, wall: wall) { _ throws(SystemError) in
                 throw SystemError(code: 21, call: "read")
             }
-            return try await input.run()
+            return try await input.read()
         }
         #expect(summary.failure?.code == .closed)
         #expect(summary.failure?.message == "standard input cannot be read: Is a directory")
@@ -135,7 +135,7 @@ import Testing
                 (loop) throws(SystemError) in
                 try DescriptorStream(owning: Descriptor(owning: from), on: loop)
             }
-            async let summary = input.run()
+            async let summary = input.read()
             try await writer.value.write(all: Array("1\n2\n".utf8))
             try await loop.sleep(for: .milliseconds(5))
             try await writer.value.write(all: Array("3".utf8))

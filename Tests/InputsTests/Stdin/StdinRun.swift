@@ -42,7 +42,7 @@ struct StdinRun: Sendable {
             var run = StdinRun()
             async let written: Void = feed(steps, to: ends, on: loop)
             async let lines = collect(store, reader)
-            run.summary = try await input.run()
+            run.summary = try await input.read()
             await store.finish("end")
             run.lines = try await lines
             try await written

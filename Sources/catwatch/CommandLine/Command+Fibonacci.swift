@@ -1,0 +1,31 @@
+internal import Inputs
+
+extension Command {
+    /// The most runs that one command makes.
+    private static let mostRuns = 1_000
+
+    /// What `catwatch fibonacci` is to compute; nil when the help or the version is asked for instead.
+    ///
+    /// - Parameter words: what follows `fibonacci`; digits only.
+    /// - Throws: `UsageError`.
+    static func fibonacci(_ words: ArraySlice<String>) throws(UsageError) -> Command? {
+        if let first = words.first, ["--help", "-h", "--help=all", "--version", "-V"].contains(first) { return nil }
+        guard !words.isEmpty else { throw UsageError("fibonacci needs a number: catwatch fibonacci 90") }
+        guard words.count <= mostRuns else { throw UsageError("fibonacci takes \(mostRuns) numbers at the most") }
+        var counts: [Int] = []
+        for word in words {
+            guard !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                throw UsageError("fibonacci: \(UsageError.quoted(word)) is no number; write digits only")
+            }
+            // As many zeros in front as anybody likes.
+            guard let count = Int(word.drop { $0 == "0" }.isEmpty ? "0" : String(word.drop { $0 == "0" })),
+                count <= FibonacciSource.largest
+            else {
+                throw UsageError(
+                    "fibonacci: \(UsageError.quoted(word)) is too large; \(FibonacciSource.largest) is the most")
+            }
+            counts.append(count)
+        }
+        return .fibonacci(counts)
+    }
+}

@@ -1,0 +1,67 @@
+internal import Feed
+
+/// Where in a configuration something is, as errors say it.
+struct ConfigMark: Sendable, Equatable {
+    let line: Int
+    let column: Int
+    /// `sources[2].every`; empty for the whole.
+    let path: String
+}
+
+/// What is wrong with a configuration: all of it, not only what was found first.
+struct ConfigIssues {
+    /// How many are told; the rest is counted.
+    static let limit = 50
+
+    /// The file's name as it is shown.
+    let name: String
+    private let text: ConfigText?
+    private var found: [(mark: ConfigMark?, option: String?, message: String)] = []
+    private(set) var count = 0
+
+    init(text: ConfigText) {
+        name = text.name
+        self.text = text
+    }
+
+    /// For what is found later, when the text itself is no longer there.
+    init(name: String) {
+        self.name = name
+        text = nil
+    }
+
+    func mark(_ offset: Int, _ path: String) -> ConfigMark {
+        let place = text?.place(of: offset) ?? (line: 1, column: 1)
+        return ConfigMark(line: place.line, column: place.column, path: path)
+    }
+
+    /// - Parameter message: without secrets; not asked for beyond the limit.
+    mutating func add(_ offset: Int, _ path: String, _ message: @autoclosure () -> String) {
+        count += 1
+        if count <= Self.limit { found.append((mark(offset, path), nil, message())) }
+    }
+
+    /// - Parameters:
+    ///   - mark: nil for what the command line says.
+    ///   - option: which option, when the command line says it.
+    mutating func add(_ mark: ConfigMark?, option: String? = nil, _ message: @autoclosure () -> String) {
+        count += 1
+        if count <= Self.limit { found.append((mark, option, message())) }
+    }
+
+    /// - Throws: when there is anything wrong.
+    func check() throws(UsageError) {
+        guard let first = found.first else { return }
+        if first.mark == nil { throw UsageError(first.message, option: first.option) }
+        let places = found.compactMap { issue in issue.mark.map { (mark: $0, message: issue.message) } }
+            .sorted { ($0.mark.line, $0.mark.column) < ($1.mark.line, $1.mark.column) }
+        var lines = places.map { line($0.mark, $0.message) }
+        if count > Self.limit { lines.append("\(Sanitizer.visible(name)): and \(count - Self.limit) more") }
+        throw UsageError(lines: lines, count: count)
+    }
+
+    private func line(_ mark: ConfigMark, _ message: String) -> String {
+        let path = mark.path.isEmpty ? "" : "\(Sanitizer.visible(mark.path, limit: 200)): "
+        return "\(Sanitizer.visible(name)):\(mark.line):\(mark.column): \(path)\(message)"
+    }
+}

@@ -1,0 +1,172 @@
+internal import Feed
+
+/// A value of a configuration, and where it is.
+struct ConfigNode: Sendable {
+    enum Value: Sendable {
+        case object([Member])
+        case array([ConfigNode])
+        case string(String)
+        /// As it was written.
+        case number(String)
+        case boolean(Bool)
+        case null
+    }
+
+    /// A name and its value.
+    struct Member: Sendable {
+        let name: String
+        /// Where the name's opening quote is.
+        let offset: Int
+        let value: ConfigNode
+    }
+
+    let value: Value
+    /// The bytes it takes up.
+    let range: Range<Int>
+
+    var offset: Int { range.lowerBound }
+
+    /// With its article, for messages.
+    var kind: String {
+        switch value {
+        case .object: "an object"
+        case .array: "an array"
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .null: "null"
+        }
+    }
+}
+
+extension ConfigNode {
+    /// How many arrays and objects may lie in each other.
+    static let maximumDepth = 64
+
+    /// Why a text is no JSON, and where.
+    struct Fault: Error, Sendable, Equatable {
+        let offset: Int
+        let message: String
+    }
+
+    /// Reads JSON with comments and trailing commas; everything else is as RFC 8259 has it.
+    ///
+    /// - Throws: the first fault.
+    static func parse(_ text: ConfigText) throws(Fault) -> ConfigNode {
+        if let offset = text.firstInvalidByte() { throw Fault(offset: offset, message: "the file is not UTF-8 here") }
+        var bytes = text.bytes
+        let comment = CommentBlanker.blank(&bytes)
+        do throws(JSONFault) {
+            try JSONMinifier.validate(bytes[...])
+        } catch {
+            if let comment, error.offset >= comment { throw endless(comment) }
+            throw Fault(offset: error.offset, message: "not JSON: \(error.reason)")
+        }
+        if let comment { throw endless(comment) }
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
+            var parser = ConfigParser(bytes: bytes)
+            return try parser.value(depth: 0)
+        }
+    }
+
+    private static func endless(_ offset: Int) -> Fault { Fault(offset: offset, message: "a comment that has no */") }
+}
+
+/// Builds the tree of a text that was validated.
+private struct ConfigParser {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    /// Recursion is as deep as the document, which is bounded here.
+    mutating func value(depth: Int) throws(ConfigNode.Fault) -> ConfigNode {
+        skip()
+        let start = position
+        let value: ConfigNode.Value
+        switch byte {
+        case UInt8(ascii: "{"):
+            try check(depth)
+            var members: [ConfigNode.Member] = []
+            position += 1
+            while more(until: UInt8(ascii: "}")) {
+                let offset = position
+                let name = string()
+                skip()
+                position += 1  // the colon
+                members.append(.init(name: name, offset: offset, value: try self.value(depth: depth + 1)))
+            }
+            value = .object(members)
+        case UInt8(ascii: "["):
+            try check(depth)
+            var elements: [ConfigNode] = []
+            position += 1
+            while more(until: UInt8(ascii: "]")) { elements.append(try self.value(depth: depth + 1)) }
+            value = .array(elements)
+        case UInt8(ascii: "\""): value = .string(string())
+        case UInt8(ascii: "t"): value = literal(4, .boolean(true))
+        case UInt8(ascii: "f"): value = literal(5, .boolean(false))
+        case UInt8(ascii: "n"): value = literal(4, .null)
+        default: value = number()
+        }
+        return ConfigNode(value: value, range: start..<position)
+    }
+
+    /// Zero behind the end, which a validated text never gets to inside of a value.
+    private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    private func check(_ depth: Int) throws(ConfigNode.Fault) {
+        guard depth < ConfigNode.maximumDepth else {
+            throw .init(offset: position, message: "nested deeper than \(ConfigNode.maximumDepth) levels")
+        }
+    }
+
+    private mutating func skip() {
+        while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
+    }
+
+    /// Steps over a comma to the next element, or over the end.
+    private mutating func more(until end: UInt8) -> Bool {
+        skip()
+        if byte == UInt8(ascii: ",") {
+            position += 1
+            skip()
+        }
+        guard position < bytes.count, byte != end else {
+            position = min(position + 1, bytes.count)
+            return false
+        }
+        return true
+    }
+
+    private mutating func string() -> String {
+        position += 1
+        let start = min(position, bytes.count)
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        let end = min(position, bytes.count)
+        position = min(position + 1, bytes.count)
+        return JSONText.string(UnsafeBufferPointer(rebasing: bytes[start..<end]))
+    }
+
+    private mutating func number() -> ConfigNode.Value {
+        let start = position
+        while position < bytes.count, Self.isNumber(bytes[position]) { position += 1 }
+        return .number(String(decoding: bytes[start..<position], as: UTF8.self))
+    }
+
+    private static func isNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+            UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
+        }
+    }
+
+    private mutating func literal(_ length: Int, _ value: ConfigNode.Value) -> ConfigNode.Value {
+        position = min(position + length, bytes.count)
+        return value
+    }
+}

@@ -1,0 +1,101 @@
+internal import Feed
+
+/// JSON to be printed, indented; members stay in order.
+indirect enum JSONTree: Sendable, Equatable {
+    struct Member: Sendable, Equatable {
+        let name: String
+        let value: JSONTree
+
+        init(_ name: String, _ value: JSONTree) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    case object([Member])
+    case array([JSONTree])
+    case string(String)
+    /// JSON already: a number, a literal.
+    case raw(String)
+
+    static func strings(_ words: [String]) -> JSONTree { .array(words.map(JSONTree.string)) }
+    static func boolean(_ flag: Bool) -> JSONTree { .raw(flag ? "true" : "false") }
+    static func integer(_ number: Int) -> JSONTree { .raw("\(number)") }
+    static func number(_ number: Double) -> JSONTree {
+        .raw(Int(exactly: number).map { "\($0)" } ?? "\(number)")
+    }
+
+    /// The text, with a line break at the end.
+    var text: String {
+        var output = ""
+        write(to: &output, indentation: "")
+        return output + "\n"
+    }
+
+    /// In one line.
+    var line: String {
+        switch self {
+        case .object(let members):
+            "{" + members.map { "\(Self.quoted($0.name)): \($0.value.line)" }.joined(separator: ", ") + "}"
+        case .array(let elements): "[" + elements.map(\.line).joined(separator: ", ") + "]"
+        case .string(let text): Self.quoted(text)
+        case .raw(let text): text
+        }
+    }
+
+    /// In one line, without any space.
+    var compact: String {
+        switch self {
+        case .object(let members):
+            "{" + members.map { "\(Self.quoted($0.name)):\($0.value.compact)" }.joined(separator: ",") + "}"
+        case .array(let elements): "[" + elements.map(\.compact).joined(separator: ",") + "]"
+        case .string, .raw: line
+        }
+    }
+
+    private func write(to output: inout String, indentation: String) {
+        let line = line
+        if line.utf8.count + indentation.utf8.count <= 100 {
+            output += line
+            return
+        }
+        let inner = indentation + "  "
+        switch self {
+        case .object(let members):
+            output += "{"
+            for (index, member) in members.enumerated() {
+                output += (index == 0 ? "\n" : ",\n") + inner + Self.quoted(member.name) + ": "
+                member.value.write(to: &output, indentation: inner)
+            }
+            output += "\n\(indentation)}"
+        case .array(let elements):
+            output += "["
+            for (index, element) in elements.enumerated() {
+                output += (index == 0 ? "\n" : ",\n") + inner
+                element.write(to: &output, indentation: inner)
+            }
+            output += "\n\(indentation)]"
+        case .string, .raw: output += line
+        }
+    }
+
+    /// A JSON string; what would act on a terminal is escaped.
+    static func quoted(_ text: String) -> String {
+        var output = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n": output += "\\n"
+            case "\t": output += "\\t"
+            case _ where Sanitizer.isHidden(scalar):
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output + "\""
+    }
+}

@@ -1,0 +1,76 @@
+internal import Feed
+
+/// Where a secret is; what it is does not stand in a configuration.
+package enum Secret: Sendable, Hashable {
+    /// An environment variable.
+    ///
+    /// - Parameter optional: what it is for is left out when it is not set.
+    case environment(String, optional: Bool)
+    case file(String)
+
+    /// As a configuration has it.
+    var tree: JSONTree {
+        switch self {
+        case .environment(let name, false): .object([.init("env", .string(name))])
+        case .environment(let name, true): .object([.init("env", .string(name)), .init("optional", .boolean(true))])
+        case .file(let path): .object([.init("file", .string(path))])
+        }
+    }
+
+    /// The secret, without the white space around it; nil when it is optional and not there. Blocks.
+    ///
+    /// - Throws: `UsageError`, which does not tell the secret.
+    func read(environment: [String: String]) throws(UsageError) -> String? {
+        switch self {
+        case .environment(let name, let optional):
+            guard let value = environment[name], !value.isEmpty else {
+                if optional { return nil }
+                throw UsageError("the environment variable \(UsageError.quoted(name)) is not set")
+            }
+            return Self.trimmed(value)
+        case .file(let path):
+            let value = Self.trimmed(try SecretFile.read(path))
+            guard !value.isEmpty else { throw UsageError("\(UsageError.quoted(path)) holds nothing") }
+            return value
+        }
+    }
+
+    /// Without the line break that editors leave at the end.
+    private static func trimmed(_ text: String) -> String {
+        var bytes = text.utf8[...]
+        while let last = bytes.last, last <= 0x20 { bytes = bytes.dropLast() }
+        while let first = bytes.first, first <= 0x20 { bytes = bytes.dropFirst() }
+        return String(Substring(bytes))
+    }
+}
+
+/// The secrets of a configuration, read once; never printed.
+struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
+    private var values: [Secret: String] = [:]
+    private var failures: [Secret: UsageError] = [:]
+    private var absent: Set<Secret> = []
+    private let environment: [String: String]
+
+    init(environment: [String: String]) { self.environment = environment }
+
+    /// - Throws: what reading it failed with, every time.
+    mutating func value(of secret: Secret) throws(UsageError) -> String? {
+        if let value = values[secret] { return value }
+        if absent.contains(secret) { return nil }
+        if let failure = failures[secret] { throw failure }
+        do throws(UsageError) {
+            guard let value = try secret.read(environment: environment) else {
+                absent.insert(secret)
+                return nil
+            }
+            values[secret] = value
+            return value
+        } catch {
+            failures[secret] = error
+            throw error
+        }
+    }
+
+    var description: String { "\(values.count) secrets" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

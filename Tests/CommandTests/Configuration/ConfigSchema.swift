@@ -1,0 +1,278 @@
+import Feed
+import Inputs
+
+@testable import catwatch
+
+/// docs/config.schema.json, made from the program's tables (JSON Schema 2020-12).
+enum ConfigSchema {
+    typealias Member = JSONTree.Member
+
+    static var text: String {
+        var properties: [Member] = [Member("$schema", .object([Member("type", .string("string"))]))]
+        for entry in Configuration.options { properties.append(Member(entry.key, option(entry))) }
+        properties.append(
+            Member(
+                "bands",
+                described(
+                    "Scales of bands, by the names that sources call them.",
+                    [
+                        Member("type", .string("object")),
+                        Member(
+                            "propertyNames",
+                            .object([
+                                Member("minLength", .integer(1)),
+                                Member("maxLength", .integer(SourceName.maximumLength)),
+                                Member("not", .object([Member("enum", .strings(BuiltInScales.all.keys.sorted()))])),
+                            ])),
+                        Member("additionalProperties", reference("scale")),
+                    ])))
+        properties.append(
+            Member(
+                "sources",
+                described(
+                    "What to watch.",
+                    [
+                        Member("type", .string("array")), Member("maxItems", .integer(Configuration.mostSources)),
+                        Member("items", reference("source")),
+                    ])))
+        return JSONTree.object([
+            Member("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
+            Member("title", .string("A configuration of catwatch")),
+            Member("type", .string("object")),
+            Member("additionalProperties", .boolean(false)),
+            Member("properties", .object(properties)),
+            Member(
+                "$defs",
+                .object([
+                    Member("source", source), Member("scale", scale), Member("secret", secret),
+                    Member("duration", duration(nil)), Member("size", size(nil)),
+                ])),
+        ]).text
+    }
+
+    // MARK: Options
+
+    private static func option(_ entry: OptionTable.Entry) -> JSONTree {
+        let help = entry.help.prefix(1).uppercased() + entry.help.dropFirst() + "."
+        switch (entry.argument, entry.completion) {
+        case (.none, _): return described(help, [Member("type", .string("boolean"))])
+        case (.optional, _):
+            return described(
+                help, [Member("type", .strings(["boolean", "string"])), Member("minLength", .integer(1))])
+        case (.required(let name), let completion):
+            if entry.repeats != .last {
+                var item: [Member] = [Member("type", .string("string")), Member("minLength", .integer(1))]
+                if case .words(let words) = completion { item = [Member("enum", .strings(words))] }
+                let array: [Member] = [Member("type", .string("array")), Member("items", .object(item))]
+                return described(help, [Member("anyOf", .array([.object(item), .object(array)]))])
+            }
+            if case .words(let words) = completion { return described(help, [Member("enum", .strings(words))]) }
+            switch name {
+            case "DURATION": return described(help, [Member("$ref", .string("#/$defs/duration"))])
+            case "SIZE": return described(help, [Member("$ref", .string("#/$defs/size"))])
+            case "N": return described(help, [Member("type", .strings(["integer", "string"]))])
+            case "POINTER" where entry.long == "key": return described(help, pointer("string", isKey: true))
+            case "POINTER": return described(help, pointer("string", isKey: false))
+            default: return described(help, [Member("type", .string("string")), Member("minLength", .integer(1))])
+            }
+        }
+    }
+
+    // MARK: Sources
+
+    private static var source: JSONTree {
+        let properties = ConfigKey.source.map { key in
+            let kinds = key.kinds.count == SourceKind.allCases.count ? "" : " For " + list(key.kinds) + "."
+            return Member(key.name, described(key.help + kinds, constraints(key.type)))
+        }
+        let kinds = SourceKind.allCases.map { kind in
+            let names = ConfigKey.source.filter { $0.kinds.contains(kind) }.map(\.name)
+            var then: [Member] = [Member("propertyNames", .object([Member("enum", .strings(names))]))]
+            if let required = required(kind) { then.append(required) }
+            return JSONTree.object([
+                Member(
+                    "if",
+                    .object([
+                        Member(
+                            "properties",
+                            .object([Member("kind", .object([Member("const", .string(kind.rawValue))]))])),
+                        Member("required", .strings(["kind"])),
+                    ])), Member("then", .object(then)),
+            ])
+        }
+        return .object([
+            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+            Member("properties", .object(properties)), Member("allOf", .array(kinds)),
+        ])
+    }
+
+    /// What a kind needs, unless a preset brings it along.
+    private static func required(_ kind: SourceKind) -> Member? {
+        let preset = JSONTree.object([Member("required", .strings(["preset"]))])
+        let own: JSONTree
+        switch kind {
+        case .http, .websocket: own = .object([Member("required", .strings(["url"]))])
+        case .pages:
+            let ways = ["next", "page_parameter"].map { JSONTree.object([Member("required", .strings([$0]))]) }
+            own = .object([Member("required", .strings(["url", "items"])), Member("oneOf", .array(ways))])
+        case .fibonacci: own = .object([Member("required", .strings(["n"]))])
+        case .stdin: return nil
+        }
+        return Member("anyOf", .array([preset, own]))
+    }
+
+    private static func constraints(_ type: ConfigType) -> [Member] {
+        switch type {
+        case .string(let limit): return string(limit)
+        case .name:
+            return string(SourceName.maximumLength) + [
+                Member("pattern", .string(SchemaPattern.name)),
+                Member("not", .object([Member("enum", .strings(SourceName.reserved.sorted()))])),
+            ]
+        case .words(let words): return [Member("enum", .strings(words))]
+        case .boolean: return [Member("type", .string("boolean"))]
+        case .integer(let range): return [Member("type", .string("integer"))] + limits(range)
+        case .size(let range): return members(size(range))
+        case .duration(let range): return members(duration(range))
+        case .pointer(let orNull): return pointer(orNull ? nil : "string", isKey: false)
+        case .key: return pointer(nil, isKey: true)
+        case .url: return string(8_192) + [Member("pattern", .string(SchemaPattern.url))]
+        case .headers:
+            let value = JSONTree.object([
+                Member("anyOf", .array([.object([Member("type", .string("string"))]), reference("secret")]))
+            ])
+            return [
+                Member("type", .string("object")),
+                Member("propertyNames", .object([Member("pattern", .string(SchemaPattern.token))])),
+                Member("additionalProperties", value),
+            ]
+        case .secret: return members(reference("secret"))
+        case .basic:
+            return [
+                Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+                Member("required", .strings(["user", "password"])),
+                Member(
+                    "properties",
+                    .object([Member("user", .object(string(256))), Member("password", reference("secret"))])),
+            ]
+        case .tokens:
+            return [
+                Member("type", .string("array")), Member("maxItems", .integer(32)),
+                Member("uniqueItems", .boolean(true)),
+                Member("items", .object(string(256) + [Member("pattern", .string(SchemaPattern.token))])),
+            ]
+        case .message: return []
+        case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]
+        }
+    }
+
+    // MARK: Parts
+
+    private static var scale: JSONTree {
+        let help = Dictionary(uniqueKeysWithValues: ConfigReader.scaleKeys.map { ($0.name, $0.help) })
+        let bandHelp = Dictionary(uniqueKeysWithValues: ConfigReader.bandKeys.map { ($0.name, $0.help) })
+        let band = JSONTree.object([
+            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+            Member("required", .strings(["name", "letter", "color"])),
+            Member(
+                "properties",
+                .object([
+                    Member("name", described(bandHelp["name"], string(32))),
+                    Member("letter", described(bandHelp["letter"], string(1))),
+                    Member(
+                        "color",
+                        described(
+                            bandHelp["color"],
+                            [Member("type", .string("string")), Member("pattern", .string(SchemaPattern.color))])),
+                    Member("up_to", described(bandHelp["up_to"], [Member("type", .string("number"))])),
+                ])),
+        ])
+        return .object([
+            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+            Member("required", .strings(["bands"])),
+            Member(
+                "properties",
+                .object([
+                    Member("unit", described(help["unit"], string(32))),
+                    Member(
+                        "higher_is_better", described(help["higher_is_better"], [Member("type", .string("boolean"))])),
+                    Member(
+                        "bands",
+                        described(
+                            help["bands"],
+                            [
+                                Member("type", .string("array")), Member("minItems", .integer(1)),
+                                Member("maxItems", .integer(ConfigReader.mostBands)), Member("items", band),
+                            ])),
+                ])),
+        ])
+    }
+
+    private static var secret: JSONTree {
+        .object([
+            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+            Member(
+                "oneOf",
+                .array(["env", "file"].map { JSONTree.object([Member("required", .strings([$0]))]) })),
+            Member(
+                "properties",
+                .object([
+                    Member("env", described("The environment variable that holds it.", string(4_096))),
+                    Member("file", described("The file that holds it.", string(4_096))),
+                    Member(
+                        "optional",
+                        described(
+                            "With env: leave out what it is for when the variable is not set.",
+                            [Member("type", .string("boolean"))])),
+                ])),
+        ])
+    }
+
+    private static func duration(_ range: ClosedRange<Duration>?) -> JSONTree {
+        var number: [Member] = [Member("type", .string("number"))]
+        if let range {
+            number += [
+                Member("minimum", .number(range.lowerBound / .seconds(1))),
+                Member("maximum", .number(range.upperBound / .seconds(1))),
+            ]
+        }
+        let text: [Member] = [Member("type", .string("string")), Member("pattern", .string(SchemaPattern.duration))]
+        return .object([Member("anyOf", .array([.object(number), .object(text)]))])
+    }
+
+    private static func size(_ range: ClosedRange<Int>?) -> JSONTree {
+        let number: [Member] = [Member("type", .string("integer"))] + (range.map(limits) ?? [])
+        let text: [Member] = [Member("type", .string("string")), Member("pattern", .string(SchemaPattern.size))]
+        return .object([Member("anyOf", .array([.object(number), .object(text)]))])
+    }
+
+    private static func pointer(_ type: String?, isKey: Bool) -> [Member] {
+        [
+            Member("type", type.map(JSONTree.string) ?? .strings(["string", "null"])),
+            Member("pattern", .string(isKey ? SchemaPattern.key : SchemaPattern.pointer)),
+        ]
+    }
+
+    private static func limits(_ range: ClosedRange<Int>) -> [Member] {
+        [Member("minimum", .integer(range.lowerBound)), Member("maximum", .integer(range.upperBound))]
+    }
+
+    private static func string(_ limit: Int) -> [Member] {
+        [Member("type", .string("string")), Member("minLength", .integer(1)), Member("maxLength", .integer(limit))]
+    }
+
+    private static func described(_ help: String?, _ members: [Member]) -> JSONTree {
+        .object((help.map { [Member("description", .string($0))] } ?? []) + members)
+    }
+
+    private static func reference(_ name: String) -> JSONTree { .object([Member("$ref", .string("#/$defs/\(name)"))]) }
+
+    private static func members(_ tree: JSONTree) -> [Member] {
+        guard case .object(let members) = tree else { return [] }
+        return members
+    }
+
+    private static func list(_ kinds: [SourceKind]) -> String {
+        kinds.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+    }
+}
