@@ -111,9 +111,9 @@ struct SourceResolver {
             missing("items", source)
         }
         if source.kind != .pages, !hasItems, draft.marks["items"] == nil || source.values["items"] == .null,
-            let key = source.values["key"], key != .null
+            source.values["key"] == .position
         {
-            issues.add(draft.mark("key"), option: "--key", "names items; say with items where they are")
+            issues.add(draft.mark("key"), option: "--key", "# counts items; say with items where they are")
         }
     }
 

@@ -38,7 +38,7 @@ import Testing
             try await loop.sleep(for: .seconds(3_600))
             #expect(await store.isOnTime, "nothing is expected of a source that waits to be asked")
             #expect(await store.counts.data == 1)
-            #expect(await store.requestPoll(of: "fib"))
+            #expect(await store.requestPoll(of: "fib") == nil)
             try await loop.sleep(for: .seconds(100))
             #expect(input.requestRun(n: 500))
             try await loop.sleep(for: .seconds(100))
