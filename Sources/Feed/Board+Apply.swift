@@ -70,7 +70,8 @@ extension Board {
         rebase(
             asOf: stats.asOf,
             stats.endpoints.map { (EndpointName($0.endpoint, source: $0.source ?? ""), LatencySummary($0)) })
-        for index in sources.indices { sources[index].isListed = false }
+        // Descriptions go as well, so that those of all sources together are never more than one line has room for.
+        for index in sources.indices { sources[index].unlist() }
         for source in stats.sources {
             guard let state = BoardSource.State(rawValue: source.state),
                 let index = sourceIndex(source.source, time: source.since ?? time)

@@ -30,7 +30,8 @@ package import Reactor
 ///    gone; newest phases stay. Latency lines with a higher number than the last such `as_of` are counted on top, and
 ///    likewise the errors of error lines that name an endpoint.
 /// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8) and
-///    bands, all three to none where they are missing, and a source that they do not name is no longer `isListed`.
+///    bands, all three to none where they are missing; a source that they do not name has none either and is no longer
+///    `isListed`.
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
 ///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data line, and a latency line with status 304, makes

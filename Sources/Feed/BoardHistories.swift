@@ -1,5 +1,3 @@
-package import Reactor
-
 /// Something that happened at a time and is kept for the length of the history.
 package protocol BoardMoment: Sendable {
     /// When, in microseconds since the epoch.

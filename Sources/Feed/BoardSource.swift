@@ -46,6 +46,14 @@ package struct BoardSource: Sendable, Equatable {
         self.since = since
     }
 
+    /// Forgets what a stats line has said of how it is to be read.
+    mutating func unlist() {
+        isListed = false
+        type = nil
+        unit = nil
+        bands = nil
+    }
+
     /// Comes into a state at a time; being in it already changes nothing but what the last error said.
     mutating func enter(_ state: State, at time: Timestamp) {
         if self.state != state {

@@ -140,10 +140,10 @@ extension Line.Source {
         source = try members.string(.source)
         state = try members.string(.state)
         since = try members.timeIfAny(.since)
-        type = try members.stringIfAny(.type)
-        unit = try members.stringIfAny(.unit).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
-        // A view without bands is better than none: what is wrong with them does not make the line unreadable.
-        do throws(LineFault) { bands = try BandScale(members) } catch { bands = nil }
+        // A view without these is better than none: what is wrong with them does not make the line unreadable.
+        type = try? members.stringIfAny(.type)
+        unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
+        bands = try? BandScale(members)
     }
 }
 

@@ -28,7 +28,12 @@ enum LineKey: UInt8, CaseIterable {
     /// The key with these bytes, unescaped; nil when this version does not know it.
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let name = PackedName(bytes) else { return nil }
+        guard let name = PackedName(bytes) else {
+            // One key is longer than the table takes, and seldom there.
+            guard bytes.count == Self.longKey.count, bytes.elementsEqual(Self.longKey) else { return nil }
+            self = .refusedEndpoints
+            return
+        }
         var slot = name.slot
         while let entry = Self.table[slot] {
             if entry.name == name {
@@ -40,11 +45,13 @@ enum LineKey: UInt8, CaseIterable {
         return nil
     }
 
-    /// A hash table of all keys, a third full, so that a search always ends at a free slot.
+    private static let longKey = Array("refused_endpoints".utf8)
+
+    /// A hash table of all keys but the long one, a third full, so that a search always ends at a free slot.
     private static let table: [(name: PackedName, key: LineKey)?] = {
         var table = [(name: PackedName, key: LineKey)?](repeating: nil, count: PackedName.slots)
         for key in allCases {
-            // Every key has at most 24 bytes; the tests look each one up.
+            // All but the long one have at most 16 bytes; the tests look each one up.
             guard let name = Array(key.text.utf8).withUnsafeBufferPointer({ PackedName($0) }) else { continue }
             var slot = name.slot
             while table[slot] != nil { slot = (slot + 1) % table.count }
@@ -54,28 +61,23 @@ enum LineKey: UInt8, CaseIterable {
     }()
 }
 
-/// Up to 24 bytes as three numbers, so that names compare at once.
+/// Up to 16 bytes as two numbers, so that names compare at once.
 private struct PackedName: Equatable {
     static let slots = 256
     private var low: UInt64 = 0
     private var high: UInt64 = 0
-    private var top: UInt64 = 0
 
-    /// Nil when there are more than 24. A zero byte is no different from none, and no key has one.
+    /// Nil when there are more than 16. A zero byte is no different from none, and no key has one.
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard bytes.count <= 24 else { return nil }
+        guard bytes.count <= 16 else { return nil }
         for index in 0..<Swift.min(bytes.count, 8) { low |= UInt64(bytes[index]) << UInt64(index * 8) }
         if bytes.count > 8 {
-            for index in 8..<Swift.min(bytes.count, 16) { high |= UInt64(bytes[index]) << UInt64((index - 8) * 8) }
-            // One key is that long; in bounds as above.
-            if bytes.count > 16 {
-                for index in 16..<bytes.count { top |= UInt64(bytes[index]) << UInt64((index - 16) * 8) }
-            }
+            for index in 8..<bytes.count { high |= UInt64(bytes[index]) << UInt64((index - 8) * 8) }
         }
     }
 
-    /// Where to look first: the product's top bits depend on the name's first 16 bytes.
+    /// Where to look first: the product's top bits depend on all of the name.
     @inline(__always)
     var slot: Int { Int(truncatingIfNeeded: ((low ^ (high &* 31)) &* 0x9E37_79B9_7F4A_7C15) >> 56) }
 }

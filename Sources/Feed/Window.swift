@@ -17,9 +17,9 @@ package struct Window: Sendable, Equatable {
     /// Of all values in the order they were recorded; infinite where a Double cannot hold it.
     package private(set) var sum: Double
     /// How many lines were already emitted for the window, which is the next line's `revision`.
-    package internal(set) var revision: Int32 = 0
+    package var revision: Int32 = 0
     /// Which way the series went from the window before, as the newest line says; `none` before the first.
-    package internal(set) var trend = Trend.none
+    package var trend = Trend.none
     /// Whether the window changed since its last line.
     package internal(set) var isDirty = true
 

@@ -68,6 +68,41 @@ import Testing
         #expect(board.series.indices.allSatisfy { board.points(of: $0).count <= 40 })
     }
 
+    @Test func keepsTheDataOfTheNewestEventsWithinItsBounds() throws {
+        var random = SeededGenerator(seed: 14)
+        var limits = Board.Limits()
+        limits.series = 30
+        limits.dataPerEvent = 60
+        limits.data = 500
+        var board = Board(limits: limits)
+        var twin: [(series: String, sequence: Int, time: Int64, data: Int?)] = []
+        for sequence in 1...3_000 {
+            let series = "s/\(random.next() % 30)"
+            let time = Int64(sequence) - Int64(random.next() % 20)
+            let length = random.next() % 4 == 0 ? nil : Int(2 + random.next() % 66)
+            let data = length.map { ",\"data\":\"" + String(repeating: "x", count: $0 - 2) + "\"" } ?? ""
+            var line = try decode(
+                #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"t","source":"s","series":"\#(series)"\#(data)}"#
+            )
+            line.time = Timestamp(microseconds: time)
+            board.apply(line)
+
+            let place = twin.firstIndex { $0.series == series }
+            if let place, twin[place].time > time { continue }
+            if let place { twin.remove(at: place) }
+            twin.append((series, sequence, time, length.flatMap { $0 <= 60 ? $0 : nil }))
+            while twin.reduce(0, { $0 + ($1.data ?? 0) }) > 500, let first = twin.firstIndex(where: { $0.data != nil })
+            {
+                twin[first].data = nil
+            }
+            for (series, sequence, _, data) in twin {
+                let event = board.series(named: series).flatMap { board.series[$0].event }
+                #expect(event?.sequence == sequence && event?.data?.count == data, "seed \(random.seed)")
+            }
+        }
+        #expect(board.dataLeftOut > 500)
+    }
+
     @Test func ignoresALineThatComesTwice() throws {
         var board = Board()
         board.apply(try data(1, 5, 1))

@@ -154,7 +154,7 @@ package struct LineEncoder: Sendable {
     }
 
     /// The bytes that a window line with names and a band of this length may need; they are escaped already.
-    static func mostWindow(names: Int, band: Int = 0) -> Int { fixed + names + band }
+    package static func mostWindow(names: Int, band: Int = 0) -> Int { fixed + names + band }
 
     /// A closed window. `names` is `"source":"…","series":"…"`, `band` the name of its band with its quotes.
     package mutating func window(

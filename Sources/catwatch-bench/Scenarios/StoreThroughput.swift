@@ -19,6 +19,7 @@ enum StoreThroughput: Scenario {
     enum Kind: String, CaseIterable {
         case facts = "facts with text and data, about 320 bytes a line"
         case keyed = "values of 100 series"
+        case rows = "texts of 100 keys, without values"
         case bare = "bare values of one series"
     }
 
@@ -73,6 +74,10 @@ enum StoreThroughput: Scenario {
                 case .keyed:
                     keys[index % keys.count].withUnsafeBytes { key in
                         batch.add(time: now, source: source, key: key, value: value)
+                    }
+                case .rows:
+                    keys[index % keys.count].withUnsafeBytes { key in
+                        text.withUnsafeBytes { batch.add(time: now, source: source, key: key, text: $0) }
                     }
                 case .bare: batch.add(time: now, source: source, value: value)
                 }

@@ -91,6 +91,39 @@ import Testing
         #expect(stats.sources.map(\.since) == (1...3).map { Timestamp(seconds: $0) })
     }
 
+    @Test func writesHowSourcesAreToBeRead() throws {
+        let hostile = LineEncoderTests.hostile
+        let control = String(repeating: "\u{1}", count: 64)
+        let bands = (0..<64).map { index -> Band in
+            let color = Band.Color(red: UInt8(index), green: 0x0A, blue: 255)
+            let end = index == 63 ? nil : Double(index) + 0.123456789012345
+            return index.isMultiple(of: 2)
+                ? Band(name: control, letter: "\u{1}", color: color, upTo: end)
+                : Band(name: "b\(index)", letter: "🐈", color: color, upTo: end)
+        }
+        let scale = try #require(BandScale(bands, higherIsBetter: true))
+        let sources = [
+            SourceStatus(source: "aqi", state: .ok, since: time, type: hostile, unit: hostile, bands: scale),
+            SourceStatus(source: "plain", state: .ok, since: time, type: "plain"),
+        ]
+        let bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: sources)
+        guard case .stats(let stats) = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"]).body
+        else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.sources.map(\.type) == [hostile, "plain"] && stats.sources.map(\.bands) == [scale, nil])
+        #expect(hostile.hasPrefix(stats.sources[0].unit ?? "-"))
+        let tree = JSONTree(bytes.dropLast()).values[4].values
+        #expect(
+            tree.map(\.keys) == [
+                ["source", "state", "since", "type", "unit", "bands", "higher_is_better"],
+                ["source", "state", "since", "type"],
+            ])
+        #expect(tree[0].values[5].values.first?.keys == ["name", "letter", "color", "up_to"])
+        #expect(tree[0].values[5].values.last?.keys == ["name", "letter", "color"])
+    }
+
     @Test func writesStatsOfNothing() throws {
         let bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: [])
         let line = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"])

@@ -44,6 +44,10 @@ import Testing
         #expect(first.last == 130.1 && first.mean == 1.5 && first.min == 0.5 && first.p50 == 2 && first.p90 == 3)
         #expect(first.p95 == 4 && first.p99 == 5 && first.max == 6)
         #expect(stats.endpoints[1].errors == 7 && stats.endpoints[1].p50 == nil)
+        let source = stats.sources[0]
+        #expect(source.type == "fact" && source.unit == "µg" && source.bands?.higherIsBetter == true)
+        #expect(source.bands?.bands.map(\.name) == ["good", "poor"] && source.bands?.bands[0].upTo == 50)
+        #expect(source.bands?.bands.map { String($0.letter) + $0.color.hex } == ["G#00b050", "P#ff0000"])
         #expect(stats.sources[0].source == "fact" && stats.sources[0].state == "ok" && stats.sources[0].since == time)
     }
 

@@ -68,6 +68,22 @@ import Testing
             } != nil)
     }
 
+    @Test func reservesEnoughForTheLongestBand() {
+        let time = Timestamp(microseconds: .max)
+        let band = Bytes(repeating: UInt8(ascii: "b"), count: 386)
+        var window = Window(
+            index: 1, value: -2.2250738585072014e-308, time: Timestamp(microseconds: .min), sequence: .max)
+        window.trend = .deteriorating
+        window.revision = .max
+        var encoder = LineEncoder()
+        #expect(
+            GuardedMemory.bytes(atMost: LineEncoder.mostWindow(names: 0, band: band.count)) { writer in
+                writer = encoder.window(
+                    window, width: .max, sequence: .max, time: time, names: .init(start: nil, count: 0), band: band,
+                    to: writer)
+            } != nil)
+    }
+
     @Test func writesMemory() throws {
         let sample = MemorySample(resident: 14_680_064, peak: 15_728_640, privateBytes: .max)
         let line = try line(

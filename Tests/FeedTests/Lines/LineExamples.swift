@@ -8,7 +8,9 @@ enum LineExamples {
         #"{"type":"stats","time":"2001-09-09T01:46:40.000000Z","as_of":41,"endpoints":[{"endpoint":"GET http://a/b","#
         + #""source":"fact","count":20,"errors":1,"last_ms":130.1,"mean_ms":1.5,"min_ms":0.5,"p50_ms":2,"p90_ms":3,"p95_ms":4,"#
         + #""p99_ms":5,"max_ms":6},{"endpoint":"GET http://a/c","source":"x","count":0,"errors":7}],"#
-        + #""sources":[{"source":"fact","state":"ok","since":"2001-09-09T01:46:40.000000Z"}]}"#
+        + #""sources":[{"source":"fact","state":"ok","since":"2001-09-09T01:46:40.000000Z","#
+        + ##""type":"fact","unit":"µg","bands":[{"name":"good","letter":"G","color":"#00b050","up_to":50},"##
+        + ##"{"name":"poor","letter":"P","color":"#FF0000"}],"higher_is_better":true}]}"##
     static let data =
         #"{"seq":1,"time":"2001-09-09T01:46:40.000001Z","type":"fact","source":"fact","series":"fact/a","value":106,"#
         + #""text":"Cats \"sleep\" é","data":{"fact":"Cats","length":106},"truncated":true}"#
@@ -30,7 +32,7 @@ enum LineExamples {
         #"{"seq":6,"time":"2001-09-09T01:46:40.000000Z","type":"progress","source":"breeds","done":60,"total":98,"page":2}"#
     static let agent =
         #"{"seq":91,"time":"2001-09-09T01:46:40.000000Z","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":1,"#
-        + #""late":4,"series":3,"refused_series":5,"loop_lag_ms":0.3,"cpu_ms":41.0,"#
+        + #""late":4,"series":3,"refused_series":5,"refused_endpoints":8,"loop_lag_ms":0.3,"cpu_ms":41.0,"#
         + #""outputs":[{"output":"unix:/run/x.sock","state":"ok","behind":6}]}"#
     static let gap = #"{"type":"gap","time":"2001-09-09T01:46:40.000000Z","from":6,"to":90,"reason":"slow_reader"}"#
     static let bye =

@@ -123,6 +123,8 @@ import Testing
             let most = isLast ? Int.max : Int(random.next() % 60)
             while lines.count < most {
                 if !isLast, random.next() % 4 == 0 { await stage.publish(Int(random.next() % 30), text: 300) }
+                // The same run goes on, and with it what is known of what was written.
+                if !isLast, random.next() % 8 == 0 { await stage.store.greetAll() }
                 if !isLast, random.next() % 8 == 0 {
                     try await stage.loop.sleep(for: .milliseconds(Int64(random.next() % 50)))
                 }

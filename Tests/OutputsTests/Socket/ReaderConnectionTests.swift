@@ -91,6 +91,36 @@ import Testing
         }
     }
 
+    @Test func saysWhyAPollIsRefused() async throws {
+        try await Self.withReader { stage, reader in
+            await stage.store.allowPolling(of: "fibonacci") { request in
+                request.n == 500 ? PollRefusal("busy with \"n\" 499") : nil
+            }
+            try await reader.ask(#"{"poll":"fibonacci","n":499}"#)
+            try await reader.ask(#"{"poll":"fibonacci","n":500}"#)
+            guard case .refusal(let failure)? = try await reader.next()?.body else {
+                Issue.record("no refusal")
+                return
+            }
+            #expect(failure == Failure(.protocol, "busy with \"n\" 499"))
+        }
+    }
+
+    @Test func aGreetingComesToFilteredReadersAsWell() async throws {
+        try await Self.withReader { stage, reader in
+            try await reader.ask(#"{"types":["dog"],"replay":false}"#)
+            try await reader.skip(2)
+            await stage.publish()
+            await stage.store.greetAll()
+            guard case .hello(let hello)? = try await reader.next()?.body else {
+                Issue.record("no hello")
+                return
+            }
+            #expect(hello.filtered && hello.nextSeq == 12)
+            #expect(try await reader.next()?.type == "stats")
+        }
+    }
+
     @Test(arguments: [true, false])
     func closesAReaderWhoseRequestIsTooLong(hasEnd: Bool) async throws {
         try await Self.withReader { stage, reader in
