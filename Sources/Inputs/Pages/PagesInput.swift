@@ -86,10 +86,11 @@ package actor PagesInput {
         var walk = PageWalk(source)
         var due = due
         while true {
+            let arrival = loop.clock.now
             try await admit(id)
-            // Not late is what waited for an output.
-            if schedule == nil { due = max(due, loop.clock.now) }
             let start = loop.clock.now
+            // What waited for an output is not late for it.
+            due = due.advanced(by: arrival.duration(to: start))
             await expect(id, by: start)
             let step = await take(id, &walk, late: due.duration(to: start))
             if Task.isCancelled { throw CancellationError() }
