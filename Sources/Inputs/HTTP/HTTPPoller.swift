@@ -42,7 +42,7 @@ package actor HTTPPoller {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await store.allowPolling(of: source.description.name) { [refresh = pacing.refresh] in refresh.signal() }
+        await pacing.allowRequests(of: source.description.name, by: store)
         var due = schedule.first(after: loop.clock.now, within: spread)
         await expect(id, by: due)
         if loop.clock.now < due { try await loop.sleep(until: due) }

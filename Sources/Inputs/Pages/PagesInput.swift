@@ -45,7 +45,7 @@ package actor PagesInput {
             _ = try await runOnce(id, due: loop.clock.now)
             return await store.expect(id, by: Self.never)
         }
-        await store.allowPolling(of: source.description.name) { [refresh = pacing.refresh] in refresh.signal() }
+        await pacing.allowRequests(of: source.description.name, by: store)
         var due = loop.clock.now
         while true {
             let (last, isWhole) = try await runOnce(id, due: due)
