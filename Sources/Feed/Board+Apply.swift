@@ -56,6 +56,7 @@ extension Board {
             fail(failure, source: source, time: time, sequence: sequence)
         case .progress(let progress):
             guard let index = sourceIndex(source, time: time) else { return }
+            sources[index].enter(.ok, at: time)
             sources[index].progress = progress
         case .agent(let agent):
             self.agent = agent

@@ -42,12 +42,7 @@ package actor HTTPPoller: Input {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        let name = source.description.name
-        await store.allowPolling(of: name) { [refresh = pacing.refresh] request in
-            if let refusal = request.refusal(by: name) { return refusal }
-            refresh.signal()
-            return nil
-        }
+        await pacing.allowRequests(of: source.description.name, by: store)
         var due = schedule.first(after: loop.clock.now, within: spread)
         await expect(id, by: due)
         if loop.clock.now < due { try await loop.sleep(until: due) }

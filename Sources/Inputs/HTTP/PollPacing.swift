@@ -5,7 +5,7 @@ internal import Reactor
 struct PollPacing {
     private let loop: EventLoop
     /// Asked for out of turn; see `EventStore.requestPoll`.
-    let refresh: Wakeup
+    private let refresh: Wakeup
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
     /// Until when the upstream wants to be left alone, whoever asks.
@@ -26,6 +26,15 @@ struct PollPacing {
         self.random = random
         refresh = Wakeup(loop: loop)
         backoff = Backoff(cap: max(.seconds(30), every ?? .zero))
+    }
+
+    /// Lets a store's readers ask for requests of a source out of turn.
+    func allowRequests(of source: String, by store: EventStore) async {
+        await store.allowPolling(of: source) { [refresh] request in
+            if let refusal = request.refusal(by: source) { return refusal }
+            refresh.signal()
+            return nil
+        }
     }
 
     /// Failures in a row so far.

@@ -45,12 +45,7 @@ package actor PagesInput: Input {
             _ = try await runOnce(id, due: loop.clock.now)
             return await store.expect(id, by: Self.never)
         }
-        let name = source.description.name
-        await store.allowPolling(of: name) { [refresh = pacing.refresh] request in
-            if let refusal = request.refusal(by: name) { return refusal }
-            refresh.signal()
-            return nil
-        }
+        await pacing.allowRequests(of: source.description.name, by: store)
         var due = loop.clock.now
         while true {
             let (last, isWhole) = try await runOnce(id, due: due)
@@ -91,10 +86,11 @@ package actor PagesInput: Input {
         var walk = PageWalk(source)
         var due = due
         while true {
+            let arrival = loop.clock.now
             try await admit(id)
-            // Not late is what waited for an output.
-            if schedule == nil { due = max(due, loop.clock.now) }
             let start = loop.clock.now
+            // What waited for an output is not late for it.
+            due = due.advanced(by: arrival.duration(to: start))
             await expect(id, by: start)
             let step = await take(id, &walk, late: due.duration(to: start))
             if Task.isCancelled { throw CancellationError() }

@@ -110,8 +110,9 @@ package actor Notices {
         }
     }
 
-    /// Waits until everything has been written, but not longer than `limit`.
+    /// Takes the line away and waits until everything has been written, but not longer than `limit`.
     package func drain(within limit: Duration) async {
+        show(nil)
         let timer = loop.schedule(after: limit) { [written] in written.signal() }
         defer { loop.cancel(timer) }
         let deadline = loop.clock.now.advanced(by: limit)

@@ -156,6 +156,7 @@ struct FeedTwin {
             }
             add(event.time, text + ",\"code\":\"\(failure.code.rawValue)\",\"message\":" + Self.quoted(failure.message))
         case .progress(let progress):
+            setState(.ok, of: event.source, wall)
             add(event.time, head("progress") + ",\"done\":\(progress.done),\"page\":\(progress.page)")
         case .agent: preconditionFailure("not in this twin")
         }

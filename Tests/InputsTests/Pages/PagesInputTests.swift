@@ -42,6 +42,21 @@ import Testing
         #expect(feed.keys == ["0", "1"])
     }
 
+    @Test func aLinkIsOfThePlaceThatARedirectLedTo() async throws {
+        let feed = try await SimulatedListing.run(try SimulatedListing.source()) { number, _ in
+            let links = [#""https://cats.test/v2/breeds?page=2""#, #""three""#, "null"]
+            var reply = SimulatedListing.page([number], total: 3, next: links[number])
+            // Only the first one is asked for by its old name.
+            if number == 0, case .success(var answer) = reply.outcome {
+                answer.location = "https://cats.test/v2/breeds"
+                reply.outcome = .success(answer)
+            }
+            return reply
+        }
+        #expect(feed.errors.isEmpty)
+        #expect(feed.urls.dropFirst() == ["https://cats.test/v2/breeds?page=2", "https://cats.test/v2/three"])
+    }
+
     @Test func aBatchSizeThatALinkHasStays() async throws {
         let source = try SimulatedListing.source { $0.batch = 30 }
         let feed = try await SimulatedListing.run(source) { number, _ in
