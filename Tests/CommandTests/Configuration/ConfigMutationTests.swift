@@ -7,7 +7,7 @@ import Testing
 @Suite struct ConfigMutationTests {
     @Test func survivesEveryPrefixOfTheTemplate() throws {
         let bytes = Array(try ConfigFixture.example("catwatch").utf8)
-        // A debug build takes a millisecond each.
+        // A debug build takes half a millisecond each.
         for length in stride(from: 0, to: bytes.count, by: LongRun.isOn ? 1 : 7) {
             let text = ConfigText(name: "p", bytes: Array(bytes[..<length]))
             #expect(throws: UsageError.self, "\(length)") { try Configuration.read(text) }
