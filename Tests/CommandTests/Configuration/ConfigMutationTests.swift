@@ -14,6 +14,14 @@ import Testing
         }
     }
 
+    /// All in one line, and nothing takes longer the more there is of it.
+    @Test func readsAsManySourcesAsThereMayBe() throws {
+        let count = LongRun.rounds(short: 500, long: Configuration.mostSources)
+        let sources = (0..<count).map { #"{"url":"http://h/","name":"n\#($0)"}"# }.joined(separator: ",")
+        let text = ConfigFixture.text(#"{"sources":[\#(sources)]}"#)
+        #expect(try Configuration.read(text).sources.count == count)
+    }
+
     @Test func survivesMutations() throws {
         let originals = try ConfigFixture.examples.map { Array(try ConfigFixture.example($0).utf8) }
         let pieces = [
