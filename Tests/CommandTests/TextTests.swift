@@ -86,6 +86,7 @@ import catwatch
             #expect(script.contains(shell == .fish ? "-l \(entry.long)" : "--\(entry.long)"), "\(entry.long)")
         }
         #expect(script.contains("ndjson none"))
+        #expect(script.contains("check fibonacci"))
         #expect(script.hasSuffix("\n"))
     }
 }

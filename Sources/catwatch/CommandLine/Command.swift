@@ -18,6 +18,9 @@ package enum Command: Sendable, Equatable {
         case bash, zsh, fish
     }
 
+    /// What may stand in front of the options.
+    static let words = ["check", "fibonacci"]
+
     /// Reads the configuration: the file that is named, or the one that is found; nil when there is none.
     package typealias Loader = (_ path: String?) throws(UsageError) -> ConfigText?
 }
@@ -138,10 +141,10 @@ extension Command {
         if ["http://", "https://", "ws://", "wss://"].contains(where: { lower.hasPrefix($0) }) {
             return UsageError("unexpected \(FeedURL.redact(operand)); to poll a URL write --url in front")
         }
-        if operand == "check" || operand == "fibonacci" {
+        if words.contains(operand) {
             return UsageError("'\(operand)' stands alone or in front: catwatch \(operand)")
         }
-        if let suggestion = EditDistance.suggestion(for: operand, among: ["check", "fibonacci"]) {
+        if let suggestion = EditDistance.suggestion(for: operand, among: words) {
             return UsageError("unexpected \(FeedURL.redact(operand)); did you mean '\(suggestion)'?")
         }
         return UsageError("unexpected \(FeedURL.redact(operand)); everything catwatch takes is an option")

@@ -25,7 +25,7 @@ package enum Completions {
             }
         }
         cases += "        \(nothing.joined(separator: "|"))) return ;;\n"
-        let all = OptionTable.entries.map { "--\($0.long)" }.joined(separator: " ")
+        let all = (OptionTable.entries.map { "--\($0.long)" } + Command.words).joined(separator: " ")
         return """
             # bash completion for catwatch: source <(catwatch --completions bash)
             _catwatch() {
@@ -71,7 +71,8 @@ package enum Completions {
             #compdef catwatch
             # zsh completion for catwatch: catwatch --completions zsh > a folder of $fpath, as _catwatch
             _arguments -s -S \\
-            \(arguments.joined(separator: " \\\n"))
+            \(arguments.joined(separator: " \\\n")) \\
+                '1:command:(\(Command.words.joined(separator: " ")))'
 
             """
     }
@@ -93,6 +94,7 @@ package enum Completions {
         return """
             # fish completion for catwatch: catwatch --completions fish | source
             complete -c catwatch -f
+            complete -c catwatch -n __fish_use_subcommand -a '\(Command.words.joined(separator: " "))'
             \(lines.joined(separator: "\n"))
 
             """

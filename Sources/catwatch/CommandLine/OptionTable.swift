@@ -57,7 +57,7 @@ package enum OptionTable {
 
     package enum Group: String, Sendable, CaseIterable {
         case main = "Options"
-        case documents = "Reading documents (for every feed that is not a configuration's)"
+        case documents = "Reading documents (for every feed)"
         case feed = "Serving, attaching, pushing"
         case http = "HTTP, TLS and secrets (for every feed)"
         case program = "More"

@@ -22,7 +22,8 @@ package enum ConfigFile {
         if let path { return path == "/dev/null" ? nil : try read(path) }
         for place in places(environment: environment) {
             var status = stat()
-            if stat(place, &status) != 0, [ENOENT, ENOTDIR].contains(errno) { continue }
+            // A folder that may not be entered, as a service's home may be, holds no configuration either.
+            if stat(place, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { continue }
             return try read(place)
         }
         return nil

@@ -10,13 +10,24 @@ package struct ConfigText: Sendable {
     let bytes: [UInt8]
     /// The offset of every line's first byte.
     private let lineStarts: [Int]
+    /// How many code points begin before every block of `block` bytes: a place is asked for at every key, and all of
+    /// them may stand in one line.
+    private let blocks: [Int]
+    private static let block = 256
 
     package init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
         var starts = [0]
-        for (offset, byte) in bytes.enumerated() where byte == 0x0A { starts.append(offset + 1) }
+        var blocks: [Int] = []
+        var count = 0
+        for (offset, byte) in bytes.enumerated() {
+            if offset % Self.block == 0 { blocks.append(count) }
+            if byte == 0x0A { starts.append(offset + 1) }
+            if byte & 0xC0 != 0x80 { count += 1 }
+        }
         lineStarts = starts
+        self.blocks = blocks
     }
 
     /// Line and column of an offset, from 1; columns are code points, as editors count them.
@@ -27,9 +38,14 @@ package struct ConfigText: Sendable {
             let middle = (low + high) / 2
             if lineStarts[middle] <= offset { low = middle } else { high = middle }
         }
-        let start = lineStarts[low]
-        let column = bytes[start..<max(start, min(offset, bytes.count))].count { $0 & 0xC0 != 0x80 }
-        return (low + 1, column + 1)
+        return (low + 1, codePoints(before: offset) - codePoints(before: lineStarts[low]) + 1)
+    }
+
+    private func codePoints(before offset: Int) -> Int {
+        let offset = min(offset, bytes.count)
+        guard let last = blocks.indices.last else { return 0 }
+        let block = min(offset / Self.block, last)
+        return blocks[block] + bytes[block * Self.block..<offset].count { $0 & 0xC0 != 0x80 }
     }
 
     /// The first byte that is no UTF-8; nil when all of it is.

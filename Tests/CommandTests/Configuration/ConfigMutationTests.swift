@@ -7,11 +7,19 @@ import Testing
 @Suite struct ConfigMutationTests {
     @Test func survivesEveryPrefixOfTheTemplate() throws {
         let bytes = Array(try ConfigFixture.example("catwatch").utf8)
-        // A debug build takes a millisecond each.
+        // A debug build takes half a millisecond each.
         for length in stride(from: 0, to: bytes.count, by: LongRun.isOn ? 1 : 7) {
             let text = ConfigText(name: "p", bytes: Array(bytes[..<length]))
             #expect(throws: UsageError.self, "\(length)") { try Configuration.read(text) }
         }
+    }
+
+    /// All in one line, and nothing takes longer the more there is of it.
+    @Test func readsAsManySourcesAsThereMayBe() throws {
+        let count = LongRun.rounds(short: 500, long: Configuration.mostSources)
+        let sources = (0..<count).map { #"{"url":"http://h/","name":"n\#($0)"}"# }.joined(separator: ",")
+        let text = ConfigFixture.text(#"{"sources":[\#(sources)]}"#)
+        #expect(try Configuration.read(text).sources.count == count)
     }
 
     @Test func survivesMutations() throws {

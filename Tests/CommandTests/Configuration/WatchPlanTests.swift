@@ -51,8 +51,6 @@ import Testing
         let plan = try ConfigFixture.plan(
             text, ["--header", "X-Secret: hunter2"], environment: ["TOKEN": "hunter2", "CATWATCH_LISTEN": "/x"])
         let urls = try ConfigFixture.plan(nil, ["-u", "http://me:hunter2@h/x?hunter2"])
-        var dumped = ""
-        dump(plan, to: &dumped)
         for text in [try plan.effectiveText(), try urls.effectiveText(), plan.origin] {
             #expect(!text.contains("hunter2"), "\(text)")
         }
