@@ -32,11 +32,12 @@ import Testing
     @Test func everyPictureIsServedAndEveryBreedHasItsOwn() throws {
         var random = SeededGenerator(seed: 3)
         var pictures: [String: [UInt8]] = [:]
-        for _ in 0..<30 {
+        for _ in 0..<8 {
             let request = Request("GET", "/v1/images/search?limit=100", host: "dogs.test")
             let dogs = try #require(JSONValue(CatAPI.answer(request, using: &random).body)).items
             for dog in dogs {
                 let url = try #require(dog["url"]?.text)
+                if pictures[url] != nil { continue }
                 let picture = answer("GET", String(url.dropFirst("http://dogs.test".count)))
                 #expect(picture.status == 200 && picture["Content-Type"] == "image/svg+xml")
                 pictures[url] = picture.body
