@@ -44,7 +44,9 @@ package struct HandshakeAnswer: Sendable {
                 throw HandshakeFault(.tooLarge, "sent more than \(limit) bytes of headers")
             }
             guard byte == UInt8(ascii: "\n") else {
-                if status == nil, line.count < Self.version.count, byte != Self.version[line.count] { throw Self.notHTTP }
+                if status == nil, line.count < Self.version.count, byte != Self.version[line.count] {
+                    throw Self.notHTTP
+                }
                 line.append(byte)
                 continue
             }
@@ -86,7 +88,9 @@ package struct HandshakeAnswer: Sendable {
         else { throw HandshakeFault(.answer, "sent a header that is none") }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
         // Others are of no interest, and an answer may have many.
-        guard name.hasPrefix("sec-websocket-") || ["upgrade", "connection", "retry-after"].contains(name) else { return }
+        guard name.hasPrefix("sec-websocket-") || ["upgrade", "connection", "retry-after"].contains(name) else {
+            return
+        }
         let value = String(decoding: line[(colon + 1)...], as: UTF8.self)
         fields.append((name, String(Handshake.trimmed(value[...]))))
     }

@@ -11,7 +11,10 @@ import WebSocket
         ("a pong without payload", [0x8A, 0x00], [.pong([])]),
         ("an empty text", [0x81, 0x00], [.text("")]),
         ("an empty fragment", [0x02, 0x00, 0x80, 0x01, 7], [.binary([7])]),
-        ("126 bytes", [0x82, 126, 0, 126] + [UInt8](repeating: 1, count: 126), [.binary(.init(repeating: 1, count: 126))]),
+        (
+            "126 bytes", [0x82, 126, 0, 126] + [UInt8](repeating: 1, count: 126),
+            [.binary(.init(repeating: 1, count: 126))]
+        ),
         (
             "65,536 bytes", [0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0] + [UInt8](repeating: 2, count: 65_536),
             [.binary(.init(repeating: 2, count: 65_536))]
@@ -70,7 +73,10 @@ import WebSocket
         ("2^63 bytes", .client, [0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002),
         ("2^63 - 1 bytes", .client, [0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], 1009),
         ("one byte too many", .client, [0x82, 126, 0x04, 0x01], 1009),
-        ("one byte too many, in a fragment", .client, [0x02, 126, 0x04, 0x00] + .init(repeating: 0, count: 1_024) + [0x80, 1], 1009),
+        (
+            "one byte too many, in a fragment", .client,
+            [0x02, 126, 0x04, 0x00] + .init(repeating: 0, count: 1_024) + [0x80, 1], 1009
+        ),
         ("a length of 125 in two bytes", .client, [0x82, 126, 0, 125], 1002),
         ("a length of 65,535 in eight", .client, [0x82, 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 1002),
         ("half a close code", .client, [0x88, 1, 3], 1002),
@@ -95,7 +101,8 @@ import WebSocket
         #expect(before.fault == nil, "\(example.name)")
         let trace = DecoderTrace(role: example.role, limit: 1_024, example.bytes)
         #expect(trace.fault?.closeCode.rawValue == example.code, "\(example.name)")
-        let single = DecoderTrace(role: example.role, limit: 1_024, example.bytes.indices.map { example.bytes[$0...$0] })
+        let single = DecoderTrace(
+            role: example.role, limit: 1_024, example.bytes.indices.map { example.bytes[$0...$0] })
         #expect(single.fault == trace.fault, "\(example.name)")
     }
 
@@ -131,7 +138,9 @@ import WebSocket
         var steps: [DecoderTrace.Step] = []
         func key() -> UInt32? { masked ? random.next() : nil }
         func control() {
-            let payload = (0..<Int.random(in: 0...125, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let payload = (0..<Int.random(in: 0...125, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             let isPing = Bool.random(using: &random)
             FrameEncoder.append(isPing ? .ping : .pong, payload, key: key(), to: &bytes)
             steps.append(isPing ? .ping(payload) : .pong(payload))
@@ -194,7 +203,9 @@ import WebSocket
             var random = SeededGenerator(seed: seed)
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...6, using: &random) {
-                let payload = (0..<Int.random(in: 0...20, using: &random)).map { _ in UInt8.random(in: 0x61...0x7A, using: &random) }
+                let payload = (0..<Int.random(in: 0...20, using: &random)).map { _ in
+                    UInt8.random(in: 0x61...0x7A, using: &random)
+                }
                 let opcode = Opcode.allCases.filter { $0 != .close }.randomElement(using: &random) ?? .text
                 FrameEncoder.append(opcode, payload, key: role == .server ? random.next() : nil, to: &bytes)
             }

@@ -8,8 +8,10 @@ import WebSocket
         ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
         ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
         (String(repeating: "a", count: 1_000), "291e9a6c66994949b57ba5e650361e98fc36b1ba"),
-        (String(repeating: "0123456701234567012345670123456701234567012345670123456701234567", count: 10),
-            "dea356a2cddd90c7a7ecedc5ebb563934f460452"),
+        (
+            String(repeating: "0123456701234567012345670123456701234567012345670123456701234567", count: 10),
+            "dea356a2cddd90c7a7ecedc5ebb563934f460452"
+        ),
     ])
     func digestsAsThePublishedVectors(message: String, digest: String) {
         let text = SHA1.digest(Array(message.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -45,7 +47,8 @@ import WebSocket
         request.subprotocols = ["aqi.v2", "aqi.v1"]
         request.fields = ["X-Key: 1"]
         let text = String(decoding: try request.encoded(), as: UTF8.self)
-        #expect(text.hasPrefix("GET /aqi?x=1 HTTP/1.1\r\nHost: cats.test:8080\r\n") && text.hasSuffix("X-Key: 1\r\n\r\n"))
+        #expect(
+            text.hasPrefix("GET /aqi?x=1 HTTP/1.1\r\nHost: cats.test:8080\r\n") && text.hasSuffix("X-Key: 1\r\n\r\n"))
         for line in [
             "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Protocol: aqi.v2, aqi.v1",
@@ -56,7 +59,9 @@ import WebSocket
         #expect(!String(decoding: try request.encoded(), as: UTF8.self).contains("cats.test"))
     }
 
-    @Test(arguments: ["X: a\r\nY: b", "X: a\nb", "X: \u{0}", "Upgrade: h2c", "connection : close", "Sec-WebSocket-Key: x"])
+    @Test(arguments: [
+        "X: a\r\nY: b", "X: a\nb", "X: \u{0}", "Upgrade: h2c", "connection : close", "Sec-WebSocket-Key: x",
+    ])
     func sendsNoFieldThatWouldChangeTheHandshake(field: String) {
         var request = HandshakeRequest(authority: "cats.test", target: "/", key: "dGhlIHNhbXBsZSBub25jZQ==")
         request.fields = [field]
@@ -105,11 +110,12 @@ import WebSocket
         }
     }
 
-    @Test(arguments: [
-        (fields, nil),
-        (["upgrade: WebSocket", "CONNECTION: keep-alive, Upgrade", fields[2]], nil),
-        (fields + ["Sec-WebSocket-Protocol: aqi.v1", "Server: x", "Sec-WebSocket-Extensions:"], "aqi.v1"),
-    ] as [([String], String?)])
+    @Test(
+        arguments: [
+            (fields, nil),
+            (["upgrade: WebSocket", "CONNECTION: keep-alive, Upgrade", fields[2]], nil),
+            (fields + ["Sec-WebSocket-Protocol: aqi.v1", "Server: x", "Sec-WebSocket-Extensions:"], "aqi.v1"),
+        ] as [([String], String?)])
     func acceptsWhatTheSpecificationAllows(fields: [String], subprotocol: String?) throws {
         let bytes = Self.answer(fields)
         for end in bytes.indices {
@@ -148,7 +154,8 @@ import WebSocket
 
     @Test(arguments: [200, 301, 401, 404, 429, 503])
     func tellsOtherStatuses(status: Int) throws {
-        let bytes = Self.answer(["Retry-After:  7 ", "Location: /"], status: "HTTP/1.1 \(status)") + Array("<html>".utf8)
+        let bytes =
+            Self.answer(["Retry-After:  7 ", "Location: /"], status: "HTTP/1.1 \(status)") + Array("<html>".utf8)
         #expect(try Self.read([bytes[...]]).outcome == .refused(status: status, retryAfter: "7"))
     }
 

@@ -16,7 +16,8 @@ import WebSocket
     /// Whether a text can go on after these bytes, found out by trying.
     private func canGoOn(_ bytes: [UInt8]) -> Bool {
         let tails: [[UInt8]] = [
-            [], [0x80], [0x90], [0xA0], [0x80, 0x80], [0x90, 0x80], [0xA0, 0x80], [0x80, 0x80, 0x80], [0x90, 0x80, 0x80],
+            [], [0x80], [0x90], [0xA0], [0x80, 0x80], [0x90, 0x80], [0xA0, 0x80], [0x80, 0x80, 0x80],
+            [0x90, 0x80, 0x80],
         ]
         return tails.contains { String(validating: bytes + $0, as: UTF8.self) != nil }
     }
@@ -36,7 +37,8 @@ import WebSocket
             var random = SeededGenerator(seed: seed)
             var bytes: [UInt8] = []
             for _ in 0..<12 {
-                let text = ["a", "plain ascii", "é", "€", "😀", "\u{10FFFF}", "\u{D7FF}"].randomElement(using: &random) ?? ""
+                let text =
+                    ["a", "plain ascii", "é", "€", "😀", "\u{10FFFF}", "\u{D7FF}"].randomElement(using: &random) ?? ""
                 bytes += text.utf8
             }
             if Bool.random(using: &random) {
@@ -44,7 +46,9 @@ import WebSocket
             }
             var check = UTF8Check()
             let middle = Int.random(in: bytes.indices, using: &random)
-            let isTaken = [bytes[..<middle], bytes[middle...]].allSatisfy { piece in piece.withUnsafeBytes { check.take($0) } }
+            let isTaken = [bytes[..<middle], bytes[middle...]].allSatisfy { piece in
+                piece.withUnsafeBytes { check.take($0) }
+            }
             #expect((isTaken && check.isComplete) == (String(validating: bytes, as: UTF8.self) != nil), "seed \(seed)")
         }
     }

@@ -38,11 +38,10 @@ struct DogPicture: Sendable, Equatable {
     /// A dog's head, whose coat, ears, muzzle and patch come of the breed and whose background comes of the picture.
     var svg: String {
         var breedRandom = SplitMix(seed: UInt64(breed ?? 1_000 + number))
-        var random = SplitMix(seed: UInt64(number) << 32 | UInt64(breed ?? 999))
         func pick(_ low: Int, _ high: Int) -> Int { Int.random(in: low...high, using: &breedRandom) }
         let coat = "hsl(\(pick(18, 45)) \(pick(15, 65))% \(pick(25, 80))%)"
         let dark = "hsl(\(pick(10, 40)) \(pick(10, 40))% \(pick(8, 28))%)"
-        let sky = "hsl(\(Int.random(in: 0...359, using: &random)) 45% 85%)"
+        let sky = "hsl(\((pick(0, 359) + number * 97) % 360) 45% 85%)"
         let face = (width: pick(78, 112), height: pick(88, 116))
         let muzzle = (width: pick(34, 60), height: pick(32, 56))
         let ear = pick(40, 80)

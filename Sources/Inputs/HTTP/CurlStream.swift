@@ -46,7 +46,7 @@ package final class CurlStream: ByteStream {
     deinit { if loop.isCurrent { close() } }
 
     private func notice(_ readiness: Readiness) {
-        if unsent.isEmpty == false { _ = try? flush() }  // a failure is met again by who writes next
+        if !unsent.isEmpty { _ = try? flush() }  // a failure is met again by who writes next
         // Under TLS reading may wait for writing and the other way round: any change is a reason to try again.
         readable.signal()
         writable.signal()
@@ -66,13 +66,16 @@ package final class CurlStream: ByteStream {
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         try flush()
-        guard unsent.isEmpty else { return 0 }
-        let count = min(bytes.count, held.memory.count)
-        guard count > 0 else { return 0 }
-        held.memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-        unsent = 0..<count
-        try flush()
-        return count
+        var taken = 0
+        // Less than all is taken only when there is no room, or a change would be waited for that does not come.
+        while unsent.isEmpty, taken < bytes.count {
+            let count = min(bytes.count - taken, held.memory.count)
+            held.memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
+            unsent = 0..<count
+            taken += count
+            try flush()
+        }
+        return taken
     }
 
     /// Sends what is held, as far as there is room.

@@ -110,7 +110,8 @@ enum MessageServer {
             }
             bytes.removeAll(keepingCapacity: true)
             for number in sent..<due {
-                let message = "{\"city\":\"city-\(number % cities)\",\"aqi\":\(number % 500),\"sent\":\(time),\"n\":\(number)}"
+                let message =
+                    "{\"city\":\"city-\(number % cities)\",\"aqi\":\(number % 500),\"sent\":\(time),\"n\":\(number)}"
                 FrameEncoder.append(.text, message.utf8, key: nil, to: &bytes)
             }
             sent = due

@@ -25,7 +25,9 @@ enum SocketAgent {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await store.run() }
             group.addTask { try? await input.run() }
-            group.addTask { _ = try? await output.run { loop throws(SystemError) in try DescriptorStream.standard(1, on: loop) } }
+            group.addTask {
+                _ = try? await output.run { loop throws(SystemError) in try DescriptorStream.standard(1, on: loop) }
+            }
             await group.next()
             group.cancelAll()
         }

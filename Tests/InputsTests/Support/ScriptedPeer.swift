@@ -38,13 +38,17 @@ final class ScriptedPeer {
         request = String(decoding: input, as: UTF8.self)
         input = []
         let key = field("Sec-WebSocket-Key") ?? ""
-        let answer = answer ?? "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ACCEPT\r\n\r\n"
+        let answer =
+            answer
+            ?? "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ACCEPT\r\n\r\n"
         let parts = answer.split(separator: "ACCEPT", omittingEmptySubsequences: false).map(String.init)
         try await stream.write(all: Array(parts.joined(separator: Handshake.accept(key: key)).utf8) + bytes)
     }
 
     func field(_ name: String) -> String? {
-        request.split(separator: "\r\n").first { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
+        request.split(separator: "\r\n").first { $0.hasPrefix("\(name): ") }.map {
+            String($0.dropFirst(name.count + 2))
+        }
     }
 
     func send(_ text: String) async throws {

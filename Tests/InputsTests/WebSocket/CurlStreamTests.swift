@@ -87,7 +87,9 @@ import WebSocket
         #expect(codes == [.timeout, .connect])
     }
 
-    @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{1}\u{2}", "", "HTTP/1.1 101\r\n\r\n", "HTTP/1.1 999 x\r\n\r\n"])
+    @Test(arguments: [
+        "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{1}\u{2}", "", "HTTP/1.1 101\r\n\r\n", "HTTP/1.1 999 x\r\n\r\n",
+    ])
     func plainGarbageIsAProtocolFailure(answer: String) async throws {
         let lines = try await withLoop { loop in
             let server = try RawServer(on: loop) { _ in .text(answer) }

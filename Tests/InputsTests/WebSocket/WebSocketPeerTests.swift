@@ -55,7 +55,9 @@ import Testing
             let source = try RealSocket.source(origin + path)
             let lines = try await RealSocket.lines(of: source, on: loop) { RealSocket.error($0) != nil }
             let error = try #require(RealSocket.error(lines))
-            #expect(error.code == code && error.message.contains(words), "\(path): \(error.code.rawValue): \(error.message)")
+            #expect(
+                error.code == code && error.message.contains(words), "\(path): \(error.code.rawValue): \(error.message)"
+            )
             if path == "/unavailable" { #expect((error.retryIn ?? .zero) >= .seconds(29)) }
         }
     }
