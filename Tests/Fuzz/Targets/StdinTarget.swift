@@ -15,7 +15,7 @@ enum StdinTarget: FuzzTarget {
         if let item = buffer.finish() { compare(item, reader) }
     }
 
-    private static func compare(_ item: borrowing LineBuffer.Item, _ reader: LineReader) {
+    private static func compare(_ item: LineBuffer.Item, _ reader: LineReader) {
         guard case .line(let line) = item else { return }
         var fast = EventBatch()
         var general = EventBatch()
