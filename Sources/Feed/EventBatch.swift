@@ -28,10 +28,10 @@ package struct EventBatch: Sendable {
 
     private(set) var records: [Record] = []
     /// As long as there was ever need for; what was added ends at `byteCount`.
-    private(set) var bytes: [UInt8] = []
+    @usableFromInline var bytes: [UInt8] = []
     private(set) var others: [Event] = []
     /// How many bytes of text and JSON there are.
-    package private(set) var byteCount = 0
+    package internal(set) var byteCount = 0
 
     package init() {}
 
@@ -112,7 +112,7 @@ package struct EventBatch: Sendable {
     }
 
     /// Lends what was minified last and is no event yet.
-    @inline(__always)
+    @inlinable
     package func withMinified<Value>(_ count: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
         bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[byteCount..<byteCount + count])) }
     }

@@ -26,7 +26,7 @@ actor Agent {
             case .count: "count"
             case .duration: "duration"
             case .readerGone, .outputFailed, .agentLost: "closed"
-            case .complete: "complete"
+            case .complete: "end"
             }
         }
     }

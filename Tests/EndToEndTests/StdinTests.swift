@@ -30,7 +30,7 @@ import Testing
             #expect(Set(events.compactMap { $0.string("series") }) == Set((0..<7).map { "stdin/c\($0)" }))
             let windows = lines.filter { $0.type == "window" && $0.source == "stdin" }
             #expect(windows.compactMap { $0.number("count") }.reduce(0, +) == 1_000)
-            #expect(lines.last?.type == "bye" && lines.last?.string("reason") == "complete")
+            #expect(lines.last?.type == "bye" && lines.last?.string("reason") == "end")
             try await stage.validate(run.output)
         }
     }

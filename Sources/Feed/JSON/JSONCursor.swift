@@ -37,33 +37,34 @@ struct JSONCursor {
     /// The same; says besides when something in it is escaped.
     @inline(__always)
     mutating func string(_ isEscaped: inout Bool) -> Range<Int> {
-        position = min(position + 1, bytes.count)
-        let start = position
-        while position < bytes.count {
+        let start = min(position + 1, bytes.count)
+        // A place of its own stays in a register; `position` may lie in memory.
+        var place = start
+        while place < bytes.count {
             // Eight bytes at a time: a top bit is set where a byte is a quote or a backslash, and the lowest one is right.
-            if position + 8 <= bytes.count {
+            if place + 8 <= bytes.count {
                 let word = UInt64(
-                    littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: position, as: UInt64.self)
-                )
+                    littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: place, as: UInt64.self))
                 let ones: UInt64 = 0x0101_0101_0101_0101
                 let quote = word ^ (ones &* 0x22)
                 let backslash = word ^ (ones &* 0x5C)
                 let special =
                     (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)) & (ones &* 0x80)
-                position += special.trailingZeroBitCount >> 3
+                place += special.trailingZeroBitCount >> 3
                 if special == 0 { continue }
             }
-            switch bytes[position] {
+            switch bytes[place] {
             case UInt8(ascii: "\""):
-                position += 1
-                return start..<position - 1
+                position = place + 1
+                return start..<place
             case UInt8(ascii: "\\"):
                 isEscaped = true
-                position = min(position + 2, bytes.count)
-            default: position += 1
+                place = min(place + 2, bytes.count)
+            default: place += 1
             }
         }
-        return start..<position
+        position = place
+        return start..<place
     }
 
     /// Over a value, from its first byte on; gives all of it, strings with their quotes.
@@ -81,12 +82,14 @@ struct JSONCursor {
     /// Over a number or a literal.
     @inline(__always)
     mutating func scalar() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"), 0...0x20: return
-            default: position += 1
+        var place = position
+        scan: while place < bytes.count {
+            switch bytes[place] {
+            case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"), 0...0x20: break scan
+            default: place += 1
             }
         }
+        position = place
     }
 
     /// Over an array or an object, from its bracket or brace on.

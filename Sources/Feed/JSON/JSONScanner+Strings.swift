@@ -23,11 +23,24 @@ extension JSONScanner {
         }
     }
 
-    /// Over ASCII that means nothing in a string, eight bytes at a time; near the input's end not over all of it.
+    /// Over ASCII that means nothing in a string; near the input's end not over all of it.
     @inline(__always)
-    private mutating func skipPlain() {
-        while position + 8 <= count {
-            let word = load(at: position)
+    private mutating func skipPlain() { position = plainEnd(from: position) }
+
+    /// Over a string without escapes that is ASCII, from behind its opening quote, by a place that stays in a register:
+    /// where it ends, or where `string` has to go on.
+    @inline(__always)
+    func plainString(from start: Int) -> (place: Int, isWhole: Bool) {
+        let place = plainEnd(from: start)
+        return place < count && base[place] == UInt8(ascii: "\"") ? (place + 1, true) : (place, false)
+    }
+
+    /// Where ASCII that means nothing in a string ends, looked at eight bytes at a time.
+    @inline(__always)
+    private func plainEnd(from start: Int) -> Int {
+        var place = start
+        while place + 8 <= count {
+            let word = load(at: place)
             let ones: UInt64 = 0x0101_0101_0101_0101
             // A byte's top bit gets set where the byte is a quote, a backslash, below 0x20 or above 0x7F. A borrow can set
             // it wrongly too, but only above a byte where it is set rightly, and the lowest one is what counts.
@@ -35,12 +48,10 @@ extension JSONScanner {
             let backslash = (word ^ (ones &* 0x5C)) &- ones
             let control = word &- (ones &* 0x20)
             let special = (quote | backslash | control | word) & (ones &* 0x80)
-            if special != 0 {
-                position += special.trailingZeroBitCount >> 3
-                return
-            }
-            position += 8
+            if special != 0 { return place + (special.trailingZeroBitCount >> 3) }
+            place += 8
         }
+        return place
     }
 
     /// Over an escape, from its backslash on.

@@ -3,6 +3,10 @@ extension JSONScanner {
     /// From a `-` or a digit to behind the number.
     @inline(__always)
     mutating func number() throws(JSONFault) {
+        if let end = plainNumberEnd() {
+            position = end
+            return
+        }
         if base[position] == UInt8(ascii: "-") { position += 1 }
         if position < count, base[position] == UInt8(ascii: "0") {
             position += 1
@@ -23,6 +27,24 @@ extension JSONScanner {
             }
             try digits()
         }
+    }
+
+    /// Where a number ends that has no exponent and is not the input's last; nil for others, and for what is none. By a place
+    /// that stays in a register.
+    @inline(__always)
+    private func plainNumberEnd() -> Int? {
+        var place = position
+        if base[place] == UInt8(ascii: "-") { place += 1 }
+        let first = place
+        while place < count, isDigit(base[place]) { place += 1 }
+        guard place < count, place > first, place == first + 1 || base[first] != UInt8(ascii: "0") else { return nil }
+        if base[place] == UInt8(ascii: ".") {
+            place += 1
+            let fraction = place
+            while place < count, isDigit(base[place]) { place += 1 }
+            guard place < count, place > fraction else { return nil }
+        }
+        return base[place] | 0x20 == UInt8(ascii: "e") ? nil : place
     }
 
     /// One digit or more.

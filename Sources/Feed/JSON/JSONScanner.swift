@@ -36,8 +36,9 @@ struct JSONScanner {
             guard position < count else { throw fault(.cutOff(expectation)) }
             switch base[position] {
             case UInt8(ascii: "\""):
-                position += 1
-                try string()
+                let (place, isWhole) = plainString(from: position + 1)
+                position = place
+                if !isWhole { try string() }
             case UInt8(ascii: "{"):
                 try open(isObject: true)
                 skipWhiteSpace()
@@ -104,8 +105,13 @@ struct JSONScanner {
     private mutating func key(_ expectation: JSONFault.Expectation) throws(JSONFault) {
         guard position < count else { throw fault(.cutOff(expectation)) }
         guard base[position] == UInt8(ascii: "\"") else { throw fault(.unexpected(base[position], expectation)) }
-        position += 1
-        try string()
+        let (place, isWhole) = plainString(from: position + 1)
+        if isWhole, place + 1 < count, base[place] == UInt8(ascii: ":"), base[place + 1] > 0x20 {
+            position = place + 1
+            return
+        }
+        position = place
+        if !isWhole { try string() }
         skipWhiteSpace()
         guard position < count else { throw fault(.cutOff(.colon)) }
         guard base[position] == UInt8(ascii: ":") else { throw fault(.unexpected(base[position], .colon)) }

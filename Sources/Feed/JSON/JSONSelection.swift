@@ -1,7 +1,10 @@
 /// Places in a document that are wanted together: found in one pass, which goes no further than the last of them.
 ///
-/// Of duplicate keys the first one counts, as everywhere. It is for documents that were validated and minified.
-package struct JSONSelection: Sendable {
+/// Of duplicate keys the first one counts, as everywhere. It is for documents that were validated and minified, of less
+/// than 4 GiB: in longer ones it finds nothing.
+///
+/// A class with plain memory, because it is asked for every line of a bulk input: arrays would be retained each time.
+package final class JSONSelection: @unchecked Sendable {  // never changes
     /// How many pointers there may be.
     package static let mostPointers = 6
 
@@ -19,28 +22,35 @@ package struct JSONSelection: Sendable {
 
     /// What was found.
     package struct Found: Sendable {
-        fileprivate(set) var starts: InlineArray<8, Int> = .init(repeating: -1)
-        fileprivate(set) var ends: InlineArray<8, Int> = .init(repeating: -1)
+        /// Where each pointer's value begins, in the upper half, and ends; all ones when it leads nowhere. The last one is
+        /// the first string's.
+        private var ranges = InlineArray<8, UInt64>(repeating: .max)
         /// The first number, when it is wanted and there is one.
         package fileprivate(set) var firstNumber: Double?
 
+        package init() {}
+
         /// Where the value lies that the pointer with this index leads to; nil when there is none.
-        package subscript(pointer: Int) -> Range<Int>? { starts[pointer] < 0 ? nil : starts[pointer]..<ends[pointer] }
+        package subscript(pointer: Int) -> Range<Int>? {
+            let range = ranges[pointer]
+            guard range != .max else { return nil }
+            // Never the wrong way round: `note` was given a range.
+            return Range(uncheckedBounds: (Int(range >> 32), Int(range & 0xFFFF_FFFF)))
+        }
 
         /// What is between the quotes of the first string, when it is wanted and there is one.
-        package var firstString: Range<Int>? { starts[7] < 0 ? nil : starts[7]..<ends[7] }
+        package var firstString: Range<Int>? { self[7] }
 
         @inline(__always)
         fileprivate mutating func note(_ slot: Int, _ range: Range<Int>) {
-            starts[slot] = range.lowerBound
-            ends[slot] = range.upperBound
+            ranges[slot] = UInt64(range.lowerBound) << 32 | UInt64(range.upperBound)
         }
     }
 
-    private let names: [UInt8]
-    private let steps: [JSONPointer.Step]
+    private let names: UnsafeMutableBufferPointer<UInt8>
+    private let steps: UnsafeMutableBufferPointer<JSONPointer.Step>
     /// Where the steps of a pointer begin, and those of the next one.
-    private let bounds: [Int]
+    private let bounds: UnsafeMutableBufferPointer<Int>
     private let wanted: UInt8
     /// Whether a string that holds a number counts as a first number.
     private let isLenient: Bool
@@ -61,25 +71,41 @@ package struct JSONSelection: Sendable {
             names += pointer.bytes
             bounds.append(steps.count)
         }
-        self.names = names
-        self.steps = steps
-        self.bounds = bounds
+        self.names = Self.memory(names)
+        self.steps = Self.memory(steps)
+        self.bounds = Self.memory(bounds)
         self.isLenient = isLenient
         wanted = UInt8((1 << pointers.count) - 1) | firsts.rawValue
     }
 
+    deinit {
+        names.deallocate()
+        steps.deallocate()
+        bounds.deallocate()
+    }
+
+    private static func memory<Element>(_ elements: [Element]) -> UnsafeMutableBufferPointer<Element> {
+        let memory = UnsafeMutableBufferPointer<Element>.allocate(capacity: elements.count)
+        _ = memory.initialize(fromContentsOf: elements)
+        return memory
+    }
+
     /// Looks for all of it in a valid, minified document.
     package func find(in document: UnsafeBufferPointer<UInt8>) -> Found {
-        names.withUnsafeBufferPointer { names in
-            steps.withUnsafeBufferPointer { steps in
-                bounds.withUnsafeBufferPointer { bounds in
-                    var walk = Walk(
-                        names: names, steps: steps, bounds: bounds, isLenient: isLenient, cursor: JSONCursor(document),
-                        open: wanted)
-                    walk.value(wanted & ~Walk.firsts, 0)
-                    return walk.found
-                }
-            }
+        var found = Found()
+        find(in: document, &found)
+        return found
+    }
+
+    /// The same without moving the result about; `found` is as it was made.
+    package func find(in document: UnsafeBufferPointer<UInt8>, _ found: inout Found) {
+        guard document.count < UInt32.max else { return }
+        withUnsafeMutablePointer(to: &found) { found in
+            var walk = Walk(
+                names: UnsafeBufferPointer(names), steps: UnsafeBufferPointer(steps),
+                bounds: UnsafeBufferPointer(bounds), isLenient: isLenient, found: found, cursor: JSONCursor(document),
+                open: wanted)
+            walk.value(wanted & ~Walk.firsts, 0)
         }
     }
 }
@@ -93,10 +119,10 @@ extension JSONSelection {
         let steps: UnsafeBufferPointer<JSONPointer.Step>
         let bounds: UnsafeBufferPointer<Int>
         let isLenient: Bool
+        let found: UnsafeMutablePointer<Found>
         var cursor: JSONCursor
         /// What has not been found yet; once it is nothing the cursor's place means nothing either.
         var open: UInt8
-        var found = Found()
 
         /// A value to which the first `depth` steps of these pointers lead.
         mutating func value(_ pointers: UInt8, _ depth: Int) {
@@ -116,7 +142,7 @@ extension JSONSelection {
             open &= ~ending
             var rest = ending
             while rest != 0 {
-                found.note(rest.trailingZeroBitCount, start..<cursor.position)
+                found.pointee.note(rest.trailingZeroBitCount, start..<cursor.position)
                 rest &= rest &- 1
             }
         }
@@ -229,7 +255,7 @@ extension JSONSelection {
         private mutating func string() {
             let body = cursor.string()
             if open & Firsts.string.rawValue != 0 {
-                found.note(7, body)
+                found.pointee.note(7, body)
                 open &= ~Firsts.string.rawValue
             }
             guard isLenient, open & Firsts.number.rawValue != 0 else { return }
@@ -246,7 +272,7 @@ extension JSONSelection {
 
         private mutating func note(_ number: Double?) {
             guard let number else { return }
-            found.firstNumber = number
+            found.pointee.firstNumber = number
             open &= ~Firsts.number.rawValue
         }
     }

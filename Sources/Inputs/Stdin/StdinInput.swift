@@ -99,33 +99,50 @@ package actor StdinInput: Input {
     ///
     /// - Returns: whether there may be more.
     private func takeLines(from id: SourceID) -> Bool {
-        let now = wall.now
-        for _ in 0..<Self.slice {
+        // One access to each of them for all lines.
+        Self.takeLines(
+            &buffer, into: &batch, &bad, LineContext(reader: reader, source: id, now: wall.now, budget: budget))
+    }
+
+    /// What does not change from line to line.
+    private struct LineContext {
+        let reader: LineReader
+        let source: SourceID
+        let now: Timestamp
+        let budget: Int
+    }
+
+    private static func takeLines(
+        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout BadLines, _ context: LineContext
+    ) -> Bool {
+        for _ in 0..<slice {
             guard let item = buffer.next() else { return false }
-            take(item, from: id, at: now)
+            take(item, buffer.number, buffer.limit, into: &batch, &bad, context)
             // An event's line is its data, with what may be said twice of it and the rest.
-            if batch.byteCount * 3 + batch.count * 640 > budget { return true }
+            if batch.byteCount * 3 + batch.count * 640 > context.budget { return true }
         }
         return true
     }
 
-    private func take(_ item: LineBuffer.Item, from id: SourceID, at now: Timestamp) {
-        let number = buffer.number
+    @inline(__always)
+    private static func take(
+        _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ bad: inout BadLines,
+        _ context: LineContext
+    ) {
         switch item {
         case .line(var line):
             if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) {
                 // RFC 8259 section 8.1 lets readers ignore a byte order mark, which some programs begin a file with.
                 line = UnsafeBufferPointer(rebasing: line[3...])
             }
-            switch reader.read(line, from: id, at: now, into: &batch) {
+            switch context.reader.read(line, from: context.source, at: context.now, into: &batch) {
             case .read, .blank: break
             case .notJSON(let fault): bad.add(line: number, Failure(.notJSON, fault.description))
             case .faulty(let failure): bad.add(line: number, failure)
             }
         case .tooLong(let length):
             bad.add(
-                line: number,
-                Failure(.lineTooLong, "it has \(length) bytes, and \(source.maxLine) are the most that are read"))
+                line: number, Failure(.lineTooLong, "it has \(length) bytes, and \(limit) are the most that are read"))
         }
     }
 
@@ -161,7 +178,10 @@ package actor StdinInput: Input {
 
     /// Reads the last line, when it has no newline, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
-        if let item = buffer.finish() { take(item, from: id, at: wall.now) }
+        if let item = buffer.finish() {
+            let context = LineContext(reader: reader, source: id, now: wall.now, budget: budget)
+            Self.take(item, buffer.number, buffer.limit, into: &batch, &bad, context)
+        }
         summary.events += batch.count
         if let failure = bad.finish(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))

@@ -5,8 +5,6 @@ internal import Reactor
 struct TimedRun {
     /// Processor time, user and system, of all its threads.
     let processorTime: Duration
-    /// The most memory that it held, in bytes.
-    let peak: Int
     /// Its exit status; negative when a signal ended it.
     let status: Int32
 
@@ -24,7 +22,6 @@ struct TimedRun {
             if let (status, usage) = Leftovers.ending(of: pid) {
                 self.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
                 processorTime = Self.duration(usage.ru_utime) + Self.duration(usage.ru_stime)
-                peak = usage.ru_maxrss * 1_024
                 return
             }
             if ContinuousClock.now > deadline { kill(pid, SIGKILL) }

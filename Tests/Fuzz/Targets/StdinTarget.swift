@@ -8,14 +8,14 @@ enum StdinTarget: FuzzTarget {
         let stream = PieceStream(input, size: choice + 1)
         var buffer = LineBuffer(limit: 512)
         let reader = LineReader(FuzzExtraction.make(choice, items: nil))
-        while let count = (try? buffer.fill(from: stream)) ?? 0, count > 0 {
+        while (try? buffer.fill(from: stream)) ?? 0 > 0 {
             precondition(buffer.capacity <= 2 * LineBuffer.chunk, "the buffer takes more than its limit")
             while let item = buffer.next() { compare(item, reader) }
         }
         if let item = buffer.finish() { compare(item, reader) }
     }
 
-    private static func compare(_ item: borrowing LineBuffer.Item, _ reader: LineReader) {
+    private static func compare(_ item: LineBuffer.Item, _ reader: LineReader) {
         guard case .line(let line) = item else { return }
         var fast = EventBatch()
         var general = EventBatch()

@@ -25,7 +25,7 @@ import Testing
     func saysTheSameAsTheGeneralWay(seed: UInt64) throws {
         var generator = JSONGenerator(seed: seed)
         let documents = JSONReader()
-        for round in 0..<JSONGenerator.rounds(150, long: 100_000) {
+        for round in 0..<JSONGenerator.rounds(150, long: 15_000) {
             let line = generator.document()
             let document = try documents.read(line[...])
             let reader = LineReader(try generator.extraction(for: JSONTree(Array(document.minified))))
