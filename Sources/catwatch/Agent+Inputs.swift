@@ -4,6 +4,11 @@ internal import Inputs
 internal import Outputs
 internal import Reactor
 
+extension Source {
+    /// Whether it shows progress.
+    var hasPages: Bool { if case .pages = self { true } else { false } }
+}
+
 extension Agent {
     /// Starts everything that brings events.
     func startInputs(_ sources: [Source], in group: inout TaskGroup<Void>) {

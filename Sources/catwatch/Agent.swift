@@ -110,7 +110,7 @@ actor Agent {
             startInputs(sources, in: &group)
             startOutputs(in: &group)
             group.addTask { [notices] in try? await notices.run() }
-            startEndings(in: &group)
+            startEndings(sources, in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }
             service?.tell("READY=1\nSTATUS=\(statusText(sources))")
@@ -134,11 +134,19 @@ actor Agent {
         }
     }
 
-    private func startEndings(in group: inout TaskGroup<Void>) {
+    private func startEndings(_ sources: [Source], in group: inout TaskGroup<Void>) {
         let (store, loop, options) = (store, loop, plan.options)
         if options.verbosity > .quiet {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
+            group.addTask { try? await reporter.run() }
+        }
+        if options.verbosity > .quiet, sources.contains(where: \.hasPages), isatty(STDERR_FILENO) == 1,
+            isatty(STDOUT_FILENO) == 0
+        {
+            let reporter = ProgressReporter(
+                store: store, notices: notices, on: loop, style: .init(environment: plan.environment)
+            ) { StandardStreams.columns(of: STDERR_FILENO) }
             group.addTask { try? await reporter.run() }
         }
         if let duration = options.duration {

@@ -13,4 +13,12 @@ enum StandardStreams {
             _ = cw_open("/dev/null", O_RDONLY, 0)
         }
     }
+
+    /// How wide the terminal is that a stream is; 80 columns when it does not say.
+    static func columns(of number: Int32) -> Int {
+        var columns: Int32 = 0
+        var rows: Int32 = 0
+        guard cw_window_size(number, &columns, &rows) == 0, columns > 0 else { return 80 }
+        return Int(columns)
+    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import TestSupport
 import Testing
 
@@ -49,9 +50,13 @@ import Testing
             try await program.wait(for: "the first run") { program in
                 FeedLine.lines(program.outputBytes).contains { $0?.type == "fibonacci" } ? () : nil
             }
-            let asking = try await stage.bash(
-                #"printf '{"poll":"fibonacci","n":500}\n' | timeout 20 nc -N -U "$folder/s" | grep -m1 '"n":500'"#)
-            #expect(try await Finished(of: asking).outputText.contains(#""type":"fibonacci""#))
+            let socket = try DescriptorStream(owning: StreamSocket.connected(to: path), on: stage.loop)
+            defer { socket.close() }
+            try await socket.write(all: Array((#"{"poll":"fibonacci","n":500}"# + "\n").utf8))
+            try await program.wait(for: "the run that was asked for") { program in
+                FeedLine.lines(program.outputBytes).contains { $0?.raw("data")?.hasPrefix(#"{"n":500,"#) == true }
+                    ? () : nil
+            }
         }
     }
 }

@@ -103,6 +103,7 @@ import Testing
             _ = try await stage.write(Self.configuration(stage, ["a", "b"]), to: "config.jsonc")
             try await program.signal(SIGHUP)
             try await Self.waitForEvents(program, of: "b")
+            try await Self.waitForEvents(program, of: "a", after: Self.lastSeq(program))
             try await program.signal(SIGTERM)
             let latencies = try await Finished(of: program).lines().filter { $0.type == "latency" && $0.source == "a" }
             #expect(latencies.dropFirst().allSatisfy { $0.raw("reused") == "true" } && latencies.count > 1)

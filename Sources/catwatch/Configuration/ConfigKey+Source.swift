@@ -45,7 +45,9 @@ extension ConfigKey {
             help: "The number of an event; null for none. Without it: the first number there is."),
         ConfigKey(
             name: "text", type: .pointer(orNull: true), kinds: SourceKind.documents,
-            help: "The text of an event; null for none. Without it: the first string there is."),
+            help:
+                "The text of an event; null for none. Without it: the first string there is, or none beside a `key` that "
+                + "is a pointer, which is the first string more often than not."),
         ConfigKey(
             name: "time", type: .pointer(orNull: true), kinds: SourceKind.documents,
             help:

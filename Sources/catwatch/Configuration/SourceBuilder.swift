@@ -78,8 +78,10 @@ struct SourceBuilder {
             case .position?: .position
             default: nil
             }
+        // With a key the first string is mostly the key, which need not be said twice.
+        let text: Extraction.Place = if case .at = key, source.values["text"] == nil { .nowhere } else { place("text") }
         return Extraction(
-            items: source.pointer("items"), key: key, value: place("value"), text: place("text"),
+            items: source.pointer("items"), key: key, value: place("value"), text: text,
             time: source.pointer("time"), number: source.string("number").flatMap(Extraction.NumberRule.init) ?? .strict
         )
     }

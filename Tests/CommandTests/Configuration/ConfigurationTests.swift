@@ -63,7 +63,7 @@ import Testing
             source(##""items":"#""##),
             ["1:41: sources[0].items: '#' is no JSON Pointer; it begins with a slash: '/length'"]
         ),
-        (source(#""key":"/a""#), ["1:39: sources[0].key: names items; say with items where they are"]),
+        (source(##""key":"#""##), ["1:39: sources[0].key: # counts items; say with items where they are"]),
         (source(#""key":5,"items":"""#), ["1:39: sources[0].key: is a number where a JSON Pointer or '#' should be"]),
         (source(#""number":"loose""#), ["1:42: sources[0].number: 'loose' is not known; write strict or lenient"]),
         (source(#""next":"/n""#), ["1:40: sources[0].next: says nothing to sources of kind http; it is for pages"]),
