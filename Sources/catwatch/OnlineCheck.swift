@@ -67,7 +67,9 @@ actor OnlineCheck {
 
     private func text(of source: Source) -> String {
         let name = Sanitizer.visible(source.description.name, limit: 100)
-        guard let result = results[source.description.name] else { return "\(name): not read, as it is standard input\n" }
+        guard let result = results[source.description.name] else {
+            return "\(name): not read, as it is standard input\n"
+        }
         var text = "\(name): "
         if let failure = result.failure {
             text += "\(failure.code.rawValue): \(Sanitizer.visible(failure.message, limit: 1_000))\n"
@@ -97,7 +99,9 @@ actor OnlineCheck {
     }
 
     private func take(_ bytes: Bytes) {
-        guard let line = try? LineDecoder.decode(bytes), let source = line.source, results[source] != nil else { return }
+        guard let line = try? LineDecoder.decode(bytes), let source = line.source, results[source] != nil else {
+            return
+        }
         switch line.body {
         case .data:
             results[source]?.events += 1
