@@ -13,8 +13,6 @@ struct Bench {
             case .list: list()
             case .feed(let feed): try serve { try FeedProgram.run(feed) }
             case .messages(let order): try serve { try MessageServer.run(order) }
-            case .agent(let url): try serve { try SocketAgent.run(url: url) }
-            case .stdin(let key, let value): try serve { try StdinProgram.run(key: key, value: value) }
             case .run: exit(try run(options) ? 0 : 1)
             }
         } catch {

@@ -6,8 +6,6 @@ struct BenchOptions {
         case list, run, help
         case feed(FeedOptions)
         case messages(MessageServer.Order)
-        case agent(url: String)
-        case stdin(key: String, value: String)
     }
 
     var command = Command.help
@@ -40,17 +38,8 @@ struct BenchOptions {
         case "feed":
             command = .feed(try FeedOptions(rest))
             return
-        case "stdin":
-            guard rest.count == 2, let key = rest.popFirst(), let value = rest.popFirst() else {
-                throw BenchError("stdin takes the pointers of the key and of the value")
-            }
-            command = .stdin(key: key, value: value)
-            return
         case "messages":
             command = .messages(try MessageServer.Order(rest))
-            return
-        case "agent":
-            command = .agent(url: rest.first ?? "")
             return
         case nil, "--help", "-h": return
         case let word?: throw BenchError("there is no command \(word); there are list and run")

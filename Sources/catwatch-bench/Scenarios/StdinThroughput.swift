@@ -17,9 +17,9 @@ enum StdinThroughput: Scenario {
         return try setting.withFolder { folder in
             let input = "\(folder)/in.ndjson"
             try write(to: input)
-            let program = try program(setting, folder: folder)
+            let arguments = ["-", "--output", "ndjson", "--key", "/city", "--value", "/aqi"]
             var ratio = Figure(name: "ratio to jq's processor time", unit: "", runs: [], limit: .atMost(0.125))
-            var ours = Figure(name: program.name, unit: "µs a line", runs: [])
+            var ours = Figure(name: "catwatch -", unit: "µs a line", runs: [])
             var theirs = Figure(name: "jq -c '{city,aqi}'", unit: "µs a line", runs: [])
             for _ in 0..<setting.runs {
                 // New files: to cut off what an old one holds would count as the work of whoever opens it.
@@ -28,7 +28,7 @@ enum StdinThroughput: Scenario {
                 let jq = try TimedRun("/usr/bin/jq", ["-c", "{city,aqi}"], input: input, output: output)
                 try check(jq, wrote: lines, to: output, end: "}\n")
                 unlink(output)
-                let run = try TimedRun(program.path, program.arguments, input: input, output: output)
+                let run = try TimedRun(setting.binary, arguments, input: input, output: output)
                 try check(run, wrote: lines, to: output, end: "\"reason\":\"end\"}\n")
                 ratio.runs.append(run.processorTime / jq.processorTime)
                 ours.runs.append(run.processorTime / .microseconds(lines))
@@ -36,19 +36,6 @@ enum StdinThroughput: Scenario {
             }
             return [ratio, ours, theirs]
         }
-    }
-
-    /// The release build, or this program's parts of it when it is one that does not read standard input.
-    private static func program(
-        _ setting: Setting, folder: String
-    ) throws -> (name: String, path: String, arguments: [String]) {
-        let arguments = ["-", "--output", "ndjson", "--key", "/city", "--value", "/aqi"]
-        let probe = "\(folder)/probe"
-        let run = try TimedRun(setting.binary, ["--help"], input: "/dev/null", output: probe)
-        if run.status == 0, String(decoding: TextFile.bytes(probe), as: UTF8.self).holds("--items") {
-            return ("catwatch", setting.binary, arguments)
-        }
-        return ("its parts, without the agent", BenchOptions.ownPath, ["stdin", "/city", "/aqi"])
     }
 
     private static func write(to path: String) throws {

@@ -17,7 +17,7 @@ enum WebSocketThroughput: Scenario {
         var p99 = Figure(name: "message to line, p99", unit: "ms", runs: [], limit: .atMost(20))
         var memory = Figure(name: "agent's memory, most", unit: "MiB", runs: [])
         for _ in 0..<setting.runs {
-            let run = try setting.withFolder { try measure(seconds: setting.isLong ? 60 : 8, folder: $0) }
+            let run = try setting.withFolder { try measure(setting, folder: $0) }
             lost.runs.append(run.lost)
             cores.runs.append(run.cores)
             p50.runs.append(run.delays.percentile(50))
@@ -28,8 +28,9 @@ enum WebSocketThroughput: Scenario {
     }
 
     private static func measure(
-        seconds: Int, folder: String
+        _ setting: Setting, folder: String
     ) throws -> (lost: Double, cores: Double, delays: [Double], memory: Double) {
+        let seconds = setting.isLong ? 60 : 8
         let order = MessageServer.Order(rate: rate, count: rate * seconds)
         let server = try ChildProcess("/proc/self/exe", order.arguments, folder: folder)
         defer { server.end() }
@@ -40,7 +41,8 @@ enum WebSocketThroughput: Scenario {
         }
         guard port.hasSuffix("\n") else { throw server.ended }
         let url = "ws://127.0.0.1:\(port.dropLast())/"
-        let agent = try ChildProcess("/proc/self/exe", ["agent", url], folder: folder)
+        let arguments = ["--url", url, "--key", "/city", "--value", "/aqi", "--output", "ndjson"]
+        let agent = try ChildProcess(setting.binary, arguments, folder: folder)
         defer { agent.end() }
 
         var reader = LineNumbers(count: order.count)
