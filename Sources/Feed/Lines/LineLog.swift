@@ -13,9 +13,9 @@ package final class LineChunk: @unchecked Sendable {
         let ends: UnsafeMutablePointer<UInt32>
         let maximumLines: Int
         /// The number of its first line.
-        let firstSequence: Int
+        var firstSequence: Int
         /// What all chunks before this one cost.
-        let startCost: Int
+        var startCost: Int
         var used = 0
         var lines = 0
         /// When its last line was written.
@@ -34,6 +34,15 @@ package final class LineChunk: @unchecked Sendable {
             to: Header(
                 memory: .allocate(capacity: capacity), capacity: capacity, ends: .allocate(capacity: maximumLines),
                 maximumLines: maximumLines, firstSequence: firstSequence, startCost: startCost, newest: now))
+    }
+
+    /// Empties it for other lines; nobody else may have it.
+    func reuse(firstSequence: Int, startCost: Int, now: LoopInstant) {
+        header.pointee.firstSequence = firstSequence
+        header.pointee.startCost = startCost
+        header.pointee.used = 0
+        header.pointee.lines = 0
+        header.pointee.newest = now
     }
 
     deinit {
@@ -171,14 +180,31 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
 
     @inline(never)
     private mutating func addChunk(atLeast size: Int, _ now: LoopInstant) -> UnsafeMutablePointer<LineChunk.Header> {
-        let chunk = LineChunk(
-            capacity: max(chunkSize, size), firstSequence: nextSequence, startCost: totalCost, now: now)
+        let chunk: LineChunk
+        if let oldest = takeOldest(insteadOf: size) {
+            oldest.reuse(firstSequence: nextSequence, startCost: totalCost, now: now)
+            chunk = oldest
+        } else {
+            chunk = LineChunk(
+                capacity: max(chunkSize, size), firstSequence: nextSequence, startCost: totalCost, now: now)
+        }
         chunks.append(chunk)
         tail = chunk.header
         cost += chunk.cost
         totalCost += chunk.cost
         expire(at: now)
         return chunk.header
+    }
+
+    /// Lets go of the oldest chunk when another one would be too much, and gives it away when nobody reads it: a full log
+    /// that is written to without pause costs the allocator, and the kernel's zeroing of pages, nothing.
+    private mutating func takeOldest(insteadOf size: Int) -> LineChunk? {
+        guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
+            cost + chunks[0].cost > capacity
+        else { return nil }
+        var oldest = chunks.removeFirst()
+        cost -= oldest.cost
+        return isKnownUniquelyReferenced(&oldest) ? oldest : nil
     }
 
     /// Lets go of what is too old (and not held) or too much; the newest chunk stays unless it is too old.

@@ -72,6 +72,10 @@ extension EventStore {
         return reader.cursor
     }
 
+    /// Whether there may be anything else than events and windows in a span that was read: who looks for errors need not
+    /// look at every line of a fast feed.
+    package func mayHoldReports(_ span: LineSpan) -> Bool { state.newestReport >= span.sequences.lowerBound }
+
     /// The number of the line that a reader gets next.
     package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 

@@ -75,7 +75,7 @@ extension EventStore {
             if gap.to >= state.log.nextSequence, gap.to < .max { state.log.skip(to: gap.to + 1) }
         default:
             guard let sequence = line.seq, sequence >= state.log.nextSequence, sequence < .max else { return }
-            if case .data = line.body { state.counts.data += 1 }
+            if case .data = line.body { state.counts.data += 1 } else { state.newestReport = sequence }
             if sequence > state.log.nextSequence { state.log.skip(to: sequence) }
             let bytes = relayed.bytes
             state.log.append(atMost: bytes.count + 1, at: now) { _, start in

@@ -4,6 +4,7 @@ extension FeedState {
     /// Everything but data: seldom enough that it need not be fast.
     @inline(never)
     mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
+        newestReport = log.nextSequence
         let source = sources[event.source.index].name
         let isFuture = isFuture(event.time, wall)
         let time = isFuture ? wall : event.time

@@ -25,6 +25,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     package let limits: Limits
     package internal(set) var log: LineLog
+    /// The number of the newest line that is neither an event's nor a window's.
+    var newestReport = 0
     package var counts = StoreCounts()
     /// The outputs as the next `agent` line shows them; whoever keeps the readers keeps them.
     package var outputs: [OutputState] = []
@@ -151,6 +153,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     private mutating func report(_ message: String, _ wall: Timestamp, _ now: LoopInstant) {
         let failure = Failure(.config, message)
+        newestReport = log.nextSequence
         log.append(atMost: LineEncoder.most(message.utf8.count, 16), at: now) { sequence, writer in
             encoder.failure(failure, sequence: sequence, time: wall, source: "catwatch", to: writer)
         }
