@@ -45,9 +45,10 @@ let package = Package(
         module("Feed", ["Reactor", "CSimdJSON"]),
         module("Inputs", ["Feed", "Reactor", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
+        module("Terminal", ["Feed", "Reactor", "CLinux"]),
         module("CatAPI", ["Feed", "Reactor", "CMicroHTTPD"]),
         program("catwatch", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
-        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
+        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor"]),
 
         .target(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
@@ -58,6 +59,9 @@ let package = Package(
             swiftSettings: settings),
         tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "TestSupport"]),
         tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        .testTarget(
+            name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport"],
+            exclude: ["Snapshots"], swiftSettings: settings),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
