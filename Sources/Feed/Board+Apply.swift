@@ -29,8 +29,8 @@ extension Board {
         let time = line.time
         switch line.body {
         case .data(let data):
-            if let value = data.value {
-                plot(value, time: time, sequence: sequence, series: data.series, source: source, text: data.text)
+            if let series = take(data, source: source, time: time, sequence: sequence), let value = data.value {
+                plot(value, time: time, sequence: sequence, in: series)
             }
             guard let index = sourceIndex(source, time: time) else { return }
             sources[index].enter(.ok, at: time)
@@ -38,13 +38,17 @@ extension Board {
             sources[index].newest = time
         case .latency(let sample):
             let series = "latency:" + source
-            plot(sample.ms, time: time, sequence: sequence, series: series, source: source, text: nil)
+            if let series = seriesIndex(series, source: source) {
+                plot(sample.ms, time: time, sequence: sequence, in: series)
+            }
             self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
             if sample.status == 304 { sources[index].enter(.ok, at: time) }
         case .memory(let sample):
             let series = "memory:" + source
-            plot(Double(sample.resident), time: time, sequence: sequence, series: series, source: source, text: nil)
+            if let series = seriesIndex(series, source: source) {
+                plot(Double(sample.resident), time: time, sequence: sequence, in: series)
+            }
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestText), sample: sample))
         case .window(let window):
             keep(BoardWindow(window), series: window.series, source: source)

@@ -4,6 +4,7 @@ import Reactor
 extension Board {
     static let longestText = 1_000
     static let longestName = 2_048
+    static let longestCode = 64
     static let defaultHistory: Int64 = 120_000_000
 
     /// Rule 1: a connection begins.
@@ -44,21 +45,49 @@ extension Board {
         missed = missed.addingReportingOverflow(to - from + 1).overflow ? .max : missed + (to - from + 1)
     }
 
+    /// Rule 4: an event of a series; gives the series' index, nil when it is refused one.
+    mutating func take(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
+        guard let index = seriesIndex(data.series, source: source) else { return nil }
+        series[index].events += 1
+        let old = series[index].event
+        if let old, (old.time, old.sequence) > (time, sequence) { return index }
+        var event = BoardEvent(
+            time: time, sequence: sequence, value: data.value, text: data.text?.cut(to: Self.longestText),
+            isCut: data.truncated)
+        if let bytes = data.data {
+            if bytes.count <= limits.dataPerEvent {
+                // A copy, as the slice keeps the whole chunk alive that the line came in.
+                event.data = Array(bytes)
+            } else {
+                event.isCut = true
+                dataLeftOut += 1
+            }
+        }
+        series[index].event = event
+        eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count, sequence: sequence)
+        while let oldest = eventData.removeOldest(above: limits.data) {
+            series[oldest].event?.data = nil
+            series[oldest].event?.isCut = true
+            dataLeftOut += 1
+        }
+        return index
+    }
+
     /// Rule 4: a value of a series.
-    mutating func plot(
-        _ value: Double, time: Timestamp, sequence: Int, series name: String, source: String, text: String?
-    ) {
-        guard value.isFinite, let index = seriesIndex(name, source: source) else { return }
+    mutating func plot(_ value: Double, time: Timestamp, sequence: Int, in index: Int) {
+        guard value.isFinite else { return }
         let point = BoardPoint(time: time, value: value, sequence: sequence)
         series[index].count += 1
-        if series[index].newest.map({ point.isLater(than: $0) }) ?? true {
-            series[index].newest = point
-            series[index].text = text?.cut(to: Self.longestText)
-        }
+        if series[index].newest.map({ point.isLater(than: $0) }) ?? true { series[index].newest = point }
+        let expiry = expiry(at: time)
+        if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
+    }
+
+    /// What is not later than this is past the history, in microseconds; `time` is the line's, for want of a clock.
+    private func expiry(at time: Timestamp) -> Int64 {
         let history = hello?.history.microseconds ?? Self.defaultHistory
         let (oldest, overflow) = (clock ?? time).microseconds.subtractingReportingOverflow(history)
-        let expiry = overflow ? .min : oldest
-        if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
+        return overflow ? .min : oldest
     }
 
     /// Rule 5: a window of a series.
@@ -121,6 +150,10 @@ extension Board {
         guard let index = sourceIndex(name, time: time) else { return }
         sources[index].enter(.failing, at: time)
         sources[index].errors += 1
+        let error = BoardError(
+            microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
+        let expiry = expiry(at: time)
+        if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
         sources[index].code = failure.code.rawValue.cut(to: Self.longestText)
         sources[index].message = failure.message.cut(to: Self.longestText)
         sources[index].attempt = failure.attempt

@@ -14,10 +14,14 @@ package import Reactor
 ///    `from`, or from behind `lastSequence` if that is higher, and `lastSequence` becomes `to`. Any other is ignored.
 /// 3. **Clock.** A line's time becomes `clock`, also a later one's earlier time, as the agent's clock may step. But the
 ///    time of a data line is its event's and only moves `clock` forward.
-/// 4. **Points.** A data line with a value is a point of its series, a latency line one of `latency:SOURCE` (its `ms`), a
+/// 4. **Events and points.** A data line is an event of its series, with a value or without; `event` is the one that is
+///    latest by time, then number. Its `data` is not kept when it has more than `dataPerEvent` bytes. When all series' kept
+///    data has more than `data` bytes together, the one with the lowest number goes, and so on until it fits, which may be
+///    the new one itself; either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one.
+///    A data line with a value is a point of its series besides, a latency line one of `latency:SOURCE` (its `ms`), a
 ///    memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is not later than `clock` less the history
-///    (the hello's, or 120 s) is not kept. See `BoardPoints` for the bounds. `newest` is the point that is latest by time,
-///    then number, kept or not.
+///    (the hello's, or 120 s) is not kept. See `BoardHistories` for the bounds. `newest` is the point that is latest by
+///    time, then number, kept or not.
 /// 5. **Window lines** replace one of the same start unless its revision is higher. One of another width than those kept
 ///    for the series replaces them all. Over `windowsPerSeries`, or over `windows` for all series together, the series'
 ///    window of the earliest start goes, which may be the new one itself.
@@ -28,6 +32,7 @@ package import Reactor
 /// 7. **Sources.** The same `stats` lines set state and since. A data line, and a latency line with status 304, makes
 ///    its source `ok`; an error line `failing`, with its code, message, attempt and time of retry (line's time plus
 ///    `retry_in_ms`). `since` changes only when the state does. A source begins as `starting` at its first line's time.
+///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
 /// 8. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names where they are no more than shown (in `lines` and `memory`). A
@@ -47,6 +52,12 @@ package struct Board: Sendable {
         package var memory = 4_096
         package var lines = 500
         package var gaps = 100
+        /// Bytes of `data` that one event keeps.
+        package var dataPerEvent = 4 << 10
+        /// Bytes of `data` that all events keep together.
+        package var data = 8 << 20
+        package var errorsPerSource = 256
+        package var errors = 16_384
 
         package init() {}
     }
@@ -68,7 +79,9 @@ package struct Board: Sendable {
     package internal(set) var series: [BoardSeries] = []
     /// The points of all series.
     package internal(set) var points: BoardPoints
-    /// How many points and window lines had no series for being refused one.
+    /// How many events' data was not kept for its length, or let go for others'.
+    package internal(set) var dataLeftOut = 0
+    /// How many events, points and window lines had no series for being refused one.
     package internal(set) var refusedSeries = 0
 
     /// In the order of their first line, or the newest stats line's.
@@ -77,6 +90,8 @@ package struct Board: Sendable {
     package internal(set) var refusedEndpoints = 0
     /// In the order of their first line.
     package internal(set) var sources: [BoardSource] = []
+    /// The errors of all sources.
+    package internal(set) var errors: BoardHistories<BoardError>
     /// How many lines had no source for being refused one.
     package internal(set) var refusedSources = 0
 
@@ -98,11 +113,14 @@ package struct Board: Sendable {
     /// What the endpoints' base counts already.
     var statsAsOf = 0
     var windowCount = 0
+    var eventData: BoardEventData
     var isRunning = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
-        points = BoardPoints(limitPerSeries: limits.pointsPerSeries, limit: limits.points)
+        points = BoardPoints(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
+        errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
+        eventData = BoardEventData(series: limits.series)
         memory = BoardRing(capacity: limits.memory)
         lines = BoardRing(capacity: limits.lines)
         gaps = BoardRing(capacity: limits.gaps)
@@ -119,6 +137,9 @@ package struct Board: Sendable {
 
     /// The points of a series, the oldest first.
     package func points(of series: Int) -> BoardRing<BoardPoint> { points[series] }
+
+    /// The errors of a source within the history, the oldest first.
+    package func errors(of source: Int) -> BoardRing<BoardError> { errors[source] }
 
     /// Whether points within the history were given up for the bounds.
     package func isTrimmed(_ series: Int) -> Bool { points.isTrimmed(series) }

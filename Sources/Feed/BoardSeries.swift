@@ -7,8 +7,10 @@ package struct BoardSeries: Sendable, Equatable {
     package let source: String
     /// The latest point by event time, also when it is past the history.
     package internal(set) var newest: BoardPoint?
-    /// The text that came with `newest`, at most 1,000 code points of it.
-    package internal(set) var text: String?
+    /// The newest data line, with a value or without; nil for series of latencies and memory.
+    package internal(set) var event: BoardEvent?
+    /// How many data lines arrived in this run, with a value or without.
+    package internal(set) var events = 0
     /// How many points arrived in this run.
     package internal(set) var count = 0
     /// The agent's own windows, ascending by start, all of one width: the one its newest window line had.
@@ -18,6 +20,9 @@ package struct BoardSeries: Sendable, Equatable {
         self.name = name
         self.source = source
     }
+
+    /// The newest event's text.
+    package var text: String? { event?.text }
 }
 
 /// One window of one series, as the agent said it or as a board made it from points.

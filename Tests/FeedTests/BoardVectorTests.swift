@@ -26,12 +26,14 @@ import Testing
         #expect(difference == nil, "\(name)")
     }
 
-    private func limits(_ given: VectorJSON?) -> Board.Limits {
+    func limits(_ given: VectorJSON?) -> Board.Limits {
         var limits = Board.Limits()
         let keys: [(String, WritableKeyPath<Board.Limits, Int>)] = [
             ("series", \.series), ("points_per_series", \.pointsPerSeries), ("points", \.points),
             ("windows_per_series", \.windowsPerSeries), ("windows", \.windows), ("endpoints", \.endpoints),
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
+            ("data_per_event", \.dataPerEvent), ("data", \.data), ("errors_per_source", \.errorsPerSource),
+            ("errors", \.errors),
         ]
         for (key, path) in keys {
             if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
@@ -51,7 +53,8 @@ extension Board {
             "refused": .object([
                 "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
             ]),
-            "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.map(\.vector)),
+            "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.indices.map(vectorSource)),
+            "data_left_out": .int(dataLeftOut),
             "memory": .array(
                 memory.map {
                     .array([
@@ -69,10 +72,29 @@ extension Board {
         let series = series[index]
         return .object([
             "name": .string(series.name), "source": .string(series.source), "count": .int(series.count),
-            "newest": series.newest.map(\.vector) ?? .null, "text": .optional(series.text),
+            "newest": series.newest.map(\.vector) ?? .null, "events": .int(series.events),
+            "event": series.event.map(\.vector) ?? .null,
             "trimmed": .bool(isTrimmed(index)), "points": .array(points(of: index).map(\.vector)),
             "window_lines": .array(series.windows.map(\.vector)),
             "windows": .array(windows(of: index, width: width, over: range).map(\.vector)),
+        ])
+    }
+}
+
+extension Board {
+    private func vectorSource(_ index: Int) -> VectorJSON {
+        guard case .object(var members) = sources[index].vector else { return .null }
+        members["error_marks"] = .array(
+            errors(of: index).map { .array([.time($0.time), .int($0.sequence), .string($0.code)]) })
+        return .object(members)
+    }
+}
+
+extension BoardEvent {
+    fileprivate var vector: VectorJSON {
+        .array([
+            .time(time), .int(sequence), .optional(value), .optional(text),
+            .optional(data.map { String(decoding: $0, as: UTF8.self) }), .bool(isCut),
         ])
     }
 }
