@@ -1,0 +1,112 @@
+package import Feed
+package import Reactor
+
+/// Everything a terminal shows, without a terminal: lines, keys and the time go in, grids come out.
+///
+/// Pure: no clock and no I/O. `frame` depends on nothing but what was applied before and its arguments.
+package struct TerminalView: Sendable {
+    /// How the feed that is shown comes here.
+    package enum Connection: Sendable, Equatable {
+        /// Nothing has come yet; since when it is tried, and what.
+        case waiting(target: String, since: Timestamp)
+        case open
+        /// The agent is gone: why, since when, and when the next try comes.
+        case lost(reason: String, since: Timestamp, retryAt: Timestamp?)
+    }
+
+    /// What was there when the view was paused.
+    struct Paused: Sendable {
+        var board: Board
+        var runs: FibonacciRuns
+        var agentTime: Timestamp
+    }
+
+    /// What is known by now, also while paused.
+    package private(set) var board: Board
+    package internal(set) var state = ViewState()
+    package internal(set) var size: ScreenSize
+    /// By the local clock.
+    package var connection: Connection
+    package var theme = Theme()
+    /// How many seconds local time is ahead of UTC.
+    package var utcOffset = 0
+    /// What is known of sources besides what the board says, by name.
+    package var descriptions: [String: SourceDescription] = [:]
+
+    private(set) var runs = FibonacciRuns()
+    var paused: Paused?
+    var order = ListOrder()
+    /// The newest event's rows, and of which event they are.
+    private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
+    /// What the agent's clock showed when the local one showed what.
+    private var reference: (sequence: Int, agent: Timestamp, local: Timestamp)?
+
+    package init(size: ScreenSize, connection: Connection, limits: Board.Limits = Board.Limits()) {
+        self.size = size
+        self.connection = connection
+        board = Board(limits: limits)
+    }
+
+    package var isPaused: Bool { paused != nil }
+
+    /// Takes in one line of the feed.
+    package mutating func apply(_ line: Line) {
+        let runChanges = board.runChanges
+        runs.take(line)
+        board.apply(line)
+        if board.runChanges != runChanges { forgetSeries() }
+    }
+
+    /// Another run has other series: what was chosen among the old ones is gone.
+    private mutating func forgetSeries() {
+        paused = nil
+        state.selected = nil
+        state.scrub = nil
+        state.detailTop = 0
+        state.feedBack = 0
+        reference = nil
+        fields = (-1, [])
+    }
+
+    package mutating func resize(_ size: ScreenSize) { self.size = size }
+
+    /// What is shown: the board as it was, while paused.
+    var shown: Board { paused?.board ?? board }
+
+    /// The agent's time, which goes on by the local clock while the agent says nothing.
+    mutating func agentTime(_ now: Timestamp) -> Timestamp {
+        guard let clock = board.clock else { return now }
+        if reference == nil || reference?.sequence != board.lastSequence || reference?.agent != clock {
+            reference = (board.lastSequence, clock, now)
+        }
+        guard let reference, now > reference.local else { return clock }
+        return clock + (now - reference.local)
+    }
+
+    /// The screen at the local time `now`.
+    package mutating func frame(now: Timestamp) -> CellGrid {
+        let live = agentTime(now)
+        let board = shown
+        order.update(board, key: state.sort, filter: state.screen == .feed ? "" : state.filter)
+        if let selected = state.selected, !board.series.indices.contains(selected) { state.selected = nil }
+        if state.selected == nil, state.screen == .detail { state.selected = order.rows.first.map { Int($0) } }
+        let series = state.selected.map { board.series[$0] }
+        if state.screen == .detail, let event = series?.event, fields.sequence != event.sequence {
+            let found = event.data.map { EventFields.read($0) } ?? []
+            fields = (event.sequence, EventFields.rows(found, besides: event.text))
+        }
+        var painter = Painter(
+            grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
+            runs: paused?.runs ?? runs, connection: connection, descriptions: descriptions,
+            agentNow: paused?.agentTime ?? live, localNow: now, utcOffset: utcOffset,
+            newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
+            fields: series?.event == nil ? [] : fields.rows)
+        painter.paint()
+        // Where the painter had to move the view so that what is chosen can be seen.
+        state.listTop = painter.state.listTop
+        state.detailTop = painter.state.detailTop
+        state.metricsTop = painter.state.metricsTop
+        state.feedBack = painter.state.feedBack
+        return painter.grid
+    }
+}
