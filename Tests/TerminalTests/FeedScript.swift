@@ -20,19 +20,21 @@ struct FeedScript {
 
     mutating func hello(run: String = "1", interval: Int = 10, history: Int = 120) {
         let host = Line.Host(
-            name: "observatory", device: "QEMU Standard PC", os: "Debian GNU/Linux 12 (bookworm)", kernel: "6.1.0-18-amd64",
+            name: "observatory", device: "QEMU Standard PC", os: "Debian GNU/Linux 12 (bookworm)",
+            kernel: "6.1.0-18-amd64",
             arch: "x86_64")
         let app = Line.App(name: "catwatch", version: "0.5.0", started: now - .seconds(7_384))
         apply(
             nil, "hello", nil,
             .hello(
                 Line.Hello(
-                    format: 1, run: run, filtered: false, interval: .seconds(interval), history: .seconds(history), firstSeq: 1,
+                    format: 1, run: run, filtered: false, interval: .seconds(interval), history: .seconds(history),
+                    firstSeq: 1,
                     nextSeq: 1, host: host, app: app)))
     }
 
     mutating func apply(_ seq: Int?, _ type: String, _ source: String?, _ body: Line.Body) {
-        view.apply(Line(seq: seq, time: now, type: type, source: source, body: body))
+        view.apply(Line(seq: seq, time: now, type: type, source: source, body: body), now: now)
     }
 
     mutating func add(_ type: String, _ source: String, _ body: Line.Body) {
@@ -40,7 +42,9 @@ struct FeedScript {
         apply(sequence, type, source, body)
     }
 
-    mutating func data(_ source: String, key: String? = nil, _ value: Double? = nil, text: String? = nil, json: String? = nil) {
+    mutating func data(
+        _ source: String, key: String? = nil, _ value: Double? = nil, text: String? = nil, json: String? = nil
+    ) {
         let series = key.map { source + "/" + $0 } ?? source
         let bytes = json.map { Bytes(Array($0.utf8)) }
         add(source, source, .data(Line.Data(series: series, value: value, text: text, data: bytes, truncated: false)))
@@ -61,7 +65,9 @@ struct FeedScript {
 
     mutating func press(_ keys: Key...) { for key in keys { _ = view.handle(key, now: now) } }
 
-    mutating func type(_ text: String) { for scalar in text.unicodeScalars { _ = view.handle(.character(scalar), now: now) } }
+    mutating func type(_ text: String) {
+        for scalar in text.unicodeScalars { _ = view.handle(.character(scalar), now: now) }
+    }
 
     /// Moves to a series by its name.
     mutating func choose(_ series: String) { view.state.selected = view.board.series(named: series) }
@@ -85,7 +91,9 @@ struct FeedScript {
         script.now = noon - .seconds(121)
         script.hello()
         var random = SeededGenerator(seed: 1)
-        let cities = [("Delhi", 310.0), ("München", 32), ("東京", 48), ("القاهرة", 140), ("🐈‍⬛ Katzhausen", 88), ("São Paulo", 64)]
+        let cities = [
+            ("Delhi", 310.0), ("München", 32), ("東京", 48), ("القاهرة", 140), ("🐈‍⬛ Katzhausen", 88), ("São Paulo", 64),
+        ]
         let facts = [
             "Cats sleep for about two thirds of the day.", "A group of cats is called a clowder.",
             "A cat has 32 muscles in each ear, which is why it hears you open the tin from three rooms away.",
@@ -95,10 +103,16 @@ struct FeedScript {
             script.pass(2)
             let fact = facts[step % facts.count]
             if step < 32 || step > 36 {
-                script.latency("fact", "GET https://catfact.ninja/fact", ms: 110 + Double(random.next() % 60), reused: step != 0)
-                script.data("fact", Double(fact.count), text: fact, json: #"{"fact":"\#(fact)","length":\#(fact.count)}"#)
+                script.latency(
+                    "fact", "GET https://catfact.ninja/fact", ms: 110 + Double(random.next() % 60), reused: step != 0)
+                script.data(
+                    "fact", Double(fact.count), text: fact, json: #"{"fact":"\#(fact)","length":\#(fact.count)}"#)
             } else {
-                script.fail("fact", Failure(.timeout, "no answer from catfact.ninja within 1 s", endpoint: "GET https://catfact.ninja/fact", attempt: step - 31, retryIn: .seconds(2)))
+                script.fail(
+                    "fact",
+                    Failure(
+                        .timeout, "no answer from catfact.ninja within 1 s", endpoint: "GET https://catfact.ninja/fact",
+                        attempt: step - 31, retryIn: .seconds(2)))
             }
             for (place, city) in cities.enumerated() {
                 let wave = Double((step * (place + 2)) % 40) * city.1 / 80
@@ -106,13 +120,17 @@ struct FeedScript {
             }
             if step % 5 == 0 {
                 let bytes = 14_000_000 + step * 20_000
-                script.add("memory", "catwatch", .memory(MemorySample(resident: bytes, peak: bytes + 1_000_000, privateBytes: 5_242_880)))
+                script.add(
+                    "memory", "catwatch",
+                    .memory(MemorySample(resident: bytes, peak: bytes + 1_000_000, privateBytes: 5_242_880)))
                 script.add(
                     "agent", "catwatch",
                     .agent(
                         Line.Agent(
-                            events: script.sequence, readers: 2, gaps: 0, late: 1, series: 11, refusedSeries: 0, loopLag: 0.3, cpu: 412,
-                            outputs: [Line.Output(output: "unix:/run/catwatch/catwatch.sock", state: "ok", behind: 0)])))
+                            events: script.sequence, readers: 2, gaps: 0, late: 1, series: 11, refusedSeries: 0,
+                            loopLag: 0.3, cpu: 412,
+                            outputs: [Line.Output(output: "unix:/run/catwatch/catwatch.sock", state: "ok", behind: 0)]))
+                )
             }
         }
         script.latency("breeds", "GET https://catfact.ninja/breeds", ms: 181, reused: false)
@@ -120,7 +138,9 @@ struct FeedScript {
         for (name, country, coat) in [("Abyssinian", "Ethiopia", "Short"), ("Aegean", "Greece", "Semi-long")] {
             script.data(
                 "breeds", key: name, text: "\(name), \(country)",
-                json: #"{"breed":"\#(name)","country":"\#(country)","origin":"Natural/Standard","coat":"\#(coat)","pattern":"Ticked"}"#)
+                json:
+                    #"{"breed":"\#(name)","country":"\#(country)","origin":"Natural/Standard","coat":"\#(coat)","pattern":"Ticked"}"#
+            )
         }
         return script
     }
@@ -130,9 +150,14 @@ struct FeedScript {
         var script = FeedScript(columns: columns, rows: rows)
         script.hello()
         script.pass(1)
-        let names = ["\u{1B}[2J\u{1B}[31mred", "a\u{202E}dlrow", "e\u{301}\u{301}\u{301}", "\r\nline\ttab", "\u{9B}31m", "🏴‍☠️🇩🇪👩‍👩‍👧‍👦", "\u{200B}\u{FEFF}", "שלום עולם", String(repeating: "猫", count: 60)]
+        let names = [
+            "\u{1B}[2J\u{1B}[31mred", "a\u{202E}dlrow", "e\u{301}\u{301}\u{301}", "\r\nline\ttab", "\u{9B}31m", "🏴‍☠️🇩🇪👩‍👩‍👧‍👦",
+            "\u{200B}\u{FEFF}", "שלום עולם", String(repeating: "猫", count: 60),
+        ]
         for (place, name) in names.enumerated() {
-            script.data("x", key: name, Double(place) * 1e18 - 3, text: name + "\u{7}\u{1B}]0;title\u{7}", json: #"{"url":"javascript:alert(1)","k\u001b[1m":"\u001b]8;;https://x\u0007"}"#)
+            script.data(
+                "x", key: name, Double(place) * 1e18 - 3, text: name + "\u{7}\u{1B}]0;title\u{7}",
+                json: #"{"url":"javascript:alert(1)","k\u001b[1m":"\u001b]8;;https://x\u0007"}"#)
         }
         script.fail("x", Failure(.status, "\u{1B}[2J\u{202E}503"))
         return script

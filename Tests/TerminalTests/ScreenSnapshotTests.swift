@@ -15,7 +15,7 @@ import Testing
         _ = script.frame()
         switch screen {
         case "detail": script.press(.enter)
-        case "fact": 
+        case "fact":
             script.choose("fact")
             script.press(.enter)
         case "breed":
@@ -39,12 +39,15 @@ import Testing
         Snapshot.check(script.frame(), "hostile-feed-\(size.0)x\(size.1)")
     }
 
-    @Test(arguments: sizes, ["waiting", "loading", "stale", "error", "lost", "paused", "scrub", "log", "filter", "pairs", "sums"])
+    @Test(
+        arguments: sizes,
+        ["waiting", "loading", "stale", "error", "lost", "paused", "scrub", "log", "filter", "pairs", "sums"])
     func states(_ size: (Int, Int), _ state: String) {
         var script = FeedScript.busy(columns: size.0, rows: size.1)
         switch state {
         case "waiting":
-            script = FeedScript(columns: size.0, rows: size.1, connection: .waiting(target: "catfact.ninja", since: script.now))
+            script = FeedScript(
+                columns: size.0, rows: size.1, connection: .waiting(target: "catfact.ninja", since: FeedScript.noon))
             script.pass(1.2)
         case "loading":
             script = FeedScript(columns: size.0, rows: size.1)
@@ -53,10 +56,14 @@ import Testing
             script.pass(0.7)
         case "stale": script.pass(40)
         case "error":
-            script.fail("fact", Failure(.timeout, "no answer from catfact.ninja within 10 s", attempt: 3, retryIn: .milliseconds(4_180)))
+            script.fail(
+                "fact",
+                Failure(.timeout, "no answer from catfact.ninja within 10 s", attempt: 3, retryIn: .milliseconds(4_180))
+            )
             script.pass(1)
         case "lost":
-            script.view.connection = .lost(reason: "connection reset by peer", since: script.now, retryAt: script.now + .seconds(5))
+            script.view.connection = .lost(
+                reason: "connection reset by peer", since: script.now, retryAt: script.now + .seconds(5))
             script.pass(3)
         case "paused":
             _ = script.frame()
@@ -72,7 +79,9 @@ import Testing
         case "filter": script.type("/aq")
         default:
             for n in [3, 90] {
-                for (place, f) in ["0", "1", "1", "2"].enumerated() { script.data("fibonacci", json: #"{"n":\#(place),"f":"\#(f)"}"#) }
+                for (place, f) in ["0", "1", "1", "2"].enumerated() {
+                    script.data("fibonacci", json: #"{"n":\#(place),"f":"\#(f)"}"#)
+                }
                 if n == 90 {
                     script.data("fibonacci", json: #"{"n":89,"f":"1779979416004714189"}"#)
                     script.data("fibonacci", json: #"{"n":90,"f":"2880067194370816120"}"#)

@@ -27,7 +27,9 @@ enum Snapshot {
             map += line + "\n"
         }
         var legend = ""
-        for (place, look) in looks.enumerated().dropFirst() { legend += "\(letters[place % letters.count]): \(describe(look))\n" }
+        for (place, look) in looks.enumerated().dropFirst() {
+            legend += "\(letters[place % letters.count]): \(describe(look))\n"
+        }
         return grid.text() + "=== looks\n" + map + "=== of them\n" + legend
     }
 

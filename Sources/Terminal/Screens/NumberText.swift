@@ -44,7 +44,8 @@ package enum NumberText {
         let size = abs(value)
         let (divisor, unit) =
             size >= 1_073_741_824
-            ? (1_073_741_824.0, "GiB") : size >= 1_048_576 ? (1_048_576, "MiB") : size >= 1_024 ? (1_024, "KiB") : (1, "B")
+            ? (1_073_741_824.0, "GiB")
+            : size >= 1_048_576 ? (1_048_576, "MiB") : size >= 1_024 ? (1_024, "KiB") : (1, "B")
         let amount = value / divisor
         return (fixed(amount, divisor == 1 || abs(amount) >= 100 ? 0 : 1), unit)
     }

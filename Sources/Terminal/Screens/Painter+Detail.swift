@@ -34,11 +34,11 @@ extension Painter {
         if let newest = series.newest {
             let quantity = Quantity(newest.value, series: series.name, unit: unit(series))
             right.append((quantity.text, isStale ? theme.stale : theme.title))
-            if !quantity.unit.isEmpty { right.append((" " + quantity.unit, theme.muted)) }
+            if !quantity.unit.isEmpty, grid.columns >= 30 { right.append((" " + quantity.unit, theme.muted)) }
         }
         if let letter = standing.letter {
-            right.append(("  ", theme.text))
-            right.append((" \(letter) ", standing.badge))
+            right.append((grid.columns >= 30 ? "  " : " ", theme.text))
+            right.append((grid.columns >= 30 ? " \(letter) " : letter, standing.badge))
             if grid.columns >= 60 { right.append((" " + standing.name, standing.style)) }
         }
         if let arrow = standing.arrow { right.append((" \(Character(arrow))", standing.arrowStyle)) }
@@ -48,8 +48,11 @@ extension Painter {
         }
         let width = Self.columns(right)
         let (prefix, rest) = parts(series)
-        put([(prefix, theme.muted), (rest, theme.title)], row: row, column: 2, width: max(grid.columns - width - 5, 4))
-        put(right, row: row, column: max(grid.columns - width - 2, 7))
+        let isNarrow = grid.columns < 40
+        let margin = isNarrow ? 0 : 2
+        let name = [(isNarrow ? "" : prefix, theme.muted), (rest, theme.title)]
+        put(name, row: row, column: margin, width: max(grid.columns - width - 2 * margin - 1, 4))
+        put(right, row: row, column: max(grid.columns - width - margin, margin + 5))
     }
 
     // MARK: The event
@@ -57,7 +60,9 @@ extension Painter {
     /// The text and the fields of the newest event, each line as label and text.
     private func eventLines(_ series: BoardSeries, width: Int) -> [(label: String, text: String, link: String?)] {
         var lines: [(label: String, text: String, link: String?)] = []
-        if let text = series.text { for line in Self.wrap(text, width: width, most: 4) { lines.append(("", line, nil)) } }
+        if let text = series.text {
+            for line in Self.wrap(text, width: width, most: 4) { lines.append(("", line, nil)) }
+        }
         let labelWidth = min(fields.map { $0.label.columns }.max() ?? 0, 16) + 2
         for field in fields {
             for (number, line) in Self.wrap(field.value, width: max(width - labelWidth, 8), most: 3).enumerated() {
@@ -73,8 +78,10 @@ extension Painter {
         if area.count >= 3 {
             var title = "newest event · " + NumberText.clock(event.time, offset: utcOffset)
             if event.isCut { title += " · more than is shown" }
-            grid.fill(row: row, columns: 2..<grid.columns - 2, with: "─", style: theme.faint)
-            put([("─ ", theme.faint), (title, theme.muted), (" ", theme.faint)], row: row, column: 2, width: grid.columns - 4)
+            grid.fill(row: row, columns: 2..<max(grid.columns - 2, 2), with: "─", style: theme.faint)
+            put(
+                [("─ ", theme.faint), (title, theme.muted), (" ", theme.faint)], row: row, column: 2,
+                width: grid.columns - 4)
             row += 1
         }
         let lines = eventLines(series, width: grid.columns - 4)
@@ -88,7 +95,8 @@ extension Painter {
                 put(line.label, row: row, endingAt: 2 + labelWidth, style: theme.muted, width: labelWidth)
                 let style = line.link == nil ? theme.text : theme.accent.with(.underline)
                 grid.put(
-                    line.text, row: row, column: 4 + labelWidth, style: style, width: max(grid.columns - labelWidth - 6, 1),
+                    line.text, row: row, column: 4 + labelWidth, style: style,
+                    width: max(grid.columns - labelWidth - 6, 1),
                     link: line.link)
             }
             row += 1

@@ -20,16 +20,19 @@ extension Painter {
             put([("no such lines yet", theme.muted)], row: body.lowerBound + body.count / 3, column: 2)
             return
         }
-        let sourceWidth = min(max(shown.map { ($0.series ?? $0.source).columns }.max() ?? 0, 6), grid.columns >= 100 ? 28 : 16)
+        let longest = shown.map { subject($0).columns }.max() ?? 0
+        let subjectWidth = min(max(longest, 16), grid.columns >= 100 ? 32 : 20)
         var row = body.lowerBound + shown.count - 1
         for line in shown {
-            paint(line, sourceWidth, row: row)
+            paint(line, subjectWidth, row: row)
             row -= 1
         }
         if state.feedBack > 0 || state.feedType != nil {
             var text = state.feedType.map { " \($0) only " } ?? ""
             if state.feedBack > 0 { text += " \(state.feedBack) newer below " }
-            put(text, row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.warning.with(.inverse), width: 40)
+            put(
+                text, row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.warning.with(.inverse),
+                width: 40)
         }
     }
 
@@ -39,7 +42,13 @@ extension Painter {
         }
     }
 
-    private mutating func paint(_ line: BoardLine, _ sourceWidth: Int, row: Int) {
+    /// What a line is about: a series, or a kind of line and its source.
+    private func subject(_ line: BoardLine) -> String {
+        if let series = line.series, line.type != "window" { return series }
+        return line.type + " " + (line.series ?? line.source)
+    }
+
+    private mutating func paint(_ line: BoardLine, _ subjectWidth: Int, row: Int) {
         let isWide = grid.columns >= 60
         let isError = line.type == "error"
         let isQuiet = ["window", "latency", "memory", "agent", "progress"].contains(line.type)
@@ -50,10 +59,10 @@ extension Painter {
             column += put([(time, theme.faint)], row: row, column: column) + 2
         }
         if isWide {
-            put([(line.type, isError ? theme.bad.with(.bold) : theme.muted)], row: row, column: column, width: 9)
-            column += 11
-            put([(line.series ?? line.source, style)], row: row, column: column, width: sourceWidth)
-            column += sourceWidth + 2
+            put(
+                [(subject(line), isQuiet || isError ? style : theme.muted)], row: row, column: column,
+                width: subjectWidth)
+            column += subjectWidth + 2
         }
         put(words(line, style, isWide: isWide), row: row, column: column, width: grid.columns - column - 1)
     }
@@ -66,7 +75,8 @@ extension Painter {
         }
         let name: [Piece] = isWide ? [] : [((line.series ?? line.source) + "  ", theme.muted)]
         switch line.type {
-        case "error": return name + [(line.code ?? "error", theme.bad.with(.bold)), ("  " + (line.text ?? ""), theme.bad)]
+        case "error":
+            return name + [(line.code ?? "error", theme.bad.with(.bold)), ("  " + (line.text ?? ""), theme.bad)]
         case "latency": return name + [(quantity("latency:") + "  ", theme.muted), (line.text ?? "", theme.faint)]
         case "memory": return name + [(quantity("memory:") + " resident", theme.muted)]
         case "window": return name + [("last " + quantity(line.series ?? ""), theme.muted)]

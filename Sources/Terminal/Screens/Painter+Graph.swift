@@ -40,11 +40,13 @@ extension Painter {
         // From before the first point there are the agent's windows: a value somewhere in each.
         let first = samples.first?.time ?? .max
         let older = windows.filter { $0.start.microseconds + $0.width <= first }
-        samples.insert(contentsOf: older.map { Sample(time: $0.start.microseconds + $0.width / 2, value: $0.last) }, at: 0)
+        samples.insert(
+            contentsOf: older.map { Sample(time: $0.start.microseconds + $0.width / 2, value: $0.last) }, at: 0)
 
         let hasTime = area.count >= 6
         let hasNumbers = area.count >= 5
-        let rows = area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
+        let rows =
+            area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
         let axis = ValueAxis(
             samples.map(\.value), fixed: state.range, isLog: state.isLog, count: max(rows.count / 3, 2))
         let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
@@ -110,14 +112,17 @@ extension Painter {
         for row in 0..<canvas.rows {
             for column in 0..<canvas.columns {
                 guard let glyph = canvas.glyph(column, row) else { continue }
-                grid.put(glyph: glyph, row: frame.rows.lowerBound + row, column: frame.left + column, style: styles[row])
+                grid.put(
+                    glyph: glyph, row: frame.rows.lowerBound + row, column: frame.left + column, style: styles[row])
             }
         }
         // The value that counts in each window stands out.
         for window in windows {
             let index = Window.index(of: window.start, width: width)
             let end = Window.end(of: index, width: width).microseconds
-            guard let last = samples.last(where: { $0.time < end && $0.time >= window.start.microseconds }) else { continue }
+            guard let last = samples.last(where: { $0.time < end && $0.time >= window.start.microseconds }) else {
+                continue
+            }
             let column = frame.left + frame.x(last.time) / 2
             grid.restyle(row: frame.row(last.value), columns: column..<column + 1) { $0.with(.bold) }
         }
@@ -149,9 +154,11 @@ extension Painter {
         for (band, next) in zip(scale.bands, scale.bands.dropFirst()) {
             guard let end = band.upTo, 0...1 ~= frame.axis.place(of: end) else { continue }
             let row = frame.row(end)
-            grid.fill(row: row, columns: frame.left..<frame.left + frame.columns - 2, with: "╌", style: theme.faint)
+            grid.fill(
+                row: row, columns: frame.left..<frame.left + max(frame.columns - 2, 0), with: "╌", style: theme.faint)
             grid.put(
-                String(next.letter), row: row, column: frame.left + frame.columns - 1, style: theme.band(next), width: 1)
+                String(next.letter), row: row, column: frame.left + frame.columns - 1, style: theme.band(next), width: 1
+            )
         }
     }
 
@@ -228,7 +235,9 @@ extension Painter {
             add("n", NumberText.short(count))
             if state.isLog { pieces.append(("log   ", theme.warning)) }
             if state.range != nil { pieces.append(("range fixed   ", theme.warning)) }
-            if board.isTrimmed(board.series(named: series.name) ?? -1) { pieces.append(("oldest values left out", theme.warning)) }
+            if board.isTrimmed(board.series(named: series.name) ?? -1) {
+                pieces.append(("oldest values left out", theme.warning))
+            }
         } else {
             pieces.append(("no values in this time", theme.muted))
         }

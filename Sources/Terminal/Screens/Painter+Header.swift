@@ -57,13 +57,16 @@ extension Painter {
         }
         var column = 1
         if let newSince {
-            column += put([(" PAUSED ", theme.warning.with(.inverse)), (" \(newSince) new  ", theme.warning)], row: row, column: column)
+            column += put(
+                [(" PAUSED ", theme.warning.with(.inverse)), (" \(newSince) new  ", theme.warning)], row: row,
+                column: column)
         }
         if let trouble {
             put(trouble, row: row, column: column, width: end - column)
         } else if case .waiting(let target, let since) = connection {
-            put(waiting(target, since), row: row, column: column, width: end - column)
-        } else {
+            // Unless it stands in the middle of the screen.
+            if !isWaitingShown { put(waiting(target, since), row: row, column: column, width: end - column) }
+        } else if !isWaitingShown {
             for source in board.sources {
                 let pieces = self.pieces(source)
                 guard column + Self.columns(pieces) <= end else {
@@ -73,6 +76,11 @@ extension Painter {
                 column += put(pieces, row: row, column: column) + 2
             }
         }
+    }
+
+    /// Whether there is nothing to show but what is waited for.
+    var isWaitingShown: Bool {
+        board.series.isEmpty && (state.screen == .list || state.screen == .detail) && !state.showsHelp
     }
 
     func waiting(_ target: String, _ since: Timestamp) -> [Piece] {
@@ -107,8 +115,9 @@ extension Painter {
     /// What went wrong and when it is tried again, on one red line; nil when all is well.
     var trouble: [Piece]? {
         if case .lost(let reason, let since, let retryAt) = connection {
-            var text = "✕ agent lost: \(reason), \(NumberText.age(localNow - since)) ago"
-            if let retryAt { text += " · next try " + countdown(retryAt - localNow) }
+            var text = "✕ agent lost \(NumberText.age(localNow - since)) ago · "
+            if let retryAt { text += "next try \(countdown(retryAt - localNow)) · " }
+            text += reason
             return [(text, theme.bad.with(.bold))]
         }
         let failing = board.sources.filter { $0.state == .failing }
@@ -135,21 +144,27 @@ extension Painter {
         switch state.screen {
         case .list:
             hints = [
-                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"), ("space", newSince == nil ? "pause" : "go on"),
+                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"),
+                ("space", newSince == nil ? "pause" : "resume"),
                 ("+-", "width"), ("[]", "history"), ("r", "refresh"),
             ]
         case .detail:
             hints = [
-                ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"), ("y", "fix"),
-                ("space", newSince == nil ? "pause" : "go on"),
+                ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"),
+                ("y", "fix"),
+                ("space", newSince == nil ? "pause" : "resume"),
             ]
             if let chosen = state.selected.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
                 hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
             }
-        case .metrics: hints = [("↑↓", "scroll"), ("space", newSince == nil ? "pause" : "go on"), ("Tab", "next"), ("r", "refresh")]
+        case .metrics:
+            hints = [
+                ("↑↓", "scroll"), ("space", newSince == nil ? "pause" : "resume"), ("Tab", "next"), ("r", "refresh"),
+            ]
         case .feed:
             hints = [
-                ("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"), ("space", newSince == nil ? "pause" : "go on"),
+                ("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"),
+                ("space", newSince == nil ? "pause" : "resume"),
             ]
         }
         let fixed = [("?", "help"), ("q", "quit")]

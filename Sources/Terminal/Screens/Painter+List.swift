@@ -43,7 +43,9 @@ extension Painter {
 
     mutating func paintList(_ body: Range<Int>) {
         guard !rows.isEmpty else {
-            put([("no series is called ", theme.muted), (state.filter, theme.text)], row: body.lowerBound + 1, column: 2)
+            put(
+                [("no series is called ", theme.muted), (state.filter, theme.text)], row: body.lowerBound + 1, column: 2
+            )
             return
         }
         let first = Self.firstListRow(grid.size) ?? body.lowerBound
@@ -67,7 +69,10 @@ extension Painter {
         if let newest = series.newest {
             row.quantity = Quantity(newest.value, series: series.name, unit: unit(series))
             if let change = standing.change, change != 0 {
-                row.change = (change > 0 ? "+" : "") + Quantity(change, series: series.name, unit: unit(series)).text
+                let amount = Quantity(change, series: series.name, unit: unit(series))
+                row.change = (change > 0 ? "+" : "") + amount.text
+                // Another unit than the value's is said.
+                if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
             }
         }
         if let time = series.newestTime { row.age = NumberText.age(age(time)) }
@@ -113,12 +118,13 @@ extension Painter {
         // Short names leave room at the end, not between columns; but it shall not look crowded.
         columns.nameWidth = min(max(columns.nameWidth, width >= 60 ? 12 : 6), room)
         room -= columns.nameWidth
-        let wantsText = hasText && width >= 76
+        // The newest texts, if they get as much as says something, and the history does not suffer.
+        let wantsText = hasText && room >= min(windowCount, 30) + 28
         if room >= 8 {
-            let most = wantsText ? (width >= 110 ? 2 : 1) : (width >= 150 ? 4 : 3)
-            columns.windowColumns = min(max((room - 2) / windowCount, 1), most)
-            columns.sparkWidth = min(windowCount * columns.windowColumns, room - 2)
-            if wantsText { columns.sparkWidth = min(columns.sparkWidth, max(room / 3, 12)) }
+            let limit = wantsText ? max(room / 3, min(windowCount, 30)) : room - 2
+            let most = wantsText ? 2 : width >= 150 ? 4 : 3
+            columns.windowColumns = min(max(limit / windowCount, 1), most)
+            columns.sparkWidth = min(windowCount * columns.windowColumns, limit)
         }
         var place = 2 + columns.nameWidth
         if columns.sparkWidth > 0 {
@@ -184,7 +190,9 @@ extension Painter {
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : 2 + columns.nameWidth + 1
             let end = columns.ageEnd - 5
-            if let text = item.series.text, end > start { put([(text, quiet)], row: row, column: start, width: end - start) }
+            if let text = item.series.text, end > start {
+                put([(text, quiet)], row: row, column: start, width: end - start)
+            }
             return
         }
         paintSpark(item, columns, row: row)
@@ -195,14 +203,18 @@ extension Painter {
             put([(quantity.unit, quiet)], row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
         }
         if columns.hasBadge, let letter = item.standing.letter {
-            put([(" \(letter) ", item.isStale ? theme.stale : item.standing.badge)], row: row, column: columns.badge, width: 3)
+            put(
+                [(" \(letter) ", item.isStale ? theme.stale : item.standing.badge)], row: row, column: columns.badge,
+                width: 3)
             if columns.bandWidth > 0 {
                 let style = item.isStale ? theme.stale : item.standing.style
                 put([(item.standing.name, style)], row: row, column: columns.badge + 4, width: columns.bandWidth)
             }
         }
         if columns.hasArrow, let arrow = item.standing.arrow {
-            grid.put(glyph: arrow, row: row, column: columns.arrow, style: item.isStale ? theme.stale : item.standing.arrowStyle)
+            grid.put(
+                glyph: arrow, row: row, column: columns.arrow,
+                style: item.isStale ? theme.stale : item.standing.arrowStyle)
         }
         if columns.changeWidth > 0 {
             put(item.change, row: row, endingAt: columns.changeEnd, style: quiet, width: columns.changeWidth)
@@ -224,7 +236,9 @@ extension Painter {
                 case .before: break
                 case .missing: grid.put(glyph: "·", row: row, column: column, style: theme.faint)
                 case .level(let level, let value):
-                    let style = item.isStale ? theme.stale : scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
+                    let style =
+                        item.isStale
+                        ? theme.stale : scale.map { theme.band($0.bands[$0.index(of: value)]) } ?? theme.accent
                     grid.put(glyph: Sparkline.blocks[level], row: row, column: column, style: style)
                 }
             }

@@ -24,7 +24,9 @@ extension Painter {
             }
         }
         if lines.count > body.count, state.metricsTop < lines.count - body.count, body.count > 4 {
-            put(" more ↓ ", row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.muted.with(.inverse), width: 8)
+            put(
+                " more ↓ ", row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.muted.with(.inverse),
+                width: 8)
         }
     }
 
@@ -47,7 +49,8 @@ extension Painter {
         if fits {
             title.append(Span(column: 12, piece: ("ms", theme.faint)))
             for (place, name) in shown.enumerated() {
-                title.append(Span(column: nameEnd + (place + 1) * columnWidth, piece: (name, theme.faint), isRight: true))
+                title.append(
+                    Span(column: nameEnd + (place + 1) * columnWidth, piece: (name, theme.faint), isRight: true))
             }
             if sparkWidth > 0 { title.append(Span(column: numbersEnd + 2, piece: ("latency", theme.faint))) }
         }
@@ -57,15 +60,22 @@ extension Painter {
             let numbers = numbers(endpoint).filter { shown.contains($0.name) }
             var line: [Span] = []
             if fits {
-                line.append(Span(column: 2, piece: (cut(endpoint.name, to: nameEnd - 3), theme.text)))
+                line.append(Span(column: 2, piece: (shortName(endpoint.name, to: nameEnd - 3), theme.text)))
                 for (place, number) in numbers.enumerated() {
                     line.append(
-                        Span(column: nameEnd + (place + 1) * columnWidth, piece: (number.text, number.style), isRight: true))
+                        Span(
+                            column: nameEnd + (place + 1) * columnWidth, piece: (number.text, number.style),
+                            isRight: true))
                 }
-                if sparkWidth > 0 { line.append(Span(column: numbersEnd + 2, piece: (spark("latency:" + endpoint.source, sparkWidth), theme.accent))) }
+                if sparkWidth > 0 {
+                    line.append(
+                        Span(
+                            column: numbersEnd + 2,
+                            piece: (spark("latency:" + endpoint.source, sparkWidth), theme.accent)))
+                }
                 lines.append(line)
             } else {
-                lines.append([Span(column: 2, piece: (cut(endpoint.name, to: width - 3), theme.text))])
+                lines.append([Span(column: 2, piece: (shortName(endpoint.name, to: width - 3), theme.text))])
                 var column = 4
                 for number in numbers {
                     let text = number.name + " " + number.text
@@ -83,6 +93,22 @@ extension Painter {
             if let newest = endpoint.newest, width >= 40 { lines.append(phaseLine(newest)) }
         }
         return lines
+    }
+
+    /// An endpoint of at most so many columns: without its scheme, then without its middle, as they differ at the end.
+    private func shortName(_ name: String, to columns: Int) -> String {
+        guard name.columns > columns else { return name }
+        var short = name
+        for scheme in ["GET https://", "GET http://"] where name.hasPrefix(scheme) {
+            short = String(name.dropFirst(scheme.count))
+        }
+        guard short.columns > columns, columns >= 12 else { return cut(short, to: columns) }
+        var tail = ""
+        for character in short.reversed() {
+            guard (tail + String(character)).columns <= columns / 2 else { break }
+            tail = String(character) + tail
+        }
+        return cut(short, to: columns - tail.columns) + tail
     }
 
     /// Text of at most so many columns.
@@ -187,7 +213,9 @@ extension Painter {
         let host = board.hello?.host
         let app = board.hello?.app
         var rows: [(String, String, Style)] = []
-        func add(_ label: String, _ value: String?) { rows.append((label, value ?? "–", value == nil ? theme.faint : theme.text)) }
+        func add(_ label: String, _ value: String?) {
+            rows.append((label, value ?? "–", value == nil ? theme.faint : theme.text))
+        }
         add("host", host?.name)
         add("device", host?.device)
         add("system", host?.os)
@@ -211,10 +239,14 @@ extension Painter {
             line.append(Span(column: 14, piece: (text(memory.sample.resident), theme.title)))
             if grid.columns >= 50 {
                 line.append(Span(column: 26, piece: ("peak " + text(memory.sample.peak), theme.text)))
-                line.append(Span(column: 42, piece: (cut("private " + text(memory.sample.privateBytes), to: 20), theme.muted)))
+                line.append(
+                    Span(column: 42, piece: (cut("private " + text(memory.sample.privateBytes), to: 20), theme.muted)))
             }
             if grid.columns >= 76 {
-                line.append(Span(column: 62, piece: (spark("memory:" + memory.source, min(windowCount, grid.columns - 64)), theme.accent)))
+                line.append(
+                    Span(
+                        column: 62,
+                        piece: (spark("memory:" + memory.source, min(windowCount, grid.columns - 64)), theme.accent)))
             }
             lines.append(line)
         }

@@ -50,7 +50,7 @@ struct Painter {
         if let row = chrome.status { paintStatus(row) }
         if state.showsHelp {
             paintHelp(chrome.body)
-        } else if board.series.isEmpty, state.screen == .list || state.screen == .detail {
+        } else if isWaitingShown {
             paintWaiting(chrome.body)
         } else {
             switch state.screen {

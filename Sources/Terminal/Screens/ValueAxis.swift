@@ -38,10 +38,15 @@ struct ValueAxis: Equatable {
             placeMarks(count: max(count, 2), isFixed: fixed != nil)
             return
         }
+        // Smaller ones have no power of ten below them.
+        positive = max(positive, 1e-300)
+        if low > 0 { low = max(low, 1e-300) }
         if low <= 0 {
             let base = positive.isFinite ? Power.log10(positive).rounded(.down) : 0
             floor = Power.of10(base - 1)
             low = floor ?? low
+            high = max(high, low)
+        } else {
             high = max(high, low)
         }
         self.low = Power.log10(low)
@@ -85,7 +90,8 @@ struct ValueAxis: Equatable {
     /// Where a value is: 0 at the bottom to 1 at the top; less or more outside, at most by 1.
     func place(of value: Double) -> Double {
         let value = isLog ? Power.log10(max(value, floor ?? Power.of10(low - 1))) : value
-        return min(max((value - low) / (high - low), -1), 2)
+        let place = (value - low) / (high - low)
+        return place.isFinite ? min(max(place, -1), 2) : value > high ? 2 : -1
     }
 
     /// What is written at a mark.

@@ -30,7 +30,8 @@ struct EventFields {
         case .object where depth < deepest && path.utf8.count < longestPath:
             guard let members = try? value.members(at: .root) else { return }
             for member in members {
-                collect(member.value, path: step(String(decoding: member.key, as: UTF8.self)), depth: depth + 1, &fields)
+                collect(
+                    member.value, path: step(String(decoding: member.key, as: UTF8.self)), depth: depth + 1, &fields)
             }
         case .array where depth < deepest && path.utf8.count < longestPath:
             guard let elements = try? value.elements(at: .root) else { return }
@@ -41,7 +42,8 @@ struct EventFields {
             }
             for (place, element) in elements.enumerated() {
                 // One element needs no number.
-                collect(element.value, path: elements.count == 1 ? path : step("\(place + 1)"), depth: depth + 1, &fields)
+                collect(
+                    element.value, path: elements.count == 1 ? path : step("\(place + 1)"), depth: depth + 1, &fields)
             }
         default:
             fields.append(Field(path: path, value: text(value)))
@@ -49,7 +51,9 @@ struct EventFields {
     }
 
     private static func text(_ value: JSONDocument) -> String {
-        if value.kind == .string, let text = try? value.string(at: .root) { return String(decoding: text, as: UTF8.self) }
+        if value.kind == .string, let text = try? value.string(at: .root) {
+            return String(decoding: text, as: UTF8.self)
+        }
         return String(decoding: value.minified, as: UTF8.self)
     }
 

@@ -39,7 +39,7 @@ package struct TerminalView: Sendable {
     /// The newest event's rows, and of which event they are.
     private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
     /// What the agent's clock showed when the local one showed what.
-    private var reference: (sequence: Int, agent: Timestamp, local: Timestamp)?
+    private var reference: (agent: Timestamp, local: Timestamp)?
 
     package init(size: ScreenSize, connection: Connection, limits: Board.Limits = Board.Limits()) {
         self.size = size
@@ -49,12 +49,13 @@ package struct TerminalView: Sendable {
 
     package var isPaused: Bool { paused != nil }
 
-    /// Takes in one line of the feed.
-    package mutating func apply(_ line: Line) {
+    /// Takes in one line of the feed, which came at the local time `now`.
+    package mutating func apply(_ line: Line, now: Timestamp) {
         let runChanges = board.runChanges
         runs.take(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
+        reference = board.clock.map { ($0, now) }
     }
 
     /// Another run has other series: what was chosen among the old ones is gone.
@@ -74,13 +75,10 @@ package struct TerminalView: Sendable {
     var shown: Board { paused?.board ?? board }
 
     /// The agent's time, which goes on by the local clock while the agent says nothing.
-    mutating func agentTime(_ now: Timestamp) -> Timestamp {
-        guard let clock = board.clock else { return now }
-        if reference == nil || reference?.sequence != board.lastSequence || reference?.agent != clock {
-            reference = (board.lastSequence, clock, now)
-        }
-        guard let reference, now > reference.local else { return clock }
-        return clock + (now - reference.local)
+    func agentTime(_ now: Timestamp) -> Timestamp {
+        guard let reference else { return now }
+        // A local clock that was set back does not take the agent's along.
+        return now > reference.local ? reference.agent + (now - reference.local) : reference.agent
     }
 
     /// The screen at the local time `now`.

@@ -1,6 +1,5 @@
 internal import Feed
 
-
 /// What a person has chosen to see, and how; changed by keys only.
 package struct ViewState: Sendable {
     package enum Screen: Int, Sendable, CaseIterable {
