@@ -5,11 +5,23 @@ package struct BandScale: Sendable, Equatable {
     /// Whether a higher band is an improvement.
     package let higherIsBetter: Bool
 
+    /// How many bands there are at the most.
+    package static let mostBands = 64
+    /// The longest name, in bytes of UTF-8.
+    package static let longestName = 64
+    /// The longest letter, in bytes of UTF-8: one character, but that may be of many scalars.
+    package static let longestLetter = 16
+
     /// - Parameter bands: in ascending order, of which all but the last have an end.
-    /// - Returns: nil when there are none, an end is not above the one before it, is no finite number, or is missing or
-    ///   superfluous.
+    /// - Returns: nil when there are none or too many, an end is not above the one before it, is no finite number, or is
+    ///   missing or superfluous, or when a name or letter is empty or too long.
     package init?(_ bands: [Band], higherIsBetter: Bool) {
-        guard let last = bands.last, last.upTo == nil else { return nil }
+        guard let last = bands.last, last.upTo == nil, bands.count <= Self.mostBands else { return nil }
+        guard
+            bands.allSatisfy({
+                1...Self.longestName ~= $0.name.utf8.count && $0.letter.utf8.count <= Self.longestLetter
+            })
+        else { return nil }
         var previous = -Double.infinity
         for band in bands.dropLast() {
             guard let end = band.upTo, end.isFinite, end > previous else { return nil }

@@ -67,13 +67,20 @@ extension Board {
     /// Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here.
     private mutating func take(_ stats: Line.Stats, at time: Timestamp) {
         guard stats.asOf >= lastSequence else { return }
-        rebase(asOf: stats.asOf, stats.endpoints.map { ($0.endpoint, $0.source ?? "", LatencySummary($0)) })
+        rebase(
+            asOf: stats.asOf,
+            stats.endpoints.map { (EndpointName($0.endpoint, source: $0.source ?? ""), LatencySummary($0)) })
+        for index in sources.indices { sources[index].isListed = false }
         for source in stats.sources {
             guard let state = BoardSource.State(rawValue: source.state),
                 let index = sourceIndex(source.source, time: source.since ?? time)
             else { continue }
             sources[index].enter(state, at: source.since ?? time)
             sources[index].since = source.since ?? sources[index].since
+            sources[index].isListed = true
+            sources[index].type = source.type?.cut(to: Self.longestText)
+            sources[index].unit = source.unit
+            sources[index].bands = source.bands
         }
     }
 }

@@ -7,6 +7,17 @@ extension Board {
     static let longestCode = 64
     static let defaultHistory: Int64 = 120_000_000
 
+    /// Sources that ask the same endpoint have it counted for each.
+    struct EndpointName: Sendable, Hashable {
+        var endpoint: String
+        var source: String
+
+        init(_ endpoint: String, source: String) {
+            self.endpoint = endpoint
+            self.source = source
+        }
+    }
+
     /// Rule 1: a connection begins.
     mutating func begin(_ new: Line.Hello) {
         if let old = hello, old.run != new.run {
@@ -114,14 +125,14 @@ extension Board {
     }
 
     /// Rule 6: the base of all endpoints.
-    mutating func rebase(asOf sequence: Int, _ summaries: [(name: String, source: String, summary: LatencySummary)]) {
+    mutating func rebase(asOf sequence: Int, _ summaries: [(name: EndpointName, summary: LatencySummary)]) {
         let known = endpoints
         let places = endpointsByName
         endpoints = []
         endpointsByName = [:]
         statsAsOf = sequence
-        for (name, source, summary) in summaries where endpointsByName[name] == nil {
-            guard let index = endpointIndex(name, source: source) else { continue }
+        for (name, summary) in summaries where endpointsByName[name] == nil {
+            guard let index = endpointIndex(name) else { continue }
             if let old = places[name].map({ known[$0] }) {
                 endpoints[index].newest = old.newest
                 endpoints[index].newestTime = old.newestTime
@@ -136,7 +147,7 @@ extension Board {
 
     /// Rule 6: one answered request.
     mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
-        guard let index = endpointIndex(sample.endpoint, source: source) else { return }
+        guard let index = endpointIndex(EndpointName(sample.endpoint, source: source)) else { return }
         endpoints[index].newest = sample
         endpoints[index].newestTime = time
         if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
@@ -144,7 +155,9 @@ extension Board {
 
     /// Rules 6 and 7: an error.
     mutating func fail(_ failure: Failure, source name: String, time: Timestamp, sequence: Int) {
-        if sequence > statsAsOf, let endpoint = failure.endpoint, let index = endpointIndex(endpoint, source: name) {
+        if sequence > statsAsOf, let endpoint = failure.endpoint,
+            let index = endpointIndex(EndpointName(endpoint, source: name))
+        {
             endpoints[index].histogram.recordErrors()
         }
         guard let index = sourceIndex(name, time: time) else { return }
@@ -173,13 +186,13 @@ extension Board {
         return series.count - 1
     }
 
-    mutating func endpointIndex(_ name: String, source: String) -> Int? {
+    mutating func endpointIndex(_ name: EndpointName) -> Int? {
         if let index = endpointsByName[name] { return index }
-        guard endpoints.count < limits.endpoints, Self.isShort(name), Self.isShort(source) else {
+        guard endpoints.count < limits.endpoints, Self.isShort(name.endpoint), Self.isShort(name.source) else {
             refusedEndpoints += 1
             return nil
         }
-        endpoints.append(BoardEndpoint(name: name, source: source))
+        endpoints.append(BoardEndpoint(name: name.endpoint, source: name.source))
         endpointsByName[name] = endpoints.count - 1
         return endpoints.count - 1
     }

@@ -25,11 +25,15 @@ package import Reactor
 /// 5. **Window lines** replace one of the same start unless its revision is higher. One of another width than those kept
 ///    for the series replaces them all. Over `windowsPerSeries`, or over `windows` for all series together, the series'
 ///    window of the earliest start goes, which may be the new one itself.
-/// 6. **Endpoints.** A `stats` line with an `as_of` of at least `lastSequence` replaces all endpoints: one that is known
+/// 6. **Endpoints** are told apart by their source and their name. A `stats` line with an `as_of` of at least `lastSequence` replaces all endpoints: one that is known
 ///    with the same count and errors stays as it is, any other begins as `LatencyHistogram(summary)`, one not listed is
 ///    gone; newest phases stay. Latency lines with a higher number than the last such `as_of` are counted on top, and
 ///    likewise the errors of error lines that name an endpoint.
-/// 7. **Sources.** The same `stats` lines set state and since. A data line, and a latency line with status 304, makes
+/// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8) and
+///    bands, all three to none where they are missing, and a source that they do not name is no longer `isListed`.
+///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
+///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
+///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data line, and a latency line with status 304, makes
 ///    its source `ok`; an error line `failing`, with its code, message, attempt and time of retry (line's time plus
 ///    `retry_in_ms`). `since` changes only when the state does. A source begins as `starting` at its first line's time.
 ///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
@@ -47,8 +51,8 @@ package struct Board: Sendable {
         package var points = 262_144
         package var windowsPerSeries = 512
         package var windows = 131_072
-        package var endpoints = 1_000
-        package var sources = 1_000
+        package var endpoints = 10_000
+        package var sources = 10_000
         package var memory = 4_096
         package var lines = 500
         package var gaps = 100
@@ -108,7 +112,7 @@ package struct Board: Sendable {
     package internal(set) var missed = 0
 
     var seriesByName: [String: Int] = [:]
-    var endpointsByName: [String: Int] = [:]
+    var endpointsByName: [EndpointName: Int] = [:]
     var sourcesByName: [String: Int] = [:]
     /// What the endpoints' base counts already.
     var statsAsOf = 0
@@ -129,8 +133,10 @@ package struct Board: Sendable {
     /// The index of the series of this name; nil when there is none.
     package func series(named name: String) -> Int? { seriesByName[name] }
 
-    /// The index of the endpoint of this name; nil when there is none.
-    package func endpoint(named name: String) -> Int? { endpointsByName[name] }
+    /// The index of the endpoint of this name as a source asks it; nil when there is none.
+    package func endpoint(named name: String, of source: String) -> Int? {
+        endpointsByName[EndpointName(name, source: source)]
+    }
 
     /// The index of the source of this name; nil when there is none.
     package func source(named name: String) -> Int? { sourcesByName[name] }

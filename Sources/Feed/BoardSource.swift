@@ -16,6 +16,14 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var state = State.starting
     /// When it came into `state`.
     package internal(set) var since: Timestamp
+    /// Whether the newest stats line names it; true before the first.
+    package internal(set) var isListed = true
+    /// The `type` of its data lines; nil while nobody has said.
+    package internal(set) var type: String?
+    /// What its values are measured in, at most 32 bytes of UTF-8; nil for none.
+    package internal(set) var unit: String?
+    /// What its values mean; nil when nobody has said.
+    package internal(set) var bands: BandScale?
     /// Of the newest error, while failing.
     package internal(set) var code: String?
     /// Of the newest error, while failing; at most 1,000 code points.

@@ -69,6 +69,12 @@ extension Line {
         package var source: String
         package var state: String
         package var since: Timestamp?
+        /// The `type` of its data lines; nil from an agent that does not say.
+        package var type: String?
+        /// At most 32 bytes of UTF-8.
+        package var unit: String?
+        /// Nil when there are none, or they make no sense.
+        package var bands: BandScale?
     }
 
     /// The agent's self-metrics, once a window. Counts are since the start.
@@ -79,6 +85,7 @@ extension Line {
         package var late: Int
         package var series: Int
         package var refusedSeries: Int
+        package var refusedEndpoints: Int
         /// The longest the loop was late in this window, in milliseconds.
         package var loopLag: Double
         /// CPU time used, in milliseconds.

@@ -140,6 +140,31 @@ extension Line.Source {
         source = try members.string(.source)
         state = try members.string(.state)
         since = try members.timeIfAny(.since)
+        type = try members.stringIfAny(.type)
+        unit = try members.stringIfAny(.unit).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
+        // A view without bands is better than none: what is wrong with them does not make the line unreadable.
+        do throws(LineFault) { bands = try BandScale(members) } catch { bands = nil }
+    }
+}
+
+extension BandScale {
+    /// Nil when there are none, or they make no sense.
+    fileprivate init?(_ members: borrowing LineMembers) throws(LineFault) {
+        let most = BandScale.mostBands + 1
+        let bands = try members.list(.bands, atMost: most) { members throws(LineFault) in try Band(members) }
+        self.init(bands, higherIsBetter: try members.boolIfAny(.higherIsBetter) ?? false)
+    }
+}
+
+extension Band {
+    fileprivate init(_ members: borrowing LineMembers) throws(LineFault) {
+        let letter = try members.string(.letter)
+        guard letter.utf8.count <= BandScale.longestLetter, letter.count == 1, let first = letter.first else {
+            throw members.wrong(.letter, "one character")
+        }
+        guard let color = Color(hex: try members.string(.color)) else { throw members.wrong(.color, "#rrggbb") }
+        self.init(
+            name: try members.string(.name), letter: first, color: color, upTo: try members.doubleIfAny(.upTo))
     }
 }
 
@@ -151,6 +176,7 @@ extension Line.Agent {
         late = try members.intIfAny(.late) ?? 0
         series = try members.intIfAny(.series) ?? 0
         refusedSeries = try members.intIfAny(.refusedSeries) ?? 0
+        refusedEndpoints = try members.intIfAny(.refusedEndpoints) ?? 0
         loopLag = try members.doubleIfAny(.loopLagMs) ?? 0
         cpu = try members.doubleIfAny(.cpuMs) ?? 0
         outputs = try members.list(.outputs) { members throws(LineFault) in try Line.Output(members) }

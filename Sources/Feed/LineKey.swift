@@ -13,6 +13,7 @@ enum LineKey: UInt8, CaseIterable {
     case asOf, endpoints, sources, errors, lastMs, meanMs, minMs, p50Ms, p90Ms, p95Ms, p99Ms, maxMs, state, since
     case events, readers, gaps, late, refusedSeries, loopLagMs, cpuMs, outputs, output, behind
     case from, to, reason
+    case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints
 
     /// How many there are; raw values are less than that.
     static let keyCount = allCases.count
@@ -43,7 +44,7 @@ enum LineKey: UInt8, CaseIterable {
     private static let table: [(name: PackedName, key: LineKey)?] = {
         var table = [(name: PackedName, key: LineKey)?](repeating: nil, count: PackedName.slots)
         for key in allCases {
-            // Every key has at most 16 bytes; the tests look each one up.
+            // Every key has at most 24 bytes; the tests look each one up.
             guard let name = Array(key.text.utf8).withUnsafeBufferPointer({ PackedName($0) }) else { continue }
             var slot = name.slot
             while table[slot] != nil { slot = (slot + 1) % table.count }
@@ -53,23 +54,28 @@ enum LineKey: UInt8, CaseIterable {
     }()
 }
 
-/// Up to 16 bytes as two numbers, so that names compare at once.
+/// Up to 24 bytes as three numbers, so that names compare at once.
 private struct PackedName: Equatable {
     static let slots = 256
     private var low: UInt64 = 0
     private var high: UInt64 = 0
+    private var top: UInt64 = 0
 
-    /// Nil when there are more than 16. A zero byte is no different from none, and no key has one.
+    /// Nil when there are more than 24. A zero byte is no different from none, and no key has one.
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard bytes.count <= 16 else { return nil }
+        guard bytes.count <= 24 else { return nil }
         for index in 0..<Swift.min(bytes.count, 8) { low |= UInt64(bytes[index]) << UInt64(index * 8) }
         if bytes.count > 8 {
-            for index in 8..<bytes.count { high |= UInt64(bytes[index]) << UInt64((index - 8) * 8) }
+            for index in 8..<Swift.min(bytes.count, 16) { high |= UInt64(bytes[index]) << UInt64((index - 8) * 8) }
+            // One key is that long; in bounds as above.
+            if bytes.count > 16 {
+                for index in 16..<bytes.count { top |= UInt64(bytes[index]) << UInt64((index - 16) * 8) }
+            }
         }
     }
 
-    /// Where to look first: the product's top bits depend on all of the name.
+    /// Where to look first: the product's top bits depend on the name's first 16 bytes.
     @inline(__always)
     var slot: Int { Int(truncatingIfNeeded: ((low ^ (high &* 31)) &* 0x9E37_79B9_7F4A_7C15) >> 56) }
 }

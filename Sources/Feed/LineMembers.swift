@@ -55,7 +55,7 @@ struct LineMembers: ~Copyable {
     private func key(_ name: Range<Int>) -> LineKey? {
         let raw = UnsafeBufferPointer(rebasing: bytes[name])
         if let key = LineKey(raw) { return key }
-        guard raw.count <= 96, raw.contains(UInt8(ascii: "\\")) else { return nil }
+        guard raw.count <= 144, raw.contains(UInt8(ascii: "\\")) else { return nil }
         return Array(JSONText.string(raw).utf8).withUnsafeBufferPointer { LineKey($0) }
     }
 
@@ -148,16 +148,16 @@ struct LineMembers: ~Copyable {
         return object
     }
 
-    /// What `make` makes of each object in the array at `key`, of the first 10,000 at most; nothing when there is no array.
+    /// What `make` makes of each object in the array at `key`, of the first `most`; nothing when there is no array.
     func list<Element>(
-        _ key: LineKey, _ make: (borrowing LineMembers) throws(LineFault) -> Element
+        _ key: LineKey, atMost most: Int = 10_000, _ make: (borrowing LineMembers) throws(LineFault) -> Element
     ) throws(LineFault) -> [Element] {
         guard let range = range(key), value(key) != nil else { return [] }
         var cursor = JSONCursor(bytes, at: range.lowerBound)
         guard cursor.take(UInt8(ascii: "[")) else { throw wrong(key, "an array") }
         var elements: [Element] = []
         cursor.skipWhiteSpace()
-        while cursor.position < range.upperBound, cursor.byte != UInt8(ascii: "]"), elements.count < 10_000 {
+        while cursor.position < range.upperBound, cursor.byte != UInt8(ascii: "]"), elements.count < most {
             guard let element = try Self.with(bytes, at: cursor.position, make) else {
                 throw wrong(key, "an array of objects")
             }

@@ -83,14 +83,19 @@ package struct SeriesTable: Sendable {
 
     /// The series' index, or nil when there is none; changes and counts nothing.
     package func find(source: SourceID, key: Bytes?) -> Int? {
+        guard let key else { return find(source: source, keyBytes: nil) }
+        return key.withUnsafeBytes { find(source: source, keyBytes: $0) }
+    }
+
+    /// The same for a key that lies somewhere in memory, nil for a source's own series.
+    func find(source: SourceID, keyBytes key: UnsafeRawBufferPointer?) -> Int? {
         guard let key else {
-            return source.index < own.count && own[source.index] >= 0 ? Int(own[source.index]) : nil
+            guard source.index < own.count, own[source.index] >= 0 else { return nil }
+            return Int(own[source.index])
         }
-        return key.withUnsafeBytes { key in
-            guard key.count <= Self.longestKey else { return nil }
-            let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
-            return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
-        }
+        guard key.count <= Self.longestKey else { return nil }
+        let slot = slot(of: key, source: source.index, hash: hash(key, source: source.index))
+        return slots[slot].index >= 0 ? Int(slots[slot].index) : nil
     }
 
     /// The slot that holds the series, or the free one where it belongs.

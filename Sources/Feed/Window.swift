@@ -18,6 +18,8 @@ package struct Window: Sendable, Equatable {
     package private(set) var sum: Double
     /// How many lines were already emitted for the window, which is the next line's `revision`.
     package internal(set) var revision: Int32 = 0
+    /// Which way the series went from the window before, as the newest line says; `none` before the first.
+    package internal(set) var trend = Trend.none
     /// Whether the window changed since its last line.
     package internal(set) var isDirty = true
 
@@ -31,6 +33,11 @@ package struct Window: Sendable, Equatable {
         minimum = value
         maximum = value
         sum = value
+    }
+
+    /// Whether `last` is in a better or a worse band than the window's before it.
+    package enum Trend: UInt8, Sendable {
+        case none, improving, deteriorating
     }
 
     /// The event time of `last`.

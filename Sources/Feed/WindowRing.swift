@@ -92,9 +92,13 @@ package struct WindowRing: Sendable {
     /// `emit` gets the window as it is, its `revision` being the number of lines it had before. Past is what ended
     /// before the history begins, and, as the clock may have stepped back, what starts more than a width from now;
     /// whatever of that changed since its last line is emitted first.
-    package mutating func flush(now: Timestamp, emit: (Window) -> Void) {
+    ///
+    /// With a `scale`, the window's `trend` is told by the bands of its `last` and that of the window before it which
+    /// still is in the history. Where a line changes the trend that the next window's line has told, that one is emitted
+    /// again as well.
+    package mutating func flush(now: Timestamp, scale: BandScale? = nil, emit: (Window) -> Void) {
         let now = now.microseconds
-        if firstDirtyEnd <= now { emitDirty(until: now, emit) }
+        if firstDirtyEnd <= now { emitDirty(until: now, now: now, scale, emit) }
 
         let oldest = now.subtractingSaturated(history)
         let newest = now.addingSaturated(width)
@@ -104,7 +108,7 @@ package struct WindowRing: Sendable {
         while tail > first, start(of: windows[tail - 1]).microseconds > newest { tail -= 1 }
         if first == head, tail == windows.count { return }
 
-        if tail < windows.count { evict(from: tail, emit) }
+        if tail < windows.count { evict(from: tail, now: now, scale, emit) }
         head = first
         firstExpiry = head < tail ? end(of: windows[head]).microseconds.addingSaturated(history) : .max
         if head > 16, head * 2 >= windows.count {
@@ -112,6 +116,11 @@ package struct WindowRing: Sendable {
             head = 0
         }
         forgetCurrent()
+    }
+
+    /// Emits a line for every window that changed, also for those that have not ended: nothing more will come.
+    package mutating func complete(now: Timestamp, scale: BandScale? = nil, emit: (Window) -> Void) {
+        if !dirty.isEmpty { emitDirty(until: .max, now: now.microseconds, scale, emit) }
     }
 
     /// The slow way of `record`: another window than last time, or none.
@@ -159,23 +168,54 @@ package struct WindowRing: Sendable {
         firstDirtyEnd = Swift.min(firstDirtyEnd, end(of: windows[place]).microseconds)
     }
 
-    private mutating func emitDirty(until now: Int64, _ emit: (Window) -> Void) {
+    private mutating func emitDirty(until limit: Int64, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         dirty.sort()
         var done = 0
-        while done < dirty.count, Window.end(of: dirty[done], width: width).microseconds <= now {
+        while done < dirty.count, Window.end(of: dirty[done], width: width).microseconds <= limit {
             let place = position(of: dirty[done])
-            emit(windows[place])
-            windows[place].revision &+= 1
-            windows[place].isDirty = false
+            emitLine(place, now, scale, emit)
+            emitSuccessor(of: place, now, scale, emit)
             done += 1
         }
         dirty.removeFirst(done)
         firstDirtyEnd = dirty.first.map { Window.end(of: $0, width: width).microseconds } ?? .max
     }
 
-    private mutating func evict(from tail: Int, _ emit: (Window) -> Void) {
+    @inline(__always)
+    private mutating func emitLine(_ place: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+        windows[place].trend = scale.map { trend(of: place, $0, now) } ?? .none
+        emit(windows[place])
+        windows[place].revision &+= 1
+        windows[place].isDirty = false
+    }
+
+    /// Emits the window behind `place` once more if its line has told another trend than it has now. It goes no further,
+    /// as that window's own value has not changed.
+    @inline(__always)
+    private mutating func emitSuccessor(of place: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
+        // One that is dirty has its turn, at the latest when it has ended.
+        guard let scale, place + 1 < windows.count, !windows[place + 1].isDirty,
+            windows[place + 1].trend != trend(of: place + 1, scale, now)
+        else { return }
+        emitLine(place + 1, now, scale, emit)
+    }
+
+    private func trend(of place: Int, _ scale: BandScale, _ now: Int64) -> Window.Trend {
+        guard place > head, end(of: windows[place - 1]).microseconds > now.subtractingSaturated(history) else {
+            return .none
+        }
+        let before = scale.index(of: windows[place - 1].last)
+        let after = scale.index(of: windows[place].last)
+        if after == before { return .none }
+        return (after > before) == scale.higherIsBetter ? .improving : .deteriorating
+    }
+
+    private mutating func evict(from tail: Int, now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
         let index = windows[tail].index
-        for place in tail..<windows.count where windows[place].isDirty { emit(windows[place]) }
+        for place in tail..<windows.count where windows[place].isDirty {
+            emitLine(place, now, scale, emit)
+            emitSuccessor(of: place, now, scale, emit)
+        }
         windows.removeSubrange(tail...)
         dirty.removeAll { $0 >= index }
         firstDirtyEnd = dirty.min().map { Window.end(of: $0, width: width).microseconds } ?? .max

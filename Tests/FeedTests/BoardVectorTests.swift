@@ -90,6 +90,17 @@ extension Board {
     }
 }
 
+extension BandScale {
+    fileprivate var vector: VectorJSON {
+        let bands = bands.map { band in
+            VectorJSON.array([
+                .string(band.name), .string(String(band.letter)), .string(band.color.hex), .optional(band.upTo),
+            ])
+        }
+        return .array([.array(bands), .bool(higherIsBetter)])
+    }
+}
+
 extension BoardEvent {
     fileprivate var vector: VectorJSON {
         .array([
@@ -137,7 +148,9 @@ extension BoardSource {
             "name": .string(name), "state": .string(state.rawValue), "since": .time(since), "code": .optional(code),
             "message": .optional(message), "attempt": .optional(attempt), "retry_at": .time(retryAt),
             "progress": progress.map { .array([.int($0.done), .optional($0.total), .int($0.page)]) } ?? .null,
-            "events": .int(events), "errors": .int(errors), "newest": .time(newest),
+            "listed": .bool(isListed), "type": .optional(type), "unit": .optional(unit),
+            "bands": bands.map(\.vector) ?? .null, "events": .int(events), "errors": .int(errors),
+            "newest": .time(newest),
         ])
     }
 }

@@ -26,6 +26,9 @@ CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
 NUMBERED = {"latency", "memory", "window", "error", "progress", "agent"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
+MAX_UNIT = 32
+MAX_BAND = 64
+MAX_LETTER = 16
 # Times are rounded to a microsecond each, so a sum of five may be off by as many.
 ROUNDING_MS = 0.006
 
@@ -120,6 +123,17 @@ def check_order(value, schema, path=""):
             check_order(value[key], part, f"{path} in {key}")
 
 
+def check_bands(bands):
+    """Ends ascend, and only the last band has none."""
+    ends = [band.get("up_to") for band in bands]
+    need(not bands or (ends[-1] is None and None not in ends[:-1]), "has bands of which not just the last one is open")
+    need(ends[:-1] == sorted(set(ends[:-1])), f"has bands whose ends do not ascend: {ends}")
+    for band in bands:
+        for key, most in (("name", MAX_BAND), ("letter", MAX_LETTER)):
+            size = len(band[key].encode("utf-8", "surrogatepass"))
+            need(size <= most, f"has a band's {key} of {size} bytes, at most {most} are allowed")
+
+
 class Connection:
     """What has been seen of one connection."""
 
@@ -188,6 +202,14 @@ class Connection:
                 for key in ("last_ms", "mean_ms"):
                     low, high = ordered[0] - ROUNDING_MS, ordered[-1] + ROUNDING_MS
                     need(low <= endpoint[key] <= high, f"has a {key} outside of min and max")
+        pairs = [(endpoint["endpoint"], endpoint["source"]) for endpoint in line["endpoints"]]
+        need(len(pairs) == len(set(pairs)), "has an endpoint of a source twice")
+        names = [source["source"] for source in line["sources"]]
+        need(len(names) == len(set(names)), "has a source twice")
+        for source in line["sources"]:
+            check_bands(source.get("bands", []))
+            size = len(source.get("unit", "").encode("utf-8", "surrogatepass"))
+            need(size <= MAX_UNIT, f"has a unit of {size} bytes, at most {MAX_UNIT} are allowed")
 
     def see_data(self, line):
         source, series = line["source"], line["series"]
@@ -210,6 +232,11 @@ class Connection:
         need(low - slack <= line["mean"] <= high + slack, "has a mean outside of min and max")
         need(line["last_seq"] < line["seq"], "comes before its last event")
         need(line["start"].endswith(".000000Z"), "does not start at a whole second")
+        need("band" in line or "trend" not in line, "has a trend and no band")
+        size = len(line.get("band", "").encode("utf-8", "surrogatepass"))
+        need(size <= MAX_BAND, f"has a band of {size} bytes, at most {MAX_BAND} are allowed")
+        own = line["series"].startswith(("latency:", "memory:")) and not line["series"].startswith(line["source"])
+        need(not (own and "band" in line), "has a band, but is not of data")
 
     def see_error(self, line):
         pass

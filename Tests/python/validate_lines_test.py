@@ -64,6 +64,17 @@ def without(index):
     return GOOD[:index] + GOOD[index + 1 :]
 
 
+GOOD_BAND = '{"name":"good","letter":"G","color":"#00b050","up_to":50}'
+POOR = '{"name":"very poor","letter":"P","color":"#ff0000","up_to":200.5}'
+SEVERE = '{"name":"severe","letter":"S","color":"#c00000"}'
+SCALE = '"bands":[%s,%s,%s],"higher_is_better":false' % (GOOD_BAND, POOR, SEVERE)
+
+
+def described(bands, before=""):
+    """The good stream with a source that says how its values are to be read."""
+    return GOOD[:1] + [GOOD[1].replace('"state":"ok","since":"%s"' % TIME, '"state":"ok","since":"%s",' % TIME + before + bands)] + GOOD[2:]
+
+
 PASSES = {
     "all types": (GOOD, {"expect_bye": True}),
     "no bye": (GOOD[:-1], {}),
@@ -79,11 +90,61 @@ PASSES = {
     "a window with band and trend": (swap(5, '"revision"', '"band":"long","trend":"improving","revision"'), {}),
     "a refused request": (GOOD[:3] + [REFUSAL] + GOOD[3:], {"expect_bye": True}),
     "an answered request": (GOOD[:5] + [HELLO, STATS] + GOOD[3:], {"expect_bye": True}),
+    "a band with a name of any kind": (swap(5, '"revision"', '"band":"Very Poor ä","revision"'), {}),
+    "described sources": (described(SCALE, '"type":"fact","unit":"µg/m³",'), {}),
+    "one band": (described('"bands":[%s],"higher_is_better":true' % SEVERE), {}),
+    "an endpoint of two sources": (swap(1, "GET http://h/x", "GET https://catfact.ninja/fact"), {}),
+    "refused endpoints": (swap(8, '"loop_lag_ms"', '"refused_endpoints":2,"loop_lag_ms"'), {}),
     "an error of an endpoint": (swap(6, '"code"', '"endpoint":"GET http://h/x","code"'), {}),
 }
 
 FAILS = {
     "nothing": ([], "0 lines", {}),
+    "bands without a direction": (described('"bands":[%s]' % SEVERE), "schema of stats", {}),
+    "a direction without bands": (described('"higher_is_better":true'), "schema of stats", {}),
+    "no bands": (described('"bands":[],"higher_is_better":true'), "schema of stats", {}),
+    "a band without a colour": (described(SCALE.replace(',"color":"#c00000"', "")), "schema of stats", {}),
+    "a colour by name": (described(SCALE.replace("#c00000", "red")), "schema of stats", {}),
+    "65 bands": (
+        described('"bands":[%s%s],"higher_is_better":true' % ((GOOD_BAND + ",") * 64, SEVERE)),
+        "schema of stats",
+        {},
+    ),
+    "ends that fall": (described(SCALE.replace("200.5", "49")), "do not ascend", {}),
+    "ends that are equal": (described(SCALE.replace("200.5", "50")), "do not ascend", {}),
+    "a closed last band": (described(SCALE.replace("%s," % POOR, "").replace(SEVERE, POOR)), "last one is open", {}),
+    "an open first band": (described(SCALE.replace(',"up_to":50', "")), "last one is open", {}),
+    "a long band": (described(SCALE.replace("severe", "ä" * 33)), "name of 66 bytes", {}),
+    "a long letter": (described(SCALE.replace('"S"', '"%s"' % ("ä" * 9))), "letter of 18 bytes", {}),
+    "a long unit": (described(SCALE, '"unit":"%s",' % ("µ" * 17)), "unit of 34 bytes", {}),
+    "a band's keys in another order": (
+        described(SCALE.replace('"name":"severe","letter":"S"', '"letter":"S","name":"severe"')),
+        "another order",
+        {},
+    ),
+    "an endpoint of a source twice": (
+        swap(1, '"GET http://h/x","source":"x"', '"GET https://catfact.ninja/fact","source":"fact"'),
+        "endpoint of a source twice",
+        {},
+    ),
+    "a source twice": (
+        swap(1, '"sources":[', '"sources":[{"source":"fact","state":"ok","since":"%s"},' % TIME),
+        "source twice",
+        {},
+    ),
+    "a trend without a band": (swap(5, '"revision"', '"trend":"improving","revision"'), "trend and no band", {}),
+    "a long band in a window": (swap(5, '"revision"', '"band":"%s","revision"' % ("ä" * 33)), "band of 66 bytes", {}),
+    "a band of latencies": (
+        swap(5, '"series":"fact"', '"series":"latency:fact"')[:5]
+        + [GOOD[5].replace('"series":"fact"', '"series":"latency:fact"').replace('"revision"', '"band":"b","revision"')],
+        "not of data",
+        {},
+    ),
+    "no endpoints refused": (
+        swap(8, '"loop_lag_ms"', '"refused_endpoints":0,"loop_lag_ms"'),
+        "schema of agent",
+        {},
+    ),
     "no hello": (without(0), "line 1 is 'stats'", {}),
     "no stats": (without(1), "line 2 is 'fact'", {}),
     "a second hello": (GOOD[:2] + [HELLO, FACT], "line 4 has to be 'stats'", {}),

@@ -47,7 +47,7 @@ package enum ControlLine {
         write(time, &writer)
     }
 
-    private static func write(_ time: Timestamp, _ writer: inout LineWriter) {
+    static func write(_ time: Timestamp, _ writer: inout LineWriter) {
         var text = TimestampText()
         text.write(time, to: &writer)
     }
@@ -102,7 +102,7 @@ package enum ControlLine {
         for endpoint in endpoints {
             most += LineEncoder.most(endpoint.endpoint.utf8.count, endpoint.source.utf8.count)
         }
-        for source in sources { most += LineEncoder.most(source.source.utf8.count) }
+        for source in sources { most += source.mostEncoded }
         return line(atMost: min(most, LineEncoder.longestLine)) { writer in
             let start = writer.next
             write("stats", time, &writer)
@@ -117,20 +117,9 @@ package enum ControlLine {
             }
             writer.raw("],\"sources\":[")
             for (index, source) in sources.enumerated() {
-                let most = LineEncoder.most(source.source.utf8.count)
-                guard writer.next - start + most + 16 <= LineEncoder.longestLine else { break }
+                guard writer.next - start + source.mostEncoded + 16 <= LineEncoder.longestLine else { break }
                 if index > 0 { writer.byte(UInt8(ascii: ",")) }
-                writer.raw("{\"source\":")
-                writer.string(source.source)
-                writer.raw(",\"state\":\"")
-                switch source.state {
-                case .starting: writer.raw("starting")
-                case .ok: writer.raw("ok")
-                case .failing: writer.raw("failing")
-                }
-                writer.raw("\",\"since\":")
-                write(source.since, &writer)
-                writer.byte(UInt8(ascii: "}"))
+                source.write(to: &writer)
             }
             writer.raw("]}\n")
         }
@@ -218,20 +207,5 @@ package struct EndpointStatistics: Sendable, Equatable {
         self.endpoint = endpoint
         self.source = source
         self.histogram = histogram
-    }
-}
-
-/// Whether a source works, and since when.
-package struct SourceStatus: Sendable, Equatable {
-    package enum State: Sendable { case starting, ok, failing }
-
-    package var source: String
-    package var state: State
-    package var since: Timestamp
-
-    package init(source: String, state: State, since: Timestamp) {
-        self.source = source
-        self.state = state
-        self.since = since
     }
 }

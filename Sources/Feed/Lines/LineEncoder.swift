@@ -9,15 +9,15 @@ package struct LineEncoder: Sendable {
     /// Where `text` is cut, in bytes of UTF-8 before escaping.
     package static let longestText = 4_096
     /// Room for the fixed keys, the numbers and the times of any numbered line.
-    private static let fixed = 640
+    static let fixed = 640
 
-    private var timeText = TimestampText()
+    var timeText = TimestampText()
 
     package init() {}
 
     /// `{"seq":N,"time":"…",`
     @inline(__always)
-    private mutating func head(_ sequence: Int, _ time: Timestamp, _ writer: inout LineWriter) {
+    mutating func head(_ sequence: Int, _ time: Timestamp, _ writer: inout LineWriter) {
         writer.raw("{\"seq\":")
         writer.integer(sequence)
         writer.raw(",\"time\":")
@@ -26,54 +26,13 @@ package struct LineEncoder: Sendable {
     }
 
     @inline(__always)
-    private func end(_ writer: inout LineWriter) {
+    func end(_ writer: inout LineWriter) {
         writer.raw("}\n")
-    }
-
-    /// The bytes that `datum` may write with these lengths.
-    @inline(__always)
-    static func mostDatum(prefix: Int, text: Int, data: Int) -> Int {
-        min(fixed + prefix + LineWriter.mostEscaped(min(max(0, text), longestText)) + max(0, data), longestLine)
-    }
-
-    /// A data line. `prefix` is `"type":"…","source":"…","series":"…"`, at most 32 KiB.
-    @inline(__always)
-    mutating func datum(
-        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?, sequence: Int,
-        time: Timestamp, prefix: UnsafeBufferPointer<UInt8>, to start: LineWriter
-    ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw(prefix)
-        if let value {
-            writer.raw(",\"value\":")
-            writer.number(value)
-        }
-        var isTruncated = false
-        if let text {
-            writer.raw(",\"text\":")
-            let cut = Self.cut(text)
-            isTruncated = cut.count < text.count
-            writer.string(cut)
-        }
-        if let data {
-            // What comes besides: `,"data":` and `}` and the newline, and `,"truncated":true` when that is said.
-            let rest = data.count + (isTruncated ? 27 : 10)
-            if writer.next - start.next + rest <= Self.longestLine {
-                writer.raw(",\"data\":")
-                writer.raw(data)
-            } else {
-                isTruncated = true
-            }
-        }
-        if isTruncated { writer.raw(",\"truncated\":true") }
-        end(&writer)
-        return writer
     }
 
     /// The text up to 4 KiB, cut before a scalar that would lie across that.
     @inline(__always)
-    private static func cut(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    static func cut(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         guard text.count > longestText else { return text }
         return cut(text, at: longestText)
     }
@@ -194,13 +153,13 @@ package struct LineEncoder: Sendable {
         return writer
     }
 
-    /// The bytes that a window line with names of this length may need; they are escaped already.
-    static func mostWindow(names: Int) -> Int { fixed + names }
+    /// The bytes that a window line with names and a band of this length may need; they are escaped already.
+    static func mostWindow(names: Int, band: Int = 0) -> Int { fixed + names + band }
 
-    /// A closed window. `names` is `"source":"…","series":"…"`.
+    /// A closed window. `names` is `"source":"…","series":"…"`, `band` the name of its band with its quotes.
     package mutating func window(
         _ window: Window, width: Int64, sequence: Int, time: Timestamp, names: UnsafeBufferPointer<UInt8>,
-        to start: LineWriter
+        band: Bytes? = nil, to start: LineWriter
     ) -> LineWriter {
         var writer = start
         head(sequence, time, &writer)
@@ -222,6 +181,15 @@ package struct LineEncoder: Sendable {
         writer.number(window.maximum)
         writer.raw(",\"mean\":")
         writer.number(window.mean)
+        if let band {
+            writer.raw(",\"band\":")
+            writer.raw(band)
+        }
+        switch window.trend {
+        case .none: break
+        case .improving: writer.raw(",\"trend\":\"improving\"")
+        case .deteriorating: writer.raw(",\"trend\":\"deteriorating\"")
+        }
         if window.revision > 0 {
             writer.raw(",\"revision\":")
             writer.integer(Int(window.revision))
@@ -255,6 +223,10 @@ package struct LineEncoder: Sendable {
         writer.integer(counts.series)
         writer.raw(",\"refused_series\":")
         writer.integer(counts.refusedSeries)
+        if counts.refusedEndpoints > 0 {
+            writer.raw(",\"refused_endpoints\":")
+            writer.integer(counts.refusedEndpoints)
+        }
         writer.raw(",\"loop_lag_ms\":")
         writer.milliseconds(sample.loopLag)
         writer.raw(",\"cpu_ms\":")

@@ -15,6 +15,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var series = 0
     /// Times that a series could not be added.
     package var refusedSeries = 0
+    /// Times that an answer or an error had no endpoint to be counted at, as there were too many.
+    package var refusedEndpoints = 0
 
     package init() {}
 }

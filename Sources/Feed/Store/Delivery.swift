@@ -19,7 +19,7 @@ package enum Delivery: Sendable {
     case lines(LineSpan)
     /// A `gap` line that names what the reader has missed.
     case gap([UInt8])
-    /// A new `hello` and `stats`: the feed is another run's from here on.
+    /// A new `hello` and `stats`: the feed is another run's from here on, or its sources have changed.
     case greeting([UInt8])
     /// Nothing new; somebody called `interrupt`.
     case interrupted

@@ -22,6 +22,15 @@ extension EventStore {
         return hello + stats
     }
 
+    /// Has every reader get a new `hello` and `stats` next, as after the sources have changed; it goes on where it is.
+    package func greetAll() {
+        for reader in readers.values where !reader.owesGreeting {
+            reader.owesNews = true
+            stopWaiting(reader)
+            reader.wakeup.signal()
+        }
+    }
+
     /// Makes a reader's `next`, the one under way or the one after this, come back with `interrupted`.
     package func interrupt(_ id: ReaderID) {
         guard let reader = readers[id] else { return }
@@ -44,7 +53,9 @@ extension EventStore {
             return []
         }
         reader.cursor = cursor(run == nil || run == identity.run ? start : .oldest)
-        return reader.owesGreeting ? [] : greeting(isFiltered: isFiltered)
+        if reader.owesGreeting { return [] }
+        reader.owesNews = false
+        return greeting(isFiltered: isFiltered)
     }
 
     /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.
@@ -83,6 +94,8 @@ extension EventStore {
         var owedGap: ClosedRange<Int>?
         /// Whether it has yet to be told whose feed it is.
         var owesGreeting = false
+        /// Whether it has yet to be told how the sources are now, in a feed that it knows.
+        var owesNews = false
         var isFiltered = false
         /// Where it asked to begin before it was known whose feed this is, and of which run.
         var wish: (start: ReaderStart, run: String?)?

@@ -26,14 +26,23 @@ struct Relayed: Sendable {
     }
 
     var sources: [SourceStatus] {
-        board.sources.map { source in
+        board.sources.filter(\.isListed).map { source in
             let state: SourceStatus.State =
                 switch source.state {
                 case .ok: .ok
                 case .failing: .failing
                 default: .starting
                 }
-            return SourceStatus(source: source.name, state: state, since: source.since)
+            return SourceStatus(
+                source: source.name, state: state, since: source.since, type: source.type, unit: source.unit,
+                bands: source.bands)
+        }
+    }
+
+    /// What tells readers how to read the sources' lines.
+    var descriptions: [SourceDescription] {
+        board.sources.filter(\.isListed).map {
+            SourceDescription(name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands)
         }
     }
 }
@@ -58,9 +67,10 @@ extension EventStore {
 
     private func relay(_ relayed: RelayedLine, _ now: LoopInstant) {
         let line = relayed.line
+        if case .stats = line.body { return relayStats(line) }
         switch line.body {
         case .hello(let hello): begin(hello)
-        case .stats, .bye, .resync: break
+        case .bye, .resync: break
         case .gap(let gap):
             if gap.to >= state.log.nextSequence, gap.to < .max { state.log.skip(to: gap.to + 1) }
         default:
@@ -76,6 +86,13 @@ extension EventStore {
             }
         }
         self.relayed?.board.apply(line)
+    }
+
+    /// Takes what is said of sources and endpoints; readers are told when that is how lines are to be read.
+    private func relayStats(_ line: Line) {
+        let before = relayed?.descriptions
+        relayed?.board.apply(line)
+        if relayed?.descriptions != before { greetAll() }
     }
 
     /// Begins with a run, or goes on with the one there is.

@@ -5,7 +5,7 @@ package import Reactor
 /// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
 package actor EventStore {
     let loop: EventLoop
-    private nonisolated let wall: any WallClock
+    nonisolated let wall: any WallClock
     /// Whose feed this is: this process's, or the one's that it is attached to.
     package internal(set) var identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -24,9 +24,9 @@ package actor EventStore {
     private var lastWake: LoopInstant
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
-    private var ownSource: SourceID?
-    private var expected: [SourceID: LoopInstant] = [:]
-    private var pollers: [String: @Sendable () -> Void] = [:]
+    var ownSource: SourceID?
+    var expected: [SourceID: LoopInstant] = [:]
+    var pollers: [String: @Sendable (PollRequest) -> PollRefusal?] = [:]
     var ending: String?
     let limitReached: Wakeup
 
@@ -49,25 +49,6 @@ package actor EventStore {
     }
 
     // MARK: Inputs
-
-    /// Adds a source.
-    package func register(_ description: SourceDescription) -> SourceID {
-        state.register(description, at: wall.now)
-    }
-
-    /// The agent itself as a source, for what it says of itself.
-    package var agentSource: SourceID {
-        if let known = ownSource { return known }
-        let id = register(SourceDescription(name: "catwatch", type: "memory"))
-        ownSource = id
-        return id
-    }
-
-    /// Says when a source's next attempt will have come to something at the latest, by the loop's clock.
-    package func expect(_ source: SourceID, by deadline: LoopInstant) { expected[source] = deadline }
-
-    /// Whether every source's attempts, failed ones too, came to something when they should.
-    package var isOnTime: Bool { expected.values.allSatisfy { $0 >= loop.clock.now } }
 
     /// Numbers events, puts them into their windows, encodes their lines, and wakes the readers.
     package func publish(_ events: [Event]) { publish(EventBatch(events)) }
@@ -98,18 +79,6 @@ package actor EventStore {
 
     /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
-
-    /// Says how a source is polled out of turn; `poll` is called on the loop and must not wait.
-    package func allowPolling(of source: String, _ poll: @escaping @Sendable () -> Void) { pollers[source] = poll }
-
-    /// Has a source polled now.
-    ///
-    /// - Returns: false when there is no such source, or it cannot be polled.
-    package func requestPoll(of source: String) -> Bool {
-        guard let poll = pollers[source] else { return false }
-        poll()
-        return true
-    }
 
     /// The wall clock's time, as the store's lines have it.
     package nonisolated var wallTime: Timestamp { wall.now }
@@ -166,8 +135,9 @@ package actor EventStore {
                 return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
             }
             // Not before it is known whose feed this is, or will never be.
-            if reader.owesGreeting, relayed?.hasBegun != false || ending != nil {
+            if reader.owesGreeting || reader.owesNews, relayed?.hasBegun != false || ending != nil {
                 reader.owesGreeting = false
+                reader.owesNews = false
                 return .greeting(greeting(isFiltered: reader.isFiltered))
             }
             if reader.isInterrupted {

@@ -16,17 +16,17 @@ extension FeedState {
             sample.endpoint = LineEncoder.cut(sample.endpoint)
             // What the line says is what counts, so that a reader who adds lines up comes to the same.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
-            if let index = seriesIndex(event.source, kind: 1, key: nil) {
+            if let index = seriesIndex(event.source, kind: .latency, key: nil) {
                 record(sample.ms, in: index, at: time, wall, now)
             }
             if sample.status == 304 { setState(.ok, of: event.source, wall) }
-            updateEndpoint(sample.endpoint, of: source) { _ = $0.record(sample.ms) }
+            updateEndpoint(sample.endpoint, of: event.source) { _ = $0.record(sample.ms) }
             log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
             markSeen(event.source, wall)
-            if let index = seriesIndex(event.source, kind: 2, key: nil) {
+            if let index = seriesIndex(event.source, kind: .memory, key: nil) {
                 record(Double(sample.resident), in: index, at: time, wall, now)
             }
             log.append(atMost: most, at: now) { sequence, writer in
@@ -37,7 +37,7 @@ extension FeedState {
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.cut(failure.message)
-            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: source) { $0.recordErrors() } }
+            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: event.source) { $0.recordErrors() } }
             let texts =
                 failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
             log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
@@ -61,19 +61,6 @@ extension FeedState {
         log.append(atMost: LineEncoder.mostAgent(source: source, outputs: outputs), at: now) { sequence, writer in
             encoder.agent(
                 sample, counts, outputs: outputs, sequence: sequence, time: time, source: source, to: writer)
-        }
-    }
-
-    private mutating func updateEndpoint(
-        _ endpoint: String, of source: String, _ change: (inout LatencyHistogram) -> Void
-    ) {
-        if let index = endpointIndices[endpoint] {
-            change(&endpoints[index].histogram)
-        } else if endpoints.count < limits.endpoints {
-            endpointIndices[endpoint] = endpoints.count
-            var histogram = LatencyHistogram()
-            change(&histogram)
-            endpoints.append(EndpointStatistics(endpoint: endpoint, source: source, histogram: histogram))
         }
     }
 }

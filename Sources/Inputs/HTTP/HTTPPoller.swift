@@ -46,7 +46,12 @@ package actor HTTPPoller {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await store.allowPolling(of: source.description.name) { [refresh] in refresh.signal() }
+        let name = source.description.name
+        await store.allowPolling(of: name) { [refresh] request in
+            if let refusal = request.refusal(by: name) { return refusal }
+            refresh.signal()
+            return nil
+        }
         var due = loop.clock.now
         while true {
             let start = loop.clock.now

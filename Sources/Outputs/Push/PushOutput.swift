@@ -24,6 +24,8 @@ package actor PushOutput {
     /// The number that this connection began with, or the run did.
     private var first = 0
     private var hasConnected = false
+    /// The run that `first` and the trail are of.
+    private var run = ""
 
     /// - Parameter connect: opens the connection; on the loop.
     package init(
@@ -45,6 +47,7 @@ package actor PushOutput {
     /// Pushes until the feed ends or the task is cancelled.
     package func run() async throws(CancellationError) {
         let (reader, _) = await store.open(target.description)
+        run = await store.identity.run
         do {
             while true {
                 let reason: String
@@ -108,10 +111,14 @@ package actor PushOutput {
             case .gap(let line):
                 if target.sendsControl { try await stream.write(all: line) }
             case .greeting(let line):
-                // Another run: numbers begin anew, and the log has nothing left of the last one.
-                first = await store.place(of: reader)
-                trail.removeAll()
-                unwritten = 0
+                let run = await store.identity.run
+                if run != self.run {
+                    // Numbers begin anew, and the log has nothing left of the last one.
+                    self.run = run
+                    first = await store.place(of: reader)
+                    trail.removeAll()
+                    unwritten = 0
+                }
                 if target.sendsControl { try await stream.write(all: line) }
             case .interrupted: break
             case .end(let line):

@@ -172,11 +172,9 @@ actor ReaderConnection {
         do throws(Failure) {
             switch try ReaderRequest.parse(line, with: parser) {
             case .terms(let terms): answers.append(.terms(terms))
-            case .poll(let source):
-                guard await store.requestPoll(of: source) else {
-                    throw Failure(.protocol, "there is no source \"\(source)\" that can be polled")
-                }
-                return
+            case .poll(let source, let request):
+                guard let refusal = await store.requestPoll(of: source, request) else { return }
+                throw Failure(.protocol, refusal.reason)
             }
         } catch {
             answers.append(.refusal(error))

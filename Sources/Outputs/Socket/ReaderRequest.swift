@@ -1,12 +1,12 @@
 package import Feed
 
 /// What a reader of a socket asks for, in one line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
-/// `{"types":["latency"],"sources":["fact"]}` or `{"poll":"fact"}`. See docs/wire-format.md.
+/// `{"types":["latency"],"sources":["fact"]}`, `{"poll":"fact"}` or `{"poll":"fibonacci","n":500}`. See docs/wire-format.md.
 package enum ReaderRequest: Sendable, Equatable {
     /// New terms for the connection, answered by a new `hello`.
     case terms(Terms)
     /// Poll a source now; not answered.
-    case poll(source: String)
+    case poll(source: String, PollRequest)
 
     package struct Terms: Sendable, Equatable {
         /// Which line comes first: what is asked for holds only within the same run.
@@ -47,6 +47,7 @@ package enum ReaderRequest: Sendable, Equatable {
         var types: [String]?
         var sources: [String]?
         var poll: String?
+        var n: Int?
         var keys = 0
         for member in try document.members(at: .root) {
             keys += 1
@@ -58,13 +59,17 @@ package enum ReaderRequest: Sendable, Equatable {
             case "types": types = try names(member.value, key)
             case "sources": sources = try names(member.value, key)
             case "poll": poll = try text(member.value, key)
+            case "n": n = try digits(member.value, key)
             default: throw wrong("a request has no \"\(key.prefix(40))\"")
             }
         }
         if let poll {
-            guard keys == 1 else { throw wrong("\"poll\" stands alone in its request") }
-            return .poll(source: poll)
+            guard keys == (n == nil ? 1 : 2) else {
+                throw wrong("\"poll\" stands alone in its request, or with \"n\"")
+            }
+            return .poll(source: poll, PollRequest(n: n))
         }
+        guard n == nil else { throw wrong("\"n\" says nothing without \"poll\"") }
         guard keys > 0 else { throw wrong("the request asks for nothing") }
         guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
         guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
@@ -79,6 +84,16 @@ package enum ReaderRequest: Sendable, Equatable {
         guard value.kind == .number,
             let number = value.minified.withUnsafeBufferPointer({ JSONNumber.integer($0) }), number >= 0
         else { throw wrong("\"\(key)\" takes a whole number from 0") }
+        return number
+    }
+
+    /// A number in nothing but digits.
+    private static func digits(_ value: JSONDocument, _ key: String) throws(Failure) -> Int {
+        guard value.kind == .number,
+            value.minified.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            let number = value.minified.withUnsafeBufferPointer({ JSONNumber.integer($0) }),
+            number <= PollRequest.mostN
+        else { throw wrong("\"\(key)\" takes a whole number from 0 to \(PollRequest.mostN), in digits") }
         return number
     }
 

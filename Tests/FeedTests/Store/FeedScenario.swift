@@ -12,17 +12,21 @@ struct FeedScenario {
         var windowLines = 0
         var revisions = 0
         var steps = 0
+        var trends = 0
+        var corrections = 0
+        var registrations = 0
     }
 
     let seed: UInt64
     let limits: FeedState.Limits
 
-    init(seed: UInt64, interval: Duration, history: Duration, series: Int) {
+    init(seed: UInt64, interval: Duration, history: Duration, series: Int, names: Int = 4 << 20) {
         self.seed = seed
         var limits = FeedState.Limits()
         limits.interval = interval
         limits.history = history
         limits.series = series
+        limits.nameBytes = names
         self.limits = limits
     }
 
@@ -39,12 +43,14 @@ struct FeedScenario {
         var now = LoopInstant(nanoseconds: 5)
         var cursor = 1
         for name in Self.names {
-            _ = state.register(SourceDescription(name: name, type: name + ".x"), at: wall)
-            twin.register(name: name, type: name + ".x", at: wall)
+            let description = Self.description(name, &random)
+            _ = state.register(description, at: wall)
+            twin.register(description, at: wall)
         }
         while report.events < events, report.mismatch == nil {
             wall = advance(wall, &random, &report)
             now = now.advanced(by: .microseconds(Int64(random.next() % 1_000)))
+            if random.next() % 40 == 0 { change(&state, &twin, wall, now, &random, &report) }
             if random.next() % 10 == 0 {
                 state.advance(wall: wall, now: now)
                 twin.advance(wall: wall)
@@ -60,7 +66,44 @@ struct FeedScenario {
         report.counts = state.counts
         report.windowLines = twin.windowLines
         report.revisions = twin.revisions
+        report.trends = twin.trends
+        report.corrections = twin.corrections
         return report
+    }
+
+    /// What a reload or the end of an input does.
+    private func change(
+        _ state: inout FeedState, _ twin: inout FeedTwin, _ wall: Timestamp, _ now: LoopInstant,
+        _ random: inout SeededGenerator, _ report: inout Report
+    ) {
+        let index = Int(random.next() % UInt64(Self.names.count))
+        switch random.next() % 4 {
+        case 0:
+            var next: Int? = 0
+            while let first = next { next = state.complete(from: first, atMost: 2, wall: wall, now: now) }
+            twin.complete(wall: wall)
+        case 1:
+            state.retire(SourceID(index: index))
+            twin.retire(index)
+        default:
+            report.registrations += 1
+            let description = Self.description(Self.names[index], &random)
+            if state.register(description, at: wall).index != index { report.mismatch = "registered as another" }
+            twin.register(description, at: wall)
+        }
+    }
+
+    private static func description(_ name: String, _ random: inout SeededGenerator) -> SourceDescription {
+        var description = SourceDescription(name: name, type: name + (random.next() % 3 == 0 ? ".y" : ".x"))
+        if random.next() % 2 == 0 { description.unit = "µg" }
+        if random.next() % 4 > 0 {
+            let ends = [-100.0, 0, 30, 60].prefix(Int(random.next() % 5)).map { Optional($0) } + [nil]
+            let bands = ends.enumerated().map { index, end in
+                Band(name: "b\"\(index)", letter: "b", color: .init(red: 1, green: 2, blue: 3), upTo: end)
+            }
+            description.bands = BandScale(bands, higherIsBetter: random.next() % 2 == 0)
+        }
+        return description
     }
 
     private func compareLines(_ state: borrowing FeedState, _ twin: FeedTwin, _ cursor: inout Int) -> String? {
@@ -83,10 +126,9 @@ struct FeedScenario {
 
     private func compareRest(_ state: borrowing FeedState, _ twin: FeedTwin) -> String? {
         if state.counts != twin.counts { return "\(state.counts) and not \(twin.counts)" }
-        let statuses = twin.sources.map { SourceStatus(source: $0.name, state: $0.state, since: $0.since) }
-        if state.statuses != statuses { return "\(state.statuses) and not \(statuses)" }
+        if state.statuses != twin.statuses { return "\(state.statuses) and not \(twin.statuses)" }
         for endpoint in state.endpoints {
-            let (answers, errors) = twin.endpoints[endpoint.endpoint] ?? (0, 0)
+            let (answers, errors) = twin.endpoints[endpoint.source + " " + endpoint.endpoint] ?? (0, 0)
             if endpoint.histogram.count != answers || endpoint.histogram.errors != errors {
                 return "\(endpoint.endpoint): \(endpoint.histogram.count), \(endpoint.histogram.errors)"
             }

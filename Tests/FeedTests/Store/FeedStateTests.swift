@@ -21,7 +21,18 @@ import Testing
         // The scenario is worth nothing unless all of it happens.
         #expect(report.counts.late > 0 && report.counts.future > 0 && report.windowLines > 0, "seed \(seed)")
         #expect(report.revisions > 0 && report.steps > 0, "seed \(seed)")
+        #expect(report.registrations > 0, "seed \(seed)")
+        // With a history of one window there is none before it.
+        #expect((report.trends > 0) == (history > interval), "seed \(seed)")
+        #expect((report.corrections > 0) == (history > interval), "seed \(seed)")
         #expect((report.counts.refusedSeries > 0) == (series < 30), "seed \(seed)")
+    }
+
+    @Test(arguments: [0, 1, 60, 100, 500, 1_500])
+    func saysTheSameWithoutRoomForNames(bytes: Int) {
+        let scenario = FeedScenario(
+            seed: 45, interval: .seconds(1), history: .seconds(5), series: 50, names: bytes)
+        #expect(scenario.run(events: LongRun.rounds(short: 300, long: 30_000)).mismatch == nil)
     }
 
     /// All lines of a state, without their newlines.
@@ -204,18 +215,32 @@ import Testing
         #expect(state.endpoints[0].histogram.maximum == 1.235 && state.endpoints[0].histogram.count == 4)
     }
 
-    @Test func boundsItsEndpoints() {
+    @Test func boundsItsEndpointsAndSaysSo() throws {
         var limits = FeedState.Limits()
-        limits.endpoints = 2
+        limits.endpoints = 3
         var state = FeedState(limits: limits)
-        let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
-        for name in ["a", "b", "c", "a"] {
+        let fact = state.register(SourceDescription(name: "fact"), at: wall)
+        let dogs = state.register(SourceDescription(name: "dogs"), at: wall)
+        for (name, source) in [("a", fact), ("b", fact), ("a", dogs), ("c", fact), ("b", dogs), ("a", fact)] {
             publish(.latency(LatencySample(endpoint: name, status: 200, ms: 1)), to: &state, from: source)
             publish(.error(Failure(.timeout, "", endpoint: name)), to: &state, from: source)
         }
-        #expect(state.endpoints.map(\.endpoint) == ["a", "b"])
-        #expect(state.endpoints.map(\.histogram.count) == [2, 1])
-        #expect(state.endpoints.map(\.histogram.errors) == [2, 1])
+        // One that two sources ask is two.
+        #expect(state.endpoints.map(\.endpoint) == ["a", "b", "a"])
+        #expect(state.endpoints.map(\.source) == ["fact", "fact", "dogs"])
+        #expect(state.endpoints.map(\.histogram.count) == [2, 1, 1])
+        #expect(state.endpoints.map(\.histogram.errors) == [2, 1, 1])
+        #expect(state.counts.refusedEndpoints == 4)
+        let told = try decoded(state).compactMap { line -> String? in
+            if case .error(let failure) = line.body, line.source == "catwatch" { failure.message } else { nil }
+        }
+        #expect(told == ["more than 3 endpoints: further ones are asked, but have no statistics"])
+        publish(.agent(AgentSample(loopLag: 0, cpu: 0)), to: &state, from: fact)
+        guard case .agent(let agent)? = try decoded(state).last?.body else {
+            Issue.record("no agent line")
+            return
+        }
+        #expect(agent.refusedEndpoints == 4)
     }
 
     // MARK: Windows

@@ -5,10 +5,17 @@ import Reactor
 /// after every batch.
 struct FeedTwin {
     struct Source {
-        let name: String
-        let type: String
+        var description: SourceDescription
+        var isRetired = false
         var state = SourceStatus.State.starting
         var since: Timestamp
+
+        var name: String { description.name }
+        var type: String { description.type }
+        var status: SourceStatus {
+            SourceStatus(
+                source: name, state: state, since: since, type: type, unit: description.unit, bands: description.bands)
+        }
     }
 
     private struct Value {
@@ -21,11 +28,19 @@ struct FeedTwin {
         var values: [Value] = []
         var lines = 0
         var changed = true
+        /// What its newest line says.
+        var trend = ""
+
+        var last: Value {
+            values.sorted { ($0.time, $0.sequence) < ($1.time, $1.sequence) }[values.count - 1]
+        }
     }
 
     private struct Series {
         let source: String
         let name: String
+        let place: Int
+        let hasBands: Bool
         var windows: [Int64: Held] = [:]
     }
 
@@ -43,6 +58,9 @@ struct FeedTwin {
     private var hasReportedRefusal = false
     private(set) var windowLines = 0
     private(set) var revisions = 0
+    private(set) var trends = 0
+    /// Lines that are there only for the trend.
+    private(set) var corrections = 0
 
     init(limits: FeedState.Limits) {
         self.limits = limits
@@ -50,8 +68,23 @@ struct FeedTwin {
         history = limits.history.microseconds
     }
 
-    mutating func register(name: String, type: String, at time: Timestamp) {
-        sources.append(Source(name: name, type: type, since: time))
+    mutating func register(_ description: SourceDescription, at time: Timestamp) {
+        let source = Source(description: description, since: time)
+        if let index = sources.firstIndex(where: { $0.name == description.name }) {
+            sources[index] = source
+        } else {
+            sources.append(source)
+        }
+    }
+
+    mutating func retire(_ index: Int) { sources[index].isRetired = true }
+
+    var statuses: [SourceStatus] { sources.filter { !$0.isRetired }.map(\.status) }
+
+    mutating func complete(wall: Timestamp) {
+        for place in series.indices {
+            for index in series[place].windows.keys.sorted() { emit(index, place, wall) }
+        }
     }
 
     mutating func publish(_ events: [Event], wall: Timestamp) {
@@ -86,7 +119,7 @@ struct FeedTwin {
             setState(.ok, of: event.source, wall)
             let key = datum.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
             let value = datum.value.flatMap { $0.isFinite ? $0 : nil }
-            if let index = seriesIndex(source, source + key), let value {
+            if let value, let index = seriesIndex(event.source, source + key, hasBands: true) {
                 record(value, in: index, event.time, wall)
             }
             var text = head(sources[event.source.index].type) + ",\"series\":" + Self.quoted(source + key)
@@ -96,8 +129,10 @@ struct FeedTwin {
             add(event.time, text)
         case .latency(let sample):
             if sample.status == 304 { setState(.ok, of: event.source, wall) }
-            endpoints[sample.endpoint, default: (0, 0)].answers += 1
-            if let index = seriesIndex(source, "latency:" + source) { record(sample.ms, in: index, event.time, wall) }
+            endpoints[source + " " + sample.endpoint, default: (0, 0)].answers += 1
+            if let index = seriesIndex(event.source, "latency:" + source) {
+                record(sample.ms, in: index, event.time, wall)
+            }
             add(
                 event.time,
                 head("latency") + ",\"endpoint\":" + Self.quoted(sample.endpoint)
@@ -105,7 +140,7 @@ struct FeedTwin {
                     + "\"tls_ms\":0,\"wait_ms\":0,\"receive_ms\":0,\"bytes\":0,\"reused\":false,\"late_ms\":0")
         case .memory(let sample):
             if sources[event.source.index].state == .starting { setState(.ok, of: event.source, wall) }
-            if let index = seriesIndex(source, "memory:" + source) {
+            if let index = seriesIndex(event.source, "memory:" + source) {
                 record(Double(sample.resident), in: index, event.time, wall)
             }
             add(
@@ -116,7 +151,7 @@ struct FeedTwin {
             setState(.failing, of: event.source, wall)
             var text = head("error")
             if let endpoint = failure.endpoint {
-                endpoints[endpoint, default: (0, 0)].errors += 1
+                endpoints[source + " " + endpoint, default: (0, 0)].errors += 1
                 text += ",\"endpoint\":" + Self.quoted(endpoint)
             }
             add(event.time, text + ",\"code\":\"\(failure.code.rawValue)\",\"message\":" + Self.quoted(failure.message))
@@ -133,13 +168,14 @@ struct FeedTwin {
         }
     }
 
-    private mutating func seriesIndex(_ source: String, _ name: String) -> Int? {
+    private mutating func seriesIndex(_ id: SourceID, _ name: String, hasBands: Bool = false) -> Int? {
+        let source = sources[id.index].name
         if let index = series.firstIndex(where: { $0.source == source && $0.name == name }) { return index }
         guard series.count < limits.series else {
             counts.refusedSeries += 1
             return nil
         }
-        series.append(Series(source: source, name: name))
+        series.append(Series(source: source, name: name, place: id.index, hasBands: hasBands))
         return series.count - 1
     }
 
@@ -167,30 +203,64 @@ struct FeedTwin {
         let gone = series[place].windows.keys.filter {
             ($0 + 1) * width <= wall.microseconds - history || $0 * width > wall.microseconds + width
         }
-        for index in gone.sorted() {
-            emit(index, place, wall)
-            series[place].windows[index] = nil
-        }
+        for index in gone.sorted() { emit(index, place, wall) }
+        for index in gone { series[place].windows[index] = nil }
+    }
+
+    private func bands(_ place: Int) -> BandScale? {
+        series[place].hasBands ? sources[series[place].place].description.bands : nil
+    }
+
+    /// How a window compares to the one before it, in the words of a line.
+    private func trend(_ index: Int64, _ place: Int, _ wall: Timestamp) -> String {
+        guard let scale = bands(place), let window = series[place].windows[index],
+            let before = series[place].windows.keys.filter({ $0 < index }).max(),
+            (before + 1) * width > wall.microseconds - history, let old = series[place].windows[before]
+        else { return "" }
+        let step = Self.band(window.last.value, scale) - Self.band(old.last.value, scale)
+        if step == 0 { return "" }
+        return step > 0 && scale.higherIsBetter || step < 0 && !scale.higherIsBetter ? "improving" : "deteriorating"
+    }
+
+    private static func band(_ value: Double, _ scale: BandScale) -> Int {
+        scale.bands.dropLast().count { value > ($0.upTo ?? 0) }
     }
 
     private mutating func emit(_ index: Int64, _ place: Int, _ wall: Timestamp) {
         guard let window = series[place].windows[index], window.changed else { return }
+        write(index, place, wall)
+        guard bands(place) != nil, let next = series[place].windows.keys.filter({ $0 > index }).min(),
+            let successor = series[place].windows[next], !successor.changed,
+            successor.trend != trend(next, place, wall)
+        else { return }
+        corrections += 1
+        write(next, place, wall)
+    }
+
+    private mutating func write(_ index: Int64, _ place: Int, _ wall: Timestamp) {
+        guard let window = series[place].windows[index] else { return }
+        let trend = trend(index, place, wall)
+        if !trend.isEmpty { trends += 1 }
         let values = window.values
-        let last = values.sorted { ($0.time, $0.sequence) < ($1.time, $1.sequence) }[values.count - 1]
+        let last = window.last
         let all = values.map(\.value)
         let mean = min(max(all.reduce(0, +) / Double(all.count), all.min() ?? 0), all.max() ?? 0)
         windowLines += 1
         if window.lines > 0 { revisions += 1 }
-        add(
-            wall,
-            #""type":"window","source":"\#(series[place].source)","series":\#(Self.quoted(series[place].name)),"start":"#
-                + Self.stamp(Timestamp(microseconds: index * width))
-                + ",\"seconds\":\(Self.number(Double(width) / 1_000_000)),\"last\":\(Self.number(last.value)),"
-                + "\"last_seq\":\(last.sequence),\"count\":\(all.count),\"min\":\(Self.number(all.min() ?? 0)),"
-                + "\"max\":\(Self.number(all.max() ?? 0)),\"mean\":\(Self.number(mean))"
-                + (window.lines > 0 ? ",\"revision\":\(window.lines)" : ""))
+        var text = #""type":"window","source":"\#(series[place].source)","series":\#(Self.quoted(series[place].name))"#
+        text += ",\"start\":" + Self.stamp(Timestamp(microseconds: index * width))
+        text += ",\"seconds\":\(Self.number(Double(width) / 1_000_000)),\"last\":\(Self.number(last.value))"
+        text += ",\"last_seq\":\(last.sequence),\"count\":\(all.count),\"min\":\(Self.number(all.min() ?? 0))"
+        text += ",\"max\":\(Self.number(all.max() ?? 0)),\"mean\":\(Self.number(mean))"
+        if let scale = bands(place) {
+            text += ",\"band\":" + Self.quoted(scale.bands[Self.band(last.value, scale)].name)
+        }
+        if !trend.isEmpty { text += ",\"trend\":\"\(trend)\"" }
+        if window.lines > 0 { text += ",\"revision\":\(window.lines)" }
+        add(wall, text)
         series[place].windows[index]?.lines += 1
         series[place].windows[index]?.changed = false
+        series[place].windows[index]?.trend = trend
     }
 
     private mutating func add(_ time: Timestamp, _ rest: String) {

@@ -80,7 +80,10 @@ import Testing
     @Test func pollsASourceAndSaysNothing() async throws {
         try await Self.withReader { stage, reader in
             let polled = Wakeup(loop: stage.loop)
-            await stage.store.allowPolling(of: "fact") { polled.signal() }
+            await stage.store.allowPolling(of: "fact") { _ in
+                polled.signal()
+                return nil
+            }
             try await reader.ask(#"{"poll":"fact"}"#)
             try await polled.wait()
             await stage.publish()

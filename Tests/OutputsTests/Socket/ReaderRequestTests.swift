@@ -30,8 +30,11 @@ import Testing
         (#"{"sources":["a","b"],"since":7}"#, terms(.after(7, run: nil), sources: ["a", "b"])),
         (#"{"types":["gr\u00fcn\n"]}"#, terms(.oldest, types: ["grün\n"])),
         (#"{"s\u0069nce":3}"#, terms(.after(3, run: nil))),
-        (#"{"poll":"fact"}"#, .poll(source: "fact")),
-        (#"{"poll":""}"#, .poll(source: "")),
+        (#"{"poll":"fact"}"#, .poll(source: "fact", PollRequest())),
+        (#"{"poll":"f","n":500}"#, .poll(source: "f", PollRequest(n: 500))),
+        (#"{"n":0,"poll":"f"}"#, .poll(source: "f", PollRequest(n: 0))),
+        (#"{"poll":"f","n":100000}"#, .poll(source: "f", PollRequest(n: 100_000))),
+        (#"{"poll":""}"#, .poll(source: "", PollRequest())),
     ]
 
     @Test(arguments: good)
@@ -48,7 +51,13 @@ import Testing
             (#"{"replay":0}"#, "replay"), (#"{"types":"fact"}"#, "types"), (#"{"types":[1]}"#, "types"),
             (#"{"sources":{}}"#, "sources"), (#"{"sources":[null]}"#, "sources"), (#"{"poll":1}"#, "poll"),
             (#"{"poll":"a","since":1}"#, "alone"), (#"{"poll":"a","poll":"b"}"#, "alone"), (#"{"sinse":1}"#, "sinse"),
-            (#"{"since":1}{"since":2}"#, "JSON"),
+            (#"{"since":1}{"since":2}"#, "JSON"), (#"{"n":5}"#, "without"), (#"{"n":5,"since":1}"#, "without"),
+            (#"{"poll":"a","n":1,"since":1}"#, "alone"), (#"{"poll":"a","n":1,"n":1}"#, "alone"),
+            (#"{"poll":"a","n":100001}"#, "100000"), (#"{"poll":"a","n":-1}"#, "digits"),
+            (#"{"poll":"a","n":1e2}"#, "digits"),
+            (#"{"poll":"a","n":5.0}"#, "digits"), (#"{"poll":"a","n":"5"}"#, "digits"),
+            (#"{"poll":"a","n":null}"#, "digits"),
+            (#"{"poll":"a","n":99999999999999999999}"#, "digits"),
             (#"{"poll":"\#(String(repeating: "a", count: 257))"}"#, "256"),
             (#"{"types":[\#(Array(repeating: "\"a\"", count: 1_001).joined(separator: ","))]}"#, "1000"),
             (String(repeating: "[", count: 5_000), "JSON"),

@@ -1,0 +1,76 @@
+internal import Reactor
+
+/// Data lines, of which there are the most by far.
+extension LineEncoder {
+    /// Whose line it is.
+    enum Names {
+        /// `"type":"…","source":"…","series":"…"`, at most 32 KiB.
+        case whole(UnsafeBufferPointer<UInt8>)
+        /// The same of the source without the closing quote, and the key behind it, if any, at most 1 KiB.
+        case parts(UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?)
+
+        /// The bytes they may need.
+        @inline(__always)
+        var most: Int {
+            switch self {
+            case .whole(let bytes): bytes.count
+            case .parts(let prefix, let key): prefix.count + LineWriter.mostEscaped(key?.count ?? 0) + 2
+            }
+        }
+
+        @inline(__always)
+        func write(to writer: inout LineWriter) {
+            switch self {
+            case .whole(let bytes): writer.raw(bytes)
+            case .parts(let prefix, let key):
+                writer.raw(prefix)
+                if let key {
+                    writer.byte(UInt8(ascii: "/"))
+                    if let start = key.baseAddress { writer.escape(start, key.count) }
+                }
+                writer.byte(UInt8(ascii: "\""))
+            }
+        }
+    }
+
+    /// The bytes that `datum` may write with these lengths.
+    @inline(__always)
+    static func mostDatum(names: Int, text: Int, data: Int) -> Int {
+        min(fixed + names + LineWriter.mostEscaped(min(max(0, text), longestText)) + max(0, data), longestLine)
+    }
+
+    /// A data line.
+    @inline(__always)
+    mutating func datum(
+        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?, sequence: Int,
+        time: Timestamp, names: Names, to start: LineWriter
+    ) -> LineWriter {
+        var writer = start
+        head(sequence, time, &writer)
+        names.write(to: &writer)
+        if let value {
+            writer.raw(",\"value\":")
+            writer.number(value)
+        }
+        var isTruncated = false
+        if let text {
+            writer.raw(",\"text\":")
+            let cut = Self.cut(text)
+            isTruncated = cut.count < text.count
+            writer.string(cut)
+        }
+        if let data {
+            // What comes besides: `,"data":` and `}` and the newline, and `,"truncated":true` when that is said.
+            let rest = data.count + (isTruncated ? 27 : 10)
+            if writer.next - start.next + rest <= Self.longestLine {
+                writer.raw(",\"data\":")
+                writer.raw(data)
+            } else {
+                isTruncated = true
+            }
+        }
+        if isTruncated { writer.raw(",\"truncated\":true") }
+        end(&writer)
+        return writer
+    }
+}

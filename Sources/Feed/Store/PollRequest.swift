@@ -1,0 +1,23 @@
+/// What somebody wants of a poll out of turn.
+package struct PollRequest: Sendable, Equatable {
+    /// Up to which number, from 0 to `mostN`; nil when nothing was said.
+    package var n: Int?
+
+    /// The greatest `n` there is.
+    package static let mostN = 100_000
+
+    package init(n: Int? = nil) { self.n = n }
+
+    /// Why a source that takes no parameters does not take this request; nil when it has none.
+    package func refusal(by source: String) -> PollRefusal? {
+        n == nil ? nil : PollRefusal("the source \"\(source)\" takes no \"n\"")
+    }
+}
+
+/// Why a source is not polled now.
+package struct PollRefusal: Error, Sendable, Equatable {
+    /// One sentence for whoever asked, without a capital and a full stop.
+    package var reason: String
+
+    package init(_ reason: String) { self.reason = reason }
+}

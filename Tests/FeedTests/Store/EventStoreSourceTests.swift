@@ -1,0 +1,258 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+/// Sources of a running store: registered again, retired, polled, at their end; and how readers hear of it.
+@Suite struct EventStoreSourceTests {
+    // MARK: Greetings
+
+    /// What the stats lines of a greeting say of sources.
+    private static func sources(_ delivery: Delivery) throws -> [Line.Source]? {
+        guard case .greeting(let bytes) = delivery else { return nil }
+        let lines = try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
+        guard lines.count == 2, case .hello = lines[0].body, case .stats(let stats) = lines[1].body else { return nil }
+        return stats.sources
+    }
+
+    @Test func greetsReadersThatWaitAndThoseThatAreBehind() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (waiting, _) = await harness.store.open("waiting", from: .newest)
+            let (behind, _) = await harness.store.open("behind")
+            await harness.publish(3)
+            guard case .lines = try await harness.store.next(for: waiting) else {
+                Issue.record("no lines")
+                return
+            }
+            async let delivery = harness.store.next(for: waiting)
+            try await loop.sleep(for: .seconds(1))
+            let scale = FeedStateSourceTests.scale(higherIsBetter: true, 5)
+            _ = await harness.store.register(SourceDescription(name: "new", unit: "m", bands: scale))
+            await harness.store.greetAll()
+            await harness.store.greetAll()
+            for delivery in [try await delivery, try await harness.store.next(for: behind)] {
+                let sources = try #require(try Self.sources(delivery))
+                #expect(sources.map(\.source) == ["fact", "new"] && sources.map(\.unit) == [nil, "m"])
+                #expect(sources.map(\.type) == ["fact", "new"] && sources[1].bands == scale)
+            }
+            await harness.store.finish("end")
+            #expect(try await harness.readAll(waiting).numbers.isEmpty)
+            let rest = try await harness.readAll(behind)
+            #expect(rest.numbers == [1, 2, 3] && rest.fault == nil)
+        }
+    }
+
+    @Test func nothingIsLostOrDoubledAroundGreetings() async throws {
+        let rounds = LongRun.rounds(short: 120, long: 20_000)
+        for seed in [61, 62] as [UInt64] {
+            let transcripts = try await withLoop(virtual: true) { loop in
+                let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+                return try await harness.whileRunning { try await Self.readAmongReloads(harness, rounds, seed) }
+            }
+            for (board, transcript, greetings) in transcripts {
+                #expect(transcript.fault == nil && greetings > 0, "seed \(seed)")
+                #expect(transcript.numbers.count + transcript.missed == transcript.last, "seed \(seed)")
+                // The fold sees every event once: endpoints are counted from stats, or from lines, never from both.
+                #expect(board.gapCount == transcript.gaps.count, "seed \(seed)")
+                if transcript.gaps.isEmpty {
+                    #expect(board.sources.map(\.events).reduce(0, +) == transcripts[0].board.series[0].events)
+                    #expect(board.endpoints.first?.histogram.count == rounds, "seed \(seed)")
+                }
+            }
+            #expect(transcripts.contains { !$0.transcript.gaps.isEmpty })
+        }
+    }
+
+    private static func readAmongReloads(
+        _ harness: StoreHarness, _ rounds: Int, _ seed: UInt64
+    ) async throws -> [(board: Board, transcript: Transcript, greetings: Int)] {
+        typealias Result = (number: Int, board: Board, transcript: Transcript, greetings: Int)
+        return try await withThrowingTaskGroup(of: Result.self) { group in
+            for number in 0..<10 {
+                let (reader, greeting) = await harness.store.open(nil)
+                group.addTask {
+                    var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(number))
+                    var board = Board()
+                    for line in greeting.split(separator: 0x0A) { board.apply(try LineDecoder.decode(line)) }
+                    var transcript = Transcript(decodes: false)
+                    var greetings = 0
+                    while transcript.bye == nil {
+                        if number > 0, random.next() % 3 == 0 {
+                            let longest = UInt64(1) << UInt64(number * 2)
+                            try await harness.loop.sleep(for: .milliseconds(Int64(random.next() % longest)))
+                        }
+                        let delivery = try await harness.store.next(for: reader)
+                        switch delivery {
+                        case .lines(let span):
+                            let bytes = span.withUnsafeBytes { [UInt8]($0) }
+                            for line in bytes.split(separator: 0x0A) { board.apply(try LineDecoder.decode(line)) }
+                        case .greeting(let bytes):
+                            greetings += 1
+                            for line in bytes.split(separator: 0x0A) { board.apply(try LineDecoder.decode(line)) }
+                            continue
+                        case .gap(let line): board.apply(try LineDecoder.decode(line[...]))
+                        case .interrupted, .end: break
+                        }
+                        transcript.add(delivery, at: harness.loop.clock.now)
+                    }
+                    return (number, board, transcript, greetings)
+                }
+            }
+            var random = SeededGenerator(seed: seed)
+            for round in 0..<rounds {
+                await harness.publish(Int(random.next() % 4), text: Int(random.next() % 2_000))
+                let sample = LatencySample(endpoint: "GET http://a/b", status: 200, ms: Double(round))
+                await harness.store.publish([
+                    Event(time: harness.wall.now, source: harness.source, body: .latency(sample))
+                ])
+                if random.next() % 10 == 0 {
+                    _ = await harness.store.register(SourceDescription(name: "fact", unit: "\(round)"))
+                    await harness.store.greetAll()
+                }
+                try await harness.loop.sleep(for: .milliseconds(Int64(random.next() % 200)))
+            }
+            await harness.store.finish("end")
+            var results: [Result] = []
+            for try await result in group { results.append(result) }
+            return results.sorted { $0.number < $1.number }.map { ($0.board, $0.transcript, $0.greetings) }
+        }
+    }
+
+    @Test func aMoveOrAnEndDoesNotLoseAGreeting() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (mover, _) = await harness.store.open("mover")
+            let (ender, _) = await harness.store.open("ender")
+            await harness.publish(2)
+            await harness.store.greetAll()
+            // A move is answered by a greeting that has all the news already; and rewinding is as ever.
+            #expect(await harness.store.move(mover, to: .oldest, isFiltered: false).isEmpty == false)
+            guard case .lines(let span) = try await harness.store.next(for: mover) else {
+                Issue.record("another greeting")
+                return
+            }
+            #expect(span.sequences == 1...2)
+            await harness.store.greetAll()
+            #expect(await harness.store.rewind(mover, bytes: 1, notBefore: 1, fallback: 1) == 2)
+            await harness.store.finish("end")
+            let news = try Self.sources(try await harness.store.next(for: ender))
+            #expect(news?.count == 1)
+            #expect(try await harness.readAll(ender).numbers == [1, 2])
+        }
+    }
+
+    // MARK: Retiring and polling
+
+    @Test func nothingIsExpectedOfARetiredSource() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let soon = loop.clock.now.advanced(by: .seconds(5))
+            await harness.store.allowPolling(of: "fact") { _ in nil }
+            await harness.store.expect(harness.source, by: soon)
+            #expect(await harness.store.requestPoll(of: "fact") == nil)
+            await harness.store.retire(harness.source)
+            await harness.store.expect(harness.source, by: soon)
+            try await loop.sleep(for: .seconds(60))
+            #expect(await harness.store.isOnTime)
+            #expect(await harness.store.requestPoll(of: "fact")?.reason.hasPrefix("there is no source") == true)
+            #expect(await harness.store.sourceStates.isEmpty)
+
+            #expect(await harness.store.register(SourceDescription(name: "fact")) == harness.source)
+            await harness.store.expect(harness.source, by: soon)
+            #expect(await harness.store.isOnTime == false)
+            #expect(await harness.store.sourceStates.map(\.source) == ["fact"])
+        }
+    }
+
+    @Test func aPollCarriesItsParametersAndMayBeRefused() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            await harness.store.allowPolling(of: "fibonacci") { request in
+                (request.n ?? 0) > 500 ? PollRefusal("too far") : nil
+            }
+            await harness.store.allowPolling(of: "fact") { $0.refusal(by: "fact") }
+            #expect(await harness.store.requestPoll(of: "fibonacci", PollRequest(n: 500)) == nil)
+            #expect(await harness.store.requestPoll(of: "fibonacci", PollRequest(n: 501)) == PollRefusal("too far"))
+            #expect(await harness.store.requestPoll(of: "fact") == nil)
+            #expect(await harness.store.requestPoll(of: "fact", PollRequest(n: 1))?.reason.hasSuffix("\"n\"") == true)
+        }
+    }
+
+    // MARK: The end
+
+    @Test func completeShowsTheLastWindowAndWaitsForOutputs() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
+            let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
+            async let transcript = harness.readAll(reader)
+            for number in 0..<2_000 {
+                try await harness.store.admit()
+                let datum = Datum(key: Bytes("k\(number)".utf8), value: 1)
+                await harness.store.publish([
+                    Event(time: harness.wall.now, source: harness.source, body: .data(datum))
+                ])
+            }
+            try await harness.store.complete()
+            await harness.store.finish("end")
+            // Far more lines than the log holds, and not one is lost.
+            let read = try await transcript
+            #expect(read.fault == nil && read.gaps.isEmpty && read.bye?.lastSeq == 4_000)
+            #expect(read.windows.count == 2_000)
+            try await harness.store.complete()
+        }
+    }
+
+    @Test func withoutCompleteTheOpenWindowHasNoLine() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (reader, _) = await harness.store.open("stdout")
+            await harness.publish(2)
+            await harness.store.finish("SIGTERM")
+            let transcript = try await harness.readAll(reader)
+            #expect(transcript.windows.isEmpty && transcript.numbers == [1, 2])
+        }
+    }
+
+    // MARK: Passing on
+
+    @Test func passesOnWhatAnotherAgentSaysOfItsSources() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            let (reader, _) = await store.open(nil)
+            func relay(_ bytes: [UInt8]) async throws {
+                await store.relay(
+                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
+            }
+            let hello = ControlLine.hello(
+                time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 1, nextSequence: 1)
+            func stats(_ sources: [SourceStatus]) -> [UInt8] {
+                ControlLine.stats(time: wall.now, asOf: 0, endpoints: [], sources: sources)
+            }
+            let scale = FeedStateSourceTests.scale(higherIsBetter: false, 1, 2)
+            let aqi = SourceStatus(
+                source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale)
+            let old = SourceStatus(source: "old", state: .starting, since: wall.now)
+            try await relay(hello + stats([aqi, old]))
+            let first = try #require(try Self.sources(try await store.next(for: reader)))
+            #expect(first.map(\.source) == ["aqi", "old"] && first.map(\.bands) == [scale, nil])
+            #expect(first.map(\.type) == ["city", nil] && first.map(\.unit) == ["AQI", nil])
+
+            // The same again is no news; another unit and a source less are.
+            try await relay(hello + stats([aqi, old]))
+            await store.interrupt(reader)
+            guard case .interrupted = try await store.next(for: reader) else {
+                Issue.record("told what it knew")
+                return
+            }
+            var changed = aqi
+            changed.unit = "µg/m³"
+            try await relay(hello + stats([changed]))
+            let second = try #require(try Self.sources(try await store.next(for: reader)))
+            #expect(second.map(\.source) == ["aqi"] && second.map(\.unit) == ["µg/m³"])
+        }
+    }
+}
