@@ -87,9 +87,14 @@ struct FeedScript {
     /// Two minutes of everything: facts, air in cities of many scripts, breeds, latencies, memory.
     static func busy(columns: Int = 80, rows: Int = 24) -> FeedScript {
         var script = FeedScript(columns: columns, rows: rows)
-        script.view.descriptions["aqi"] = SourceDescription(name: "aqi", unit: "µg/m³", bands: bands)
         script.now = noon - .seconds(121)
         script.hello()
+        let sources = [("fact", nil), ("aqi", "µg/m³"), ("breeds", nil)].map { name, unit in
+            Line.Source(
+                source: name, state: "starting", since: script.now, type: name, unit: unit,
+                bands: name == "aqi" ? bands : nil)
+        }
+        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
         var random = SeededGenerator(seed: 1)
         let cities = [
             ("Delhi", 310.0), ("München", 32), ("東京", 48), ("القاهرة", 140), ("🐈‍⬛ Katzhausen", 88), ("São Paulo", 64),
@@ -128,6 +133,7 @@ struct FeedScript {
                     .agent(
                         Line.Agent(
                             events: script.sequence, readers: 2, gaps: 0, late: 1, series: 11, refusedSeries: 0,
+                            refusedEndpoints: 0,
                             loopLag: 0.3, cpu: 412,
                             outputs: [Line.Output(output: "unix:/run/catwatch/catwatch.sock", state: "ok", behind: 0)]))
                 )

@@ -69,7 +69,7 @@ extension Painter {
 
     /// What a line says, in words.
     private func words(_ line: BoardLine, _ style: Style, isWide: Bool) -> [Piece] {
-        let unit = descriptions[line.source]?.unit
+        let unit = board.describedSource(line.source)?.unit
         func quantity(_ series: String) -> String {
             line.value.map { Quantity($0, series: series, unit: unit).whole } ?? ""
         }

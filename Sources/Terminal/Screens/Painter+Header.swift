@@ -67,7 +67,7 @@ extension Painter {
             // Unless it stands in the middle of the screen.
             if !isWaitingShown { put(waiting(target, since), row: row, column: column, width: end - column) }
         } else if !isWaitingShown {
-            for source in board.sources {
+            for source in board.sources where source.isListed {
                 let pieces = self.pieces(source)
                 guard column + Self.columns(pieces) <= end else {
                     grid.put("…", row: row, column: min(column, end - 1), style: theme.muted)
@@ -88,11 +88,19 @@ extension Painter {
         return [("waiting for ", theme.muted), (target, theme.text), (" … \(seconds) s", theme.muted)]
     }
 
+    private var isLost: Bool {
+        if case .lost = connection { return true }
+        return false
+    }
+
     /// A source in a few words.
     private func pieces(_ source: BoardSource) -> [Piece] {
         var pieces: [Piece] = []
         switch source.state {
         case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
+        // Not green while nothing comes.
+        case .ok where source.newest.map(isStale) == true || isLost:
+            pieces = [("● ", theme.warning), (source.name, theme.muted)]
         case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
         case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
         }
@@ -120,7 +128,7 @@ extension Painter {
             text += reason
             return [(text, theme.bad.with(.bold))]
         }
-        let failing = board.sources.filter { $0.state == .failing }
+        let failing = board.sources.filter { $0.state == .failing && $0.isListed }
         guard let first = failing.max(by: { $0.since < $1.since }) else { return nil }
         var text = "✕ \(first.name): "
         // What a person needs first when the line is cut.
@@ -213,7 +221,7 @@ extension Painter {
         case .lost: lines.append([("nothing had come yet", theme.muted)])
         }
         if !board.sources.isEmpty { lines.append([]) }
-        for source in board.sources {
+        for source in board.sources where source.isListed {
             var pieces = self.pieces(source)
             if source.state == .starting {
                 pieces.append((" asked \(NumberText.fixed(age(source.since).seconds, 1)) s ago", theme.muted))

@@ -258,7 +258,9 @@ extension Painter {
         rows.append(("events", "\(agent.events)", theme.text))
         rows.append(("series", "\(agent.series)", theme.text))
         rows.append(("readers", "\(agent.readers)", theme.text))
-        for (label, number) in [("gaps", agent.gaps), ("late", agent.late), ("refused", agent.refusedSeries)] {
+        for (label, number) in [
+            ("gaps", agent.gaps), ("late", agent.late), ("refused", agent.refusedSeries + agent.refusedEndpoints),
+        ] {
             let (text, style) = count(number)
             rows.append((label, text, style))
         }

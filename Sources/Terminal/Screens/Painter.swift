@@ -15,7 +15,6 @@ struct Painter {
     let rows: [Int32]
     let runs: FibonacciRuns
     let connection: TerminalView.Connection
-    let descriptions: [String: SourceDescription]
     /// The agent's time; it stands still while paused.
     let agentNow: Timestamp
     let localNow: Timestamp
@@ -108,22 +107,23 @@ struct Painter {
     /// From when on things are on the screen.
     var start: Timestamp { Window.start(of: lastWindow - Int64(windowCount) + 1, width: width) }
 
-    func description(_ series: BoardSeries) -> SourceDescription? { descriptions[series.source] }
-
-    func unit(_ series: BoardSeries) -> String? { description(series)?.unit }
+    func unit(_ series: BoardSeries) -> String? { board.describedSource(series.source)?.unit }
 
     /// The bands of the source's own values; latencies and memory have none.
     func bands(_ series: BoardSeries) -> BandScale? {
-        series.name.hasPrefix("latency:") || series.name.hasPrefix("memory:") ? nil : description(series)?.bands
+        series.name.hasPrefix("latency:") || series.name.hasPrefix("memory:")
+            ? nil : board.describedSource(series.source)?.bands
     }
 
     /// How long ago something was; never negative.
     func age(_ time: Timestamp) -> Duration { max(.zero, agentNow - time) }
 
     /// Whether nothing new came for two and a half windows.
-    func isStale(_ series: BoardSeries) -> Bool {
-        guard let time = series.newestTime else { return false }
-        return age(time).microseconds > width / 2 * 5
+    func isStale(_ series: BoardSeries) -> Bool { series.newestTime.map { isStale($0) } ?? false }
+
+    func isStale(_ time: Timestamp) -> Bool {
+        let (limit, overflow) = (width / 2).multipliedReportingOverflow(by: 5)
+        return !overflow && age(time).microseconds > limit
     }
 
     /// The windows of a series that are on the screen.

@@ -252,7 +252,9 @@ extension TerminalView {
 
     /// The source that `n` is a question to.
     private var calculator: String? {
-        if let source = chosen?.source, runs.sources[source] != nil || descriptions[source]?.type == "fibonacci" {
+        if let source = chosen?.source,
+            runs.sources[source] != nil || shown.describedSource(source)?.type == "fibonacci"
+        {
             return source
         }
         return nil
@@ -267,6 +269,9 @@ extension TerminalView {
 }
 
 extension Board {
+    /// What is known of a source.
+    func describedSource(_ name: String) -> BoardSource? { source(named: name).map { sources[$0] } }
+
     /// How wide the agent's windows are.
     var interval: Duration { hello.map { $0.interval > .zero ? $0.interval : .seconds(10) } ?? .seconds(10) }
 

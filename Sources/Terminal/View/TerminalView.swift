@@ -30,8 +30,6 @@ package struct TerminalView: Sendable {
     package var theme = Theme()
     /// How many seconds local time is ahead of UTC.
     package var utcOffset = 0
-    /// What is known of sources besides what the board says, by name.
-    package var descriptions: [String: SourceDescription] = [:]
 
     private(set) var runs = FibonacciRuns()
     var paused: Paused?
@@ -95,8 +93,8 @@ package struct TerminalView: Sendable {
         }
         var painter = Painter(
             grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
-            runs: paused?.runs ?? runs, connection: connection, descriptions: descriptions,
-            agentNow: paused?.agentTime ?? live, localNow: now, utcOffset: utcOffset,
+            runs: paused?.runs ?? runs, connection: connection, agentNow: paused?.agentTime ?? live, localNow: now,
+            utcOffset: utcOffset,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
             fields: series?.event == nil ? [] : fields.rows)
         painter.paint()
