@@ -50,8 +50,8 @@ enum TerminalFrame: Scenario {
         mutating func change(_ indices: Range<Int>) throws {
             for index in indices {
                 sequence += 1
-                // A number that goes up and down and differs from series to series.
-                let value = abs((sequence * 7_919 + index * 31) % 400 - 200)
+                // Scattered numbers, the same in each run.
+                let value = ((sequence &* 2_654_435_761) >> 16) % 1_000
                 let text =
                     #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"cats","source":"cats","series":"\#(names[index])","value":\#(value)}"#
                 var line = try LineDecoder.decode(Array(text.utf8)[...])
