@@ -60,7 +60,7 @@ let package = Package(
         tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "TestSupport"]),
         tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
         .testTarget(
-            name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport"],
+            name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),

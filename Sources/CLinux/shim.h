@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,3 +108,71 @@ static inline int cw_socket_pair(int *ends) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends);
 }
 static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
+
+/* ioctl(2) is variadic. 0 rows or columns: the terminal does not know. */
+static inline int cw_window_size(int fd, int *rows, int *columns) {
+  struct winsize size = {0, 0, 0, 0};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0) return -1;
+  *rows = size.ws_row;
+  *columns = size.ws_col;
+  return 0;
+}
+
+/* Gives the terminal back when the process dies of a fault. A handler may use nothing but what was laid out before and
+   calls that are safe there (signal-safety(7)): write, tcsetattr, sigaction and raise are. One terminal a process. */
+enum { CW_RESCUED_SIGNALS = 6 };
+struct cw_terminal_rescue {
+  volatile sig_atomic_t is_armed;
+  int fd;
+  struct termios modes;
+  size_t length;
+  char bytes[128];
+  struct sigaction before[CW_RESCUED_SIGNALS];
+};
+
+/* Within a function: what a header has outside of them is not there for Swift's linker. */
+static inline struct cw_terminal_rescue *cw_rescue(void) {
+  static struct cw_terminal_rescue rescue;
+  return &rescue;
+}
+
+static inline int cw_rescued_signal(int index) {
+  static const int signals[CW_RESCUED_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+  return signals[index];
+}
+
+static inline void cw_rescue_terminal(int number) {
+  if (cw_rescue()->is_armed) {
+    cw_rescue()->is_armed = 0;
+    ssize_t written = write(cw_rescue()->fd, cw_rescue()->bytes, cw_rescue()->length);
+    (void)written;
+    tcsetattr(cw_rescue()->fd, TCSANOW, &cw_rescue()->modes);
+  }
+  /* Then as if there had been no handler: whoever was there before (a backtrace), or the end. */
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    if (cw_rescued_signal(i) == number) sigaction(number, &cw_rescue()->before[i], NULL);
+  raise(number);
+}
+
+static inline int cw_arm_terminal_rescue(int fd, const struct termios *modes, const void *bytes, size_t length) {
+  if (cw_rescue()->is_armed || length > sizeof cw_rescue()->bytes) return -1;
+  cw_rescue()->fd = fd;
+  cw_rescue()->modes = *modes;
+  cw_rescue()->length = length;
+  memcpy(cw_rescue()->bytes, bytes, length);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = cw_rescue_terminal;
+  sigemptyset(&action.sa_mask);
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    sigaction(cw_rescued_signal(i), &action, &cw_rescue()->before[i]);
+  cw_rescue()->is_armed = 1;
+  return 0;
+}
+
+static inline void cw_disarm_terminal_rescue(void) {
+  if (!cw_rescue()->is_armed) return;
+  cw_rescue()->is_armed = 0;
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    sigaction(cw_rescued_signal(i), &cw_rescue()->before[i], NULL);
+}

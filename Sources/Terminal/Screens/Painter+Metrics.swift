@@ -214,13 +214,13 @@ extension Painter {
         let app = board.hello?.app
         var rows: [(String, String, Style)] = []
         func add(_ label: String, _ value: String?) {
-            rows.append((label, value ?? "–", value == nil ? theme.faint : theme.text))
+            rows.append((label, value?.nonEmpty ?? "–", value?.nonEmpty == nil ? theme.faint : theme.text))
         }
         add("host", host?.name)
         add("device", host?.device)
         add("system", host?.os)
-        add("kernel", [host?.kernel, host?.arch].compactMap { $0 }.joined(separator: ", ").nonEmpty)
-        add("program", [app?.name, app?.version].compactMap { $0 }.joined(separator: " ").nonEmpty)
+        add("kernel", [host?.kernel, host?.arch].compactMap { $0?.nonEmpty }.joined(separator: ", ").nonEmpty)
+        add("program", [app?.name, app?.version].compactMap { $0?.nonEmpty }.joined(separator: " ").nonEmpty)
         add("up", app?.started.map { NumberText.uptime(max(.zero, agentNow - $0)) })
         return [heading("Machine")] + table(rows)
     }

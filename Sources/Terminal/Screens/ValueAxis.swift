@@ -64,7 +64,8 @@ struct ValueAxis: Equatable {
     }
 
     private mutating func placeMarks(count: Int, isFixed: Bool) {
-        if high - low <= max(abs(low), abs(high)) * 1e-9 {
+        // A step of less would not be a number that can be divided by.
+        if high - low <= max(abs(low), abs(high), 1e-290) * 1e-9 {
             let room = max(abs(high) * 0.05, 0.5)
             low -= room
             high += room
