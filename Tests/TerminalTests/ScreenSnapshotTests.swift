@@ -95,4 +95,28 @@ import Testing
         }
         Snapshot.check(script.frame(), "\(state)-\(size.0)x\(size.1)")
     }
+
+    /// Without colour nothing that matters is lost: letters, arrows and marks are text.
+    @Test(arguments: sizes)
+    func withoutColour(_ size: (Int, Int)) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        let grid = script.frame()
+        var renderer = GridRenderer(TerminalCapabilities(depth: .none))
+        var screen = ScreenModel(columns: size.0, rows: size.1)
+        screen.write(renderer.render(grid)) { Cluster($0).columns }
+        #expect(screen.text == grid.text())
+        #expect(screen.cells.joined().allSatisfy { $0.look.allSatisfy { [1, 2, 4, 7].contains($0) } })
+        #expect(screen.faults == [])
+    }
+
+    @Test(arguments: sizes, ["list", "detail", "metrics"])
+    func inASCII(_ size: (Int, Int), _ name: String) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        _ = script.frame()
+        if name == "detail" { script.press(.enter) }
+        if name == "metrics" { script.type("3") }
+        let text = script.frame().text(isASCII: true)
+        #expect(text.utf8.allSatisfy { 0x20...0x7E ~= $0 || $0 == 0x0A })
+        Snapshot.check(text, "\(name)-\(size.0)x\(size.1)-ascii")
+    }
 }

@@ -50,8 +50,12 @@ enum Snapshot {
 
     /// Compares a grid with the one kept under this name.
     static func check(_ grid: CellGrid, _ name: String, at location: SourceLocation = #_sourceLocation) {
+        check(text(grid), name, at: location)
+    }
+
+    /// Compares text with what is kept under this name.
+    static func check(_ found: String, _ name: String, at location: SourceLocation = #_sourceLocation) {
         let path = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Snapshots/\(name).txt"
-        let found = text(grid)
         if isWriting {
             let written = found.utf8.withContiguousStorageIfAvailable { bytes -> Bool in
                 guard let file = fopen(path, "w") else { return false }

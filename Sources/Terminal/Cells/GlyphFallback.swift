@@ -16,10 +16,12 @@ enum GlyphFallback {
         case 0x2192, 0x25B6, 0x25B8: UInt8(ascii: ">")
         case 0x2193, 0x25BC, 0x25BE: UInt8(ascii: "v")
         case 0x2026: UInt8(ascii: "~")
+        case 0xC0...0xFF:
+            Array("AAAAAAACEEEEIIIIDNOOOOOxOUUUUYTsaaaaaaaceeeeiiiidnooooo/ouuuuyty".utf8)[Int(glyph - 0xC0)]
         case 0xB7, 0x2219: UInt8(ascii: ".")
         case 0x2022, 0x25CF: UInt8(ascii: "*")
         case 0x25CB, 0x25E6: UInt8(ascii: "o")
-        case 0x2715, 0xD7: UInt8(ascii: "x")
+        case 0x2715: UInt8(ascii: "x")
         case 0xB5, 0x3BC: UInt8(ascii: "u")
         case 0xB2: UInt8(ascii: "2")
         case 0xB3: UInt8(ascii: "3")

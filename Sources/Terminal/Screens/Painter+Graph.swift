@@ -65,7 +65,7 @@ extension Painter {
             }
         }
         paintBands(series, frame)
-        paintLine(series, samples, windows, frame)
+        paintLine(series, samples, frame)
         paintErrors(series, frame)
         paintScrub(samples, frame)
         if hasTime { paintTimes(frame, row: rows.upperBound) }
@@ -81,9 +81,7 @@ extension Painter {
     // MARK: The line
 
     /// Joins samples that follow one another; where something is missing between them, or an error came, it does not.
-    private mutating func paintLine(
-        _ series: BoardSeries, _ samples: [Sample], _ windows: [BoardWindow], _ frame: GraphFrame
-    ) {
+    private mutating func paintLine(_ series: BoardSeries, _ samples: [Sample], _ frame: GraphFrame) {
         var canvas = BrailleCanvas(columns: frame.columns, rows: frame.rows.count)
         let gap = longestStep(samples)
         let errors = errorTimes(series)
@@ -116,15 +114,15 @@ extension Painter {
                     glyph: glyph, row: frame.rows.lowerBound + row, column: frame.left + column, style: styles[row])
             }
         }
-        // The value that counts in each window stands out.
-        for window in windows {
-            let index = Window.index(of: window.start, width: width)
-            let end = Window.end(of: index, width: width).microseconds
-            guard let last = samples.last(where: { $0.time < end && $0.time >= window.start.microseconds }) else {
-                continue
+        // The value that counts in each window, the last one, stands out.
+        for (place, sample) in samples.enumerated() {
+            let window = Window.index(of: Timestamp(microseconds: sample.time), width: width)
+            if place + 1 < samples.count {
+                let next = Window.index(of: Timestamp(microseconds: samples[place + 1].time), width: width)
+                if next == window { continue }
             }
-            let column = frame.left + frame.x(last.time) / 2
-            grid.restyle(row: frame.row(last.value), columns: column..<column + 1) { $0.with(.bold) }
+            let column = frame.left + frame.x(sample.time) / 2
+            grid.restyle(row: frame.row(sample.value), columns: column..<column + 1) { $0.with(.bold) }
         }
     }
 

@@ -34,7 +34,7 @@ struct ValueAxis: Equatable {
         if low > high { (low, high) = (0, 1) }
         guard isLog else {
             // Beyond that, differences are not finite any more.
-            (self.low, self.high) = (max(low, -1e300), min(high, 1e300))
+            (self.low, self.high) = (min(max(low, -1e300), 1e300), min(max(high, -1e300), 1e300))
             placeMarks(count: max(count, 2), isFixed: fixed != nil)
             return
         }
