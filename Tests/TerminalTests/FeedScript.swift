@@ -10,7 +10,7 @@ struct FeedScript {
 
     var view: TerminalView
     private(set) var sequence = 0
-    private(set) var now = FeedScript.noon
+    var now = FeedScript.noon
 
     init(columns: Int = 80, rows: Int = 24, connection: TerminalView.Connection = .open) {
         view = TerminalView(size: ScreenSize(columns: columns, rows: rows), connection: connection)

@@ -36,8 +36,7 @@ package struct TerminalView: Sendable {
     var order = ListOrder()
     /// The newest event's rows, and of which event they are.
     private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
-    /// What the agent's clock showed when the local one showed what.
-    private var reference: (agent: Timestamp, local: Timestamp)?
+    private var agentClock = AgentClock()
 
     package init(size: ScreenSize, connection: Connection, limits: Board.Limits = Board.Limits()) {
         self.size = size
@@ -53,7 +52,18 @@ package struct TerminalView: Sendable {
         runs.take(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
-        reference = board.clock.map { ($0, now) }
+        note(line, now)
+    }
+
+    /// The time of a data line is its event's, and that of another agent's hello says what no old line can.
+    private mutating func note(_ line: Line, _ now: Timestamp) {
+        switch line.body {
+        case .hello:
+            agentClock = AgentClock()
+            agentClock.note(line.time, local: now)
+        case .data where agentClock.isKnown: break
+        default: agentClock.note(line.time, local: now)
+        }
     }
 
     /// Another run has other series: what was chosen among the old ones is gone.
@@ -63,7 +73,6 @@ package struct TerminalView: Sendable {
         state.scrub = nil
         state.detailTop = 0
         state.feedBack = 0
-        reference = nil
         fields = (-1, [])
     }
 
@@ -74,9 +83,7 @@ package struct TerminalView: Sendable {
 
     /// The agent's time, which goes on by the local clock while the agent says nothing.
     func agentTime(_ now: Timestamp) -> Timestamp {
-        guard let reference else { return now }
-        // A local clock that was set back does not take the agent's along.
-        return now > reference.local ? reference.agent + (now - reference.local) : reference.agent
+        agentClock.time(now)
     }
 
     /// The screen at the local time `now`.
@@ -86,6 +93,10 @@ package struct TerminalView: Sendable {
         order.update(board, key: state.sort, filter: state.screen == .feed ? "" : state.filter)
         if let selected = state.selected, !board.series.indices.contains(selected) { state.selected = nil }
         if state.selected == nil, state.screen == .detail { state.selected = order.rows.first.map { Int($0) } }
+        // What the filter hides cannot be chosen.
+        if let selected = state.selected, state.screen == .list, !order.rows.contains(Int32(selected)) {
+            state.selected = nil
+        }
         let series = state.selected.map { board.series[$0] }
         if state.screen == .detail, let event = series?.event, fields.sequence != event.sequence {
             let found = event.data.map { EventFields.read($0) } ?? []
