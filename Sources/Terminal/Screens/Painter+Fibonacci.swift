@@ -1,3 +1,5 @@
+internal import Feed
+
 extension Painter {
     /// The pairs of the newest calculation: N left, F(N) right; the total stays at the bottom.
     mutating func paintPairs(_ source: FibonacciRuns.Source, _ area: Range<Int>) {
@@ -56,9 +58,15 @@ extension Painter {
             row += 1
         }
         guard area.count > 2 else { return }
+        // Attached later, or with something missed, there may have been others.
+        let sawAll = board.hello?.firstSeq == 1 && board.missed == 0
         let count = source.sums.count + source.droppedSums
         put(
-            [("\(count) runs since the agent's start   ", theme.muted), ("Esc", theme.text), (" closes", theme.muted)],
+            [
+                (count == 1 ? "1 run" : "\(count) runs", theme.muted),
+                (sawAll ? " since the agent's start   " : " seen here   ", theme.muted), ("Esc", theme.text),
+                (" closes", theme.muted),
+            ],
             row: area.upperBound - 1, column: 2, width: grid.columns - 4)
     }
 

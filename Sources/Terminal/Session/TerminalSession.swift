@@ -1,5 +1,4 @@
 package import Feed
-internal import Glibc
 package import Reactor
 
 /// The view in a terminal: one more reader of the feed, whose frames are skipped while the terminal takes nothing.
@@ -17,28 +16,29 @@ package actor TerminalSession {
     }
 
     private let store: EventStore
-    private let loop: EventLoop
-    private let wall: any WallClock
+    let loop: EventLoop
+    let wall: any WallClock
     private let device: any TerminalDevice
     private let mouse: Bool
     private let perform: @Sendable (Action) async -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var view: TerminalView
-    private var renderer: GridRenderer
+    var view: TerminalView
+    var renderer: GridRenderer
     private var parser = KeyParser()
     private var escapeTimer: LoopTimer?
 
     private var input: (any ByteStream)?
-    private var output: (any ByteStream)?
+    var output: (any ByteStream)?
     /// Signalled when there may be something to draw.
-    private let wake: Wakeup
-    private var isDirty = true
-    private var isUrgent = true
-    private var lastFrame: LoopInstant?
-    private var isFrameScheduled = false
+    let wake: Wakeup
+    var isDirty = true
+    var isUrgent = true
+    var lastFrame: LoopInstant?
+    private var lastSuspension: LoopInstant?
+    var isFrameScheduled = false
     /// Goes up when the screen is given away: what was not written by then must not be.
-    private var screenNumber = 0
+    var screenNumber = 0
     private let actions: Wakeup
     private var pendingActions: [Action] = []
     private var ending: Ending?
@@ -48,8 +48,10 @@ package actor TerminalSession {
     package static let pace = Duration.milliseconds(100)
     /// How long an ESC may be the start of a sequence.
     package static let escapeTime = Duration.milliseconds(25)
-    private static let tick = Duration.milliseconds(500)
-    private static let fastTick = Duration.milliseconds(100)
+    /// How long after a suspension the signal that ended it may come.
+    private static let echo = Duration.milliseconds(200)
+    static let tick = Duration.milliseconds(500)
+    static let fastTick = Duration.milliseconds(100)
     /// Actions that wait for the one under way; more are left out.
     private static let mostActions = 16
 
@@ -99,6 +101,17 @@ package actor TerminalSession {
         let (reader, greeting) = await store.open("terminal")
         apply(greeting)
         defer { if let escapeTimer { loop.cancel(escapeTimer) } }
+        do {
+            try await show(reader)
+        } catch {
+            await store.close(reader)
+            throw error
+        }
+        await store.close(reader)
+        return ending ?? .quit
+    }
+
+    private func show(_ reader: ReaderID) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.readFeed(reader) }
             group.addTask { try await self.readKeys() }
@@ -109,11 +122,9 @@ package actor TerminalSession {
             defer { group.cancelAll() }
             try await ended.wait()
         }
-        await store.close(reader)
-        return ending ?? .quit
     }
 
-    private func end(_ ending: Ending) {
+    func end(_ ending: Ending) {
         if self.ending == nil { self.ending = ending }
         ended.open()
     }
@@ -137,6 +148,7 @@ package actor TerminalSession {
         device.leave()
         device.suspend()
         // Continued; or never stopped, when there is nobody who would continue it.
+        lastSuspension = loop.clock.now
         do { try takeScreen() } catch { end(.terminalGone) }
     }
 
@@ -145,6 +157,8 @@ package actor TerminalSession {
         case .resized: redraw()
         case .suspend: suspend()
         case .continued:
+            // What follows our own suspension has been done.
+            if let lastSuspension, loop.clock.now < lastSuspension.advanced(by: Self.echo) { return }
             // Somebody may have changed the terminal in the meantime.
             screenNumber += 1
             device.leave()
@@ -231,67 +245,6 @@ package actor TerminalSession {
         while true {
             while !pendingActions.isEmpty { await perform(pendingActions.removeFirst()) }
             try await actions.wait()
-        }
-    }
-
-    // MARK: Drawing
-
-    private func changed() {
-        isDirty = true
-        wake.signal()
-    }
-
-    private func urgent() {
-        isUrgent = true
-        changed()
-    }
-
-    /// Ages and countdowns go on while nothing comes.
-    private func keepTime() async throws {
-        while true {
-            let isQuick = view.connection != .open || view.board.sources.contains { $0.state != .ok && $0.isListed }
-            try await loop.sleep(for: isQuick ? Self.fastTick : Self.tick)
-            changed()
-        }
-    }
-
-    private func draw() async throws {
-        while true {
-            try await wake.wait()
-            guard isDirty else { continue }
-            if !isUrgent, let lastFrame, loop.clock.now < lastFrame.advanced(by: Self.pace) {
-                guard !isFrameScheduled else { continue }
-                isFrameScheduled = true
-                loop.schedule(at: lastFrame.advanced(by: Self.pace)) { [weak self] in
-                    self?.assumeIsolated { session in
-                        session.isFrameScheduled = false
-                        session.wake.signal()
-                    }
-                }
-                continue
-            }
-            isDirty = false
-            isUrgent = false
-            lastFrame = loop.clock.now
-            try await write(renderer.render(view.frame(now: wall.now)))
-        }
-    }
-
-    /// Writes a frame. While the terminal takes nothing, nothing is drawn, and what changes is in the frame after.
-    private func write(_ bytes: [UInt8]) async throws {
-        let screen = screenNumber
-        var done = 0
-        while done < bytes.count, screen == screenNumber, let output {
-            let taken: Int
-            do {
-                taken = try bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-                    try output.write(UnsafeRawBufferPointer(rebasing: bytes[done...]))
-                }
-            } catch {
-                return end(.terminalGone)
-            }
-            done += taken
-            if taken == 0 { try await output.waitUntilWritable() }
         }
     }
 }
