@@ -48,7 +48,7 @@ let package = Package(
         module("Terminal", ["Feed", "Reactor", "CLinux"]),
         module("CatAPI", ["Feed", "Reactor", "CMicroHTTPD"]),
         program("catwatch", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
-        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor"]),
+        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor", "CLinux"]),
 
         .target(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",

@@ -23,7 +23,7 @@ enum Catalogue {
             PollCPU.self, ResidentMemory.self, StoreThroughput.self, StartTime.self, IdleCPU.self,
             LatencyAccuracy.self, Micro.self,
             FanOut.self, DeliveryLatency.self, StoppedReaders.self, ReaderChurn.self, PushConservation.self,
-            RedisComparison.self, TerminalFrame.self,
+            RedisComparison.self, TerminalFrame.self, TerminalKeys.self,
         ]
     }
 }
