@@ -22,7 +22,7 @@ import Testing
         }
         .sorted { left, right in
             let (one, other) = (board.series[left], board.series[right])
-            if number(one) != number(other) { return number(one) > number(other) }
+            if rank(one.name) == rank(other.name), number(one) != number(other) { return number(one) > number(other) }
             return (rank(one.name), one.name) < (rank(other.name), other.name)
         }.map(Int32.init)
     }

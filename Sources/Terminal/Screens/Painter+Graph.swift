@@ -168,10 +168,13 @@ extension Painter {
         if frame.left > 0 { grid.put(glyph: "└", row: row, column: frame.left - 1, style: theme.faint) }
         let first = lastWindow - Int64(windowCount) + 1
         let columnsPerWindow = Double(frame.columns) / Double(windowCount)
-        let every = max(1, Int64((2 / columnsPerWindow).rounded(.up)))
+        let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 3_600]
+        let every = steps.first { Double($0) * columnsPerWindow >= 3 } ?? 3_600
         // So many windows from label to label that they do not touch, and that seconds are round.
         let least = Int64((11 / columnsPerWindow).rounded(.up))
-        let step = [1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 60, 120, 300, 600].first { $0 >= least } ?? max(least, 1)
+        let step =
+            [1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 300, 600].first { $0 >= least && $0 % every == 0 }
+            ?? max(least, 1)
         var free = 0
         for number in 0...Int64(windowCount) {
             let window = first + number

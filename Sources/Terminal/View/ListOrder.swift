@@ -41,10 +41,9 @@ struct ListOrder: Sendable {
     }
 
     private mutating func extend(_ board: Board) {
-        func rank(_ name: String) -> Int { name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0 }
         func isBefore(_ left: Int32, _ right: Int32) -> Bool {
             let (one, other) = (board.series[Int(left)].name, board.series[Int(right)].name)
-            return (rank(one), one) < (rank(other), other)
+            return (Self.rank(one), one) < (Self.rank(other), other)
         }
         let new = (Int32(byName.count)..<Int32(board.series.count)).sorted(by: isBefore)
         var merged: [Int32] = []
@@ -75,14 +74,23 @@ struct ListOrder: Sendable {
             rows = filtered
             return
         }
-        // From the largest down, so ages are turned round; ties by name.
-        var keyed: [(key: Double, place: Int32, index: Int32)] = []
+        // From the largest down, so ages are turned round; ties by name. Latencies and memory are not compared with values
+        // of other kinds: they stay last.
+        var keyed: [(key: Double, rank: Int8, place: Int32, index: Int32)] = []
         keyed.reserveCapacity(filtered.count)
         for (place, index) in filtered.enumerated() {
-            keyed.append((Self.number(key, board.series[Int(index)]), Int32(place), index))
+            let series = board.series[Int(index)]
+            keyed.append((Self.number(key, series), Self.rank(series.name), Int32(place), index))
         }
-        keyed.sort { $0.key != $1.key ? $0.key > $1.key : $0.place < $1.place }
+        keyed.sort { left, right in
+            if left.rank != right.rank { return left.rank < right.rank }
+            return left.key != right.key ? left.key > right.key : left.place < right.place
+        }
         rows = keyed.map(\.index)
+    }
+
+    private static func rank(_ name: String) -> Int8 {
+        name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0
     }
 
     private static func number(_ key: Key, _ series: BoardSeries) -> Double {
