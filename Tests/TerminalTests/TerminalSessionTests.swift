@@ -107,6 +107,23 @@ private struct Harness: Sendable {
         String(decoding: bytes, as: UTF8.self).split(separator: "\u{1B}[?2026h").count
     }
 
+    @Test func saysWhomItWaitsForUntilAValueComes() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                try await loop.sleep(for: .milliseconds(1_250))
+                var screen = ScreenModel(columns: 60, rows: 12)
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(screen.text.holds("waiting for x … 1.2 s"))
+                await harness.publish(4_242)
+                try await loop.sleep(for: .milliseconds(150))
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(!screen.text.holds("waiting") && screen.text.holds("4242"))
+                harness.terminal.press("q")
+            }
+        }
+    }
+
     @Test func showsWhatComesAndQuits() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await Harness(on: loop)

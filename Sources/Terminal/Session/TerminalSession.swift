@@ -195,7 +195,7 @@ package actor TerminalSession {
             // The store's own lines, or another agent's, which were checked when they came in.
             if let decoded = try? LineDecoder.decode(line) { view.apply(decoded, now: now) }
         }
-        if case .waiting = view.connection, view.board.hello != nil { view.connection = .open }
+        if case .waiting = view.connection, !view.board.series.isEmpty { view.connection = .open }
         changed()
     }
 

@@ -7,7 +7,7 @@ package import Reactor
 package struct TerminalView: Sendable {
     /// How the feed that is shown comes here.
     package enum Connection: Sendable, Equatable {
-        /// Nothing has come yet; since when it is tried, and what.
+        /// No value has come yet; since when it is tried, and whom: a host, a path. A session ends it with the first series.
         case waiting(target: String, since: Timestamp)
         case open
         /// The agent is gone: why, since when, and when the next try comes.
