@@ -126,9 +126,10 @@ import Testing
             return try await withThrowingTaskGroup(of: TerminalSession.Ending?.self) { group in
                 group.addTask { try await session.run() }
                 group.addTask {
+                    let screen = try DescriptorStream(owning: Descriptor(owning: cw_duplicate(ends.screen)), on: loop)
                     var bytes: [UInt8] = []
                     while !String(decoding: bytes, as: UTF8.self).holds("4711") {
-                        try await loop.sleep(for: .milliseconds(2))
+                        try await screen.waitUntilReadable()
                         bytes += ends.read()
                     }
                     _ = write(ends.screen, "q", 1)

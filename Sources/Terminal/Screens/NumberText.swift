@@ -1,9 +1,8 @@
-internal import Feed
 package import Reactor
 
 /// Numbers, amounts and times as short text for people.
 package enum NumberText {
-    /// With exactly `decimals` (0 to 9) digits behind the point; `1.2e+20` where that has too many digits before it.
+    /// With exactly `decimals` (0 to 9) digits behind the point; `1.20e20` where that has too many digits before it.
     package static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "–" : value < 0 ? "-∞" : "∞" }
         let scale = powers[min(max(decimals, 0), 9)]
@@ -17,7 +16,7 @@ package enum NumberText {
         return sign + String(units) + "." + String(repeating: "0", count: decimals - digits.count) + digits
     }
 
-    /// With about four digits that count: `106`, `12345`, `1.234`, `0.0012`, `12.35M`, `3.737e+20`.
+    /// With about four digits that count: `106`, `12345`, `1.234`, `0.0012`, `12.35M`, `3.74e20`.
     package static func short(_ value: Double) -> String {
         let size = abs(value)
         if size >= 1e15 || (size < 1e-4 && size > 0) { return value.isFinite ? scientific(value) : fixed(value, 0) }
@@ -121,27 +120,4 @@ package enum NumberText {
     }
 
     private static let powers: [Double] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
-}
-
-/// A value of a series with its unit.
-struct Quantity: Equatable {
-    var text: String
-    /// Empty for none.
-    var unit: String
-
-    /// - Parameter unit: what the source says it measures in.
-    init(_ value: Double, series: String, unit: String?) {
-        if series.hasPrefix("latency:") {
-            text = NumberText.milliseconds(value)
-            self.unit = "ms"
-        } else if series.hasPrefix("memory:") {
-            (text, self.unit) = NumberText.bytes(value)
-        } else {
-            text = unit == "ms" ? NumberText.milliseconds(value) : NumberText.short(value)
-            self.unit = unit ?? ""
-        }
-    }
-
-    /// `106`, `41.0 ms`
-    var whole: String { unit.isEmpty ? text : text + " " + unit }
 }
