@@ -109,12 +109,12 @@ static inline int cw_socket_pair(int *ends) {
 }
 static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
 
-/* ioctl(2) is variadic. 0 rows or columns: the terminal does not know. */
-static inline int cw_window_size(int fd, int *rows, int *columns) {
-  struct winsize size = {0, 0, 0, 0};
+/* ioctl(2) is variadic. */
+static inline int cw_window_size(int fd, int *columns, int *rows) {
+  struct winsize size;
   if (ioctl(fd, TIOCGWINSZ, &size) != 0) return -1;
-  *rows = size.ws_row;
   *columns = size.ws_col;
+  *rows = size.ws_row;
   return 0;
 }
 

@@ -106,7 +106,7 @@ extension Painter {
         }
         if let progress = source.progress, let total = progress.total, progress.done < total {
             pieces.append((" " + bar(progress, columns: 6) + " \(progress.done)/\(total)", theme.accent))
-        } else if let progress = source.progress, progress.total == nil, source.state == .starting {
+        } else if let progress = source.progress, progress.total == nil, source.newest == nil {
             pieces.append((" \(progress.done) so far", theme.accent))
         } else if let newest = source.newest {
             pieces.append((" " + NumberText.age(age(newest)), theme.muted))

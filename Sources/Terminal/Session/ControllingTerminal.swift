@@ -49,7 +49,7 @@ package final class ControllingTerminal: TerminalDevice {
     package var size: ScreenSize {
         var rows: Int32 = 0
         var columns: Int32 = 0
-        if cw_window_size(outputNumber, &rows, &columns) == 0, rows > 0, columns > 0 {
+        if cw_window_size(outputNumber, &columns, &rows) == 0, rows > 0, columns > 0 {
             return ScreenSize(columns: Int(columns), rows: Int(rows))
         }
         func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
