@@ -46,9 +46,12 @@ let package = Package(
         module("WebSocket", []),
         module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
+        module("Terminal", ["Feed", "Reactor", "CLinux"]),
         module("CatAPI", ["Feed", "Reactor", "WebSocket", "CMicroHTTPD"]),
-        program("catwatch", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor"]),
-        program("catwatch-bench", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket"]),
+        program("catwatch", ["Inputs", "Outputs", "Terminal", "CatAPI", "Feed", "Reactor"]),
+        program(
+            "catwatch-bench",
+            ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"]),
 
         .target(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
@@ -60,6 +63,9 @@ let package = Package(
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport"]),
         tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        .testTarget(
+            name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
+            exclude: ["Snapshots"], swiftSettings: settings),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "WebSocket", "TestSupport"]),
         tests("CommandTests", ["catwatch"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),

@@ -118,38 +118,61 @@ static inline int cw_window_size(int fd, int *columns, int *rows) {
   return 0;
 }
 
-/* What puts a terminal back when the program crashes: read by a signal handler, so it is laid out beforehand. Only one
-   module may use these, as every module that imports this header has variables of its own. */
-static volatile sig_atomic_t cw_guarded_terminal = -1;
-static struct termios cw_guarded_mode;
-static char cw_guarded_bytes[256];
-static size_t cw_guarded_count;
+/* Gives the terminal back when the process dies of a fault. A handler may use nothing but what was laid out before and
+   calls that are safe there (signal-safety(7)): write, tcsetattr, sigaction and raise are. One terminal a process. */
+enum { CW_RESCUED_SIGNALS = 6 };
+struct cw_terminal_rescue {
+  volatile sig_atomic_t is_armed;
+  int fd;
+  struct termios modes;
+  size_t length;
+  char bytes[128];
+  struct sigaction before[CW_RESCUED_SIGNALS];
+};
 
-/* write(2), tcsetattr(3) and raise(3) are async-signal-safe (signal-safety(7)). */
-__attribute__((unused)) static void cw_crashed(int number) {
-  int fd = cw_guarded_terminal;
-  if (fd >= 0) {
-    cw_guarded_terminal = -1;
-    if (write(fd, cw_guarded_bytes, cw_guarded_count) < 0) { /* nothing more can be done for it */ }
-    tcsetattr(fd, TCSANOW, &cw_guarded_mode);
-  }
-  raise(number); /* SA_RESETHAND: the default, which ends the process and leaves its core */
+/* Within a function: what a header has outside of them is not there for Swift's linker. */
+static inline struct cw_terminal_rescue *cw_rescue(void) {
+  static struct cw_terminal_rescue rescue;
+  return &rescue;
 }
 
-/* Has a crash write `bytes` (256 at the most) to the terminal and give it back its mode. */
-static inline void cw_guard_terminal(int fd, const struct termios *mode, const char *bytes, size_t count) {
-  static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
-  cw_guarded_mode = *mode;
-  cw_guarded_count = count < sizeof cw_guarded_bytes ? count : sizeof cw_guarded_bytes;
-  memcpy(cw_guarded_bytes, bytes, cw_guarded_count);
-  cw_guarded_terminal = fd;
-  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = cw_crashed;
-    action.sa_flags = SA_RESETHAND | SA_NODEFER;
-    sigaction(crashes[i], &action, NULL);
-  }
+static inline int cw_rescued_signal(int index) {
+  static const int signals[CW_RESCUED_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+  return signals[index];
 }
 
-static inline void cw_unguard_terminal(void) { cw_guarded_terminal = -1; }
+static inline void cw_rescue_terminal(int number) {
+  if (cw_rescue()->is_armed) {
+    cw_rescue()->is_armed = 0;
+    ssize_t written = write(cw_rescue()->fd, cw_rescue()->bytes, cw_rescue()->length);
+    (void)written;
+    tcsetattr(cw_rescue()->fd, TCSANOW, &cw_rescue()->modes);
+  }
+  /* Then as if there had been no handler: whoever was there before (a backtrace), or the end. */
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    if (cw_rescued_signal(i) == number) sigaction(number, &cw_rescue()->before[i], NULL);
+  raise(number);
+}
+
+static inline int cw_arm_terminal_rescue(int fd, const struct termios *modes, const void *bytes, size_t length) {
+  if (cw_rescue()->is_armed || length > sizeof cw_rescue()->bytes) return -1;
+  cw_rescue()->fd = fd;
+  cw_rescue()->modes = *modes;
+  cw_rescue()->length = length;
+  memcpy(cw_rescue()->bytes, bytes, length);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = cw_rescue_terminal;
+  sigemptyset(&action.sa_mask);
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    sigaction(cw_rescued_signal(i), &action, &cw_rescue()->before[i]);
+  cw_rescue()->is_armed = 1;
+  return 0;
+}
+
+static inline void cw_disarm_terminal_rescue(void) {
+  if (!cw_rescue()->is_armed) return;
+  cw_rescue()->is_armed = 0;
+  for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
+    sigaction(cw_rescued_signal(i), &cw_rescue()->before[i], NULL);
+}

@@ -38,6 +38,8 @@ enum Catalogue {
             ManySources.self,
             BreedsPages.self,
             WebSocketThroughput.self,
+            TerminalFrame.self,
+            TerminalKeys.self,
         ]
     }
 }

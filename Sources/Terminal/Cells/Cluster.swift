@@ -1,0 +1,114 @@
+internal import Feed
+
+/// What one character of a text becomes in a terminal: its bytes are safe to write, and its width is known, more or less.
+package struct Cluster: Equatable, Sendable {
+    /// The code points to write; those that would act on the terminal or hide in it are not among them.
+    package var text: String
+    /// How many columns it takes: 1 or 2; more for a visible form like `\u{202e}`, which is narrow ASCII.
+    package var columns: Int
+    /// Whether terminals differ on how many columns they take for it.
+    package var isDoubtful = false
+
+    /// The most bytes of a cluster that are kept; marks beyond it are dropped.
+    package static let longest = 32
+
+    /// What `character` becomes.
+    package init(_ character: Character) {
+        let scalars = character.unicodeScalars
+        guard let first = scalars.first else {
+            self.init(text: " ", columns: 1)
+            return
+        }
+        if scalars.index(after: scalars.startIndex) == scalars.endIndex {
+            self.init(alone: first)
+        } else {
+            self.init(together: character)
+        }
+    }
+
+    private init(text: String, columns: Int, isDoubtful: Bool = false) {
+        self.text = text
+        self.columns = columns
+        self.isDoubtful = isDoubtful
+    }
+
+    private init(alone scalar: Unicode.Scalar) {
+        if Sanitizer.isHidden(scalar) {
+            self.init(visible: String(Character(scalar)))
+            return
+        }
+        switch WidthTable.class(of: scalar) {
+        // A mark without a letter gets the circle that Unicode has for the purpose, lest it changes what stands before it.
+        case .none: self.init(text: "\u{25CC}" + String(Character(scalar)), columns: 1, isDoubtful: true)
+        case .one: self.init(text: String(Character(scalar)), columns: 1)
+        case .two: self.init(text: String(Character(scalar)), columns: 2)
+        case .uncertain: self.init(text: String(Character(scalar)), columns: 1, isDoubtful: true)
+        }
+    }
+
+    private init(visible text: String) {
+        let visible = Sanitizer.visible(text)
+        var columns = 0
+        // Pictures of controls and ASCII take one column each; what else stands in the cluster is looked up.
+        for scalar in visible.unicodeScalars { columns += WidthTable.class(of: scalar) == .two ? 2 : 1 }
+        self.init(text: visible, columns: columns)
+    }
+
+    private init(together character: Character) {
+        let scalars = Array(character.unicodeScalars)
+        var columns = 0
+        var bases = 0
+        var bytes = 0
+        var isSequence = false
+        var isDoubtful = false
+        var kept = String.UnicodeScalarView()
+        for (place, scalar) in scalars.enumerated() {
+            let next = place + 1 < scalars.count ? scalars[place + 1] : nil
+            let joins = scalar.value == 0x200D && place > 0 && next.map(Self.isPictograph) == true
+            if !joins, Sanitizer.isHidden(scalar) {
+                self.init(visible: String(character))
+                return
+            }
+            bytes += UTF8.width(scalar)
+            guard bytes <= Self.longest else { break }
+            kept.append(scalar)
+            switch scalar.value {
+            case 0x200D, 0xFE0F, 0x1F3FB...0x1F3FF, 0x20E3: isSequence = isSequence || place > 0
+            case 0x1F1E6...0x1F1FF: isSequence = true
+            default: break
+            }
+            if scalar.value == 0xFE0E { isDoubtful = true }
+            switch WidthTable.class(of: scalar) {
+            case .none: break
+            case .one:
+                columns += 1
+                bases += 1
+            case .two:
+                columns += 2
+                bases += 1
+            case .uncertain:
+                columns += 1
+                isDoubtful = true
+            }
+        }
+        if isSequence {
+            self.init(text: String(kept), columns: 2, isDoubtful: true)
+        } else if columns == 0 {
+            self.init(text: "\u{25CC}" + String(kept), columns: 1, isDoubtful: true)
+        } else {
+            self.init(text: String(kept), columns: min(columns, 2), isDoubtful: isDoubtful || bases > 1)
+        }
+    }
+
+    private static func isPictograph(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value > 0xFF && scalar.properties.isEmoji
+    }
+}
+
+extension String {
+    /// How many columns the text takes on a terminal, in its visible form.
+    package var columns: Int {
+        if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return utf8.count }
+        return reduce(0) { $0 + Cluster($1).columns }
+    }
+}

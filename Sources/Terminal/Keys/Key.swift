@@ -1,0 +1,30 @@
+/// What a person did at the keyboard or with the mouse.
+package enum Key: Sendable, Equatable {
+    /// A printable character.
+    case character(Unicode.Scalar)
+    /// Ctrl with a letter, which is told in lower case: `c`.
+    case control(Unicode.Scalar)
+    case up, down, left, right
+    case pageUp, pageDown, home, end, insert, delete
+    case enter, escape, backspace, tab, backTab
+    /// F1 to F20.
+    case function(Int)
+    /// Text that was pasted; controls are still in it.
+    case paste(String)
+    case mouse(Mouse)
+
+    /// A press or a turn of the wheel; the cell is counted from 0.
+    package struct Mouse: Sendable, Equatable {
+        package enum Kind: Sendable, Equatable { case press, wheelUp, wheelDown }
+
+        package var kind: Kind
+        package var column: Int
+        package var row: Int
+
+        package init(_ kind: Kind, column: Int, row: Int) {
+            self.kind = kind
+            self.column = column
+            self.row = row
+        }
+    }
+}

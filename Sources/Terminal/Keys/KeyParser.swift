@@ -1,0 +1,216 @@
+/// Turns the bytes of a terminal into keys: a state machine without clock or reading.
+///
+/// Sequences it does not know, and what a terminal reports of itself (CSI, OSC, DCS, APC, PM, SOS), are swallowed. It
+/// holds at most `longestPaste` bytes, whatever comes. Whether an ESC was the key or the start of a sequence only time
+/// tells: while `isWaiting`, the caller calls `timeout` when nothing followed for 25 ms.
+package struct KeyParser: Sendable {
+    /// The most bytes of a paste that are kept; the rest is left out.
+    package static let longestPaste = 4_096
+    private static let longestSequence = 64
+    private static let longestReport = 4_096
+
+    private enum State: Sendable, Equatable {
+        case ground
+        case escape
+        /// CSI: parameters are in `held`.
+        case control
+        /// SS3: one byte follows.
+        case single
+        /// CSI M of the old mouse protocol: so many bytes follow.
+        case oldMouse(Int)
+        /// Until ST or BEL; so many bytes were swallowed.
+        case report(Int, afterEscape: Bool)
+        /// In `held` is the start of a character, which needs so many more bytes.
+        case character(Int)
+        case paste
+    }
+
+    private var state = State.ground
+    private var held: [UInt8] = []
+    /// How many bytes of the mark at the end of a paste stand last.
+    private var matched = 0
+
+    package init() {}
+
+    /// Whether what comes, or that nothing does, decides what was meant.
+    package var isWaiting: Bool { state != .ground && state != .paste }
+
+    /// The keys in `bytes`, together with what was left from before.
+    package mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
+        var keys: [Key] = []
+        for byte in bytes { take(byte, &keys) }
+        return keys
+    }
+
+    /// Nothing came for 25 ms: what there is was all.
+    package mutating func timeout() -> [Key] {
+        guard isWaiting else { return [] }
+        defer { reset() }
+        switch state {
+        case .escape: return [.escape]
+        // Somebody quick, who pressed two keys.
+        case .control where held.isEmpty: return [.escape, .character("[")]
+        case .single: return [.escape, .character("O")]
+        default: return []
+        }
+    }
+
+    private mutating func reset() {
+        state = .ground
+        held.removeAll(keepingCapacity: true)
+        matched = 0
+    }
+
+    private mutating func take(_ byte: UInt8, _ keys: inout [Key]) {
+        switch state {
+        case .ground: begin(byte, &keys)
+        case .escape: escape(byte, &keys)
+        case .control: control(byte, &keys)
+        case .single: single(byte, &keys)
+        case .oldMouse(let left): state = left > 1 ? .oldMouse(left - 1) : .ground
+        case .report(let length, let afterEscape): report(byte, length, afterEscape, &keys)
+        case .character(let missing): character(byte, missing, &keys)
+        case .paste: paste(byte, &keys)
+        }
+    }
+
+    private mutating func begin(_ byte: UInt8, _ keys: inout [Key]) {
+        switch byte {
+        case 0x1B: state = .escape
+        case 0x0D, 0x0A: keys.append(.enter)
+        case 0x09: keys.append(.tab)
+        case 0x08, 0x7F: keys.append(.backspace)
+        case 0x01...0x1A: keys.append(.control(Unicode.Scalar(byte + 0x60)))
+        case 0x00, 0x1C...0x1F: break
+        case 0x20...0x7E: keys.append(.character(Unicode.Scalar(byte)))
+        case 0xC2...0xF4:
+            held = [byte]
+            state = .character(byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3)
+        default: break
+        }
+    }
+
+    private mutating func character(_ byte: UInt8, _ missing: Int, _ keys: inout [Key]) {
+        guard byte & 0xC0 == 0x80 else {
+            // Cut short: the byte begins something else.
+            reset()
+            return begin(byte, &keys)
+        }
+        held.append(byte)
+        guard missing == 1 else {
+            state = .character(missing - 1)
+            return
+        }
+        let text = String(validating: held, as: UTF8.self)
+        reset()
+        // C1 controls are no keys.
+        if let scalar = text?.unicodeScalars.first, scalar.value >= 0xA0 { keys.append(.character(scalar)) }
+    }
+
+    private mutating func escape(_ byte: UInt8, _ keys: inout [Key]) {
+        switch byte {
+        case UInt8(ascii: "["): state = .control
+        case UInt8(ascii: "O"): state = .single
+        case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "_"), UInt8(ascii: "^"), UInt8(ascii: "X"):
+            state = .report(0, afterEscape: false)
+        case 0x1B: keys.append(.escape)
+        default:
+            // Two keys that came at once, or Alt, for which there is no other use.
+            state = .ground
+            keys.append(.escape)
+            begin(byte, &keys)
+        }
+    }
+
+    private mutating func single(_ byte: UInt8, _ keys: inout [Key]) {
+        reset()
+        switch byte {
+        case 0x1B: state = .escape
+        case UInt8(ascii: "P")...UInt8(ascii: "S"): keys.append(.function(Int(byte - UInt8(ascii: "O"))))
+        case UInt8(ascii: "M"): keys.append(.enter)
+        default: if let key = Self.cursorKey(byte) { keys.append(key) }
+        }
+    }
+
+    private mutating func report(_ byte: UInt8, _ length: Int, _ afterEscape: Bool, _ keys: inout [Key]) {
+        switch byte {
+        case 0x07, 0x18, 0x1A: reset()
+        case UInt8(ascii: "\\") where afterEscape: reset()
+        case 0x1B: state = .report(length + 1, afterEscape: true)
+        case _ where afterEscape:
+            // The report was left in the middle.
+            state = .escape
+            escape(byte, &keys)
+        case _ where length >= Self.longestReport: reset()
+        default: state = .report(length + 1, afterEscape: false)
+        }
+    }
+
+    private mutating func control(_ byte: UInt8, _ keys: inout [Key]) {
+        switch byte {
+        case 0x20...0x3F:
+            held.append(byte)
+            // Longer than anything a terminal sends.
+            if held.count > Self.longestSequence { reset() }
+        case 0x40...0x7E:
+            let parameters = held
+            reset()
+            finish(byte, parameters, &keys)
+        case 0x1B:
+            reset()
+            state = .escape
+        default:
+            reset()
+        }
+    }
+
+    private mutating func finish(_ final: UInt8, _ held: [UInt8], _ keys: inout [Key]) {
+        if held.first == UInt8(ascii: "<") {
+            if let mouse = Self.mouse(final, held.dropFirst()) { keys.append(.mouse(mouse)) }
+            return
+        }
+        guard held.allSatisfy({ $0 == UInt8(ascii: ";") || 0x30...0x39 ~= $0 }) else { return }
+        let numbers = Self.numbers(held[...])
+        switch final {
+        case UInt8(ascii: "M") where held.isEmpty: state = .oldMouse(3)
+        case UInt8(ascii: "Z"): keys.append(.backTab)
+        case UInt8(ascii: "~"):
+            if numbers.first == 200 {
+                state = .paste
+            } else if let key = Self.numberedKey(numbers.first ?? 0) {
+                keys.append(key)
+            }
+        default: if let key = Self.cursorKey(final) { keys.append(key) }
+        }
+    }
+
+    // MARK: Paste
+
+    private static let pasteEnd: [UInt8] = [0x1B] + "[201~".utf8
+
+    private mutating func paste(_ byte: UInt8, _ keys: inout [Key]) {
+        // Ctrl-C always gets through, also when the end of the paste was lost.
+        if byte == 0x03 {
+            reset()
+            keys.append(.control("c"))
+            return
+        }
+        if byte == Self.pasteEnd[matched] {
+            matched += 1
+            if matched == Self.pasteEnd.count {
+                let text = String(decoding: held, as: UTF8.self)
+                reset()
+                keys.append(.paste(text))
+            }
+            return
+        }
+        keep(Self.pasteEnd[..<matched])
+        // The mark begins with a byte that it has only once.
+        matched = byte == Self.pasteEnd[0] ? 1 : 0
+        if matched == 0 { keep([byte]) }
+    }
+
+    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
+        held += bytes.prefix(Self.longestPaste - held.count)
+    }
+}

@@ -1,0 +1,123 @@
+package import Reactor
+
+/// Numbers, amounts and times as short text for people.
+package enum NumberText {
+    /// With exactly `decimals` (0 to 9) digits behind the point; `1.20e20` where that has too many digits before it.
+    package static func fixed(_ value: Double, _ decimals: Int) -> String {
+        guard value.isFinite else { return value.isNaN ? "–" : value < 0 ? "-∞" : "∞" }
+        let scale = powers[min(max(decimals, 0), 9)]
+        let scaled = (abs(value) * scale).rounded()
+        guard scaled < 9e15 else { return scientific(value) }
+        let whole = Int64(scaled)
+        let sign = value < 0 && whole > 0 ? "-" : ""
+        guard decimals > 0 else { return sign + String(whole) }
+        let (units, fraction) = whole.quotientAndRemainder(dividingBy: Int64(scale))
+        let digits = String(fraction)
+        return sign + String(units) + "." + String(repeating: "0", count: decimals - digits.count) + digits
+    }
+
+    /// With about four digits that count: `106`, `12345`, `1.234`, `0.0012`, `12.35M`, `3.74e20`.
+    package static func short(_ value: Double) -> String {
+        let size = abs(value)
+        if size >= 1e15 || (size < 1e-4 && size > 0) { return value.isFinite ? scientific(value) : fixed(value, 0) }
+        if size >= 1e6 {
+            let (unit, letter) = size >= 1e12 ? (1e12, "T") : size >= 1e9 ? (1e9, "G") : (1e6, "M")
+            return fixed(value / unit, size / unit >= 100 ? 1 : 2) + letter
+        }
+        if value == value.rounded() || size >= 10_000 { return fixed(value, 0) }
+        if size >= 1_000 { return trimmed(value, 1) }
+        if size >= 100 { return trimmed(value, 1) }
+        if size >= 10 { return trimmed(value, 2) }
+        if size >= 0.1 { return trimmed(value, 3) }
+        return trimmed(value, 5)
+    }
+
+    /// A duration in milliseconds: `0.31`, `9.87`, `41.0`, `132`, always in milliseconds.
+    package static func milliseconds(_ value: Double) -> String {
+        let size = abs(value)
+        return fixed(value, size < 10 ? 2 : size < 100 ? 1 : 0)
+    }
+
+    /// An amount of memory and its unit: `14.1`, `MiB`.
+    package static func bytes(_ value: Double) -> (text: String, unit: String) {
+        let size = abs(value)
+        let (divisor, unit) =
+            size >= 1_073_741_824
+            ? (1_073_741_824.0, "GiB")
+            : size >= 1_048_576 ? (1_048_576, "MiB") : size >= 1_024 ? (1_024, "KiB") : (1, "B")
+        let amount = value / divisor
+        return (fixed(amount, divisor == 1 || abs(amount) >= 100 ? 0 : 1), unit)
+    }
+
+    /// How long ago something was: `3s`, `2m`, `5h`, `3d`; never negative.
+    package static func age(_ duration: Duration) -> String {
+        let seconds = max(0, Int(duration.seconds))
+        if seconds < 100 { return "\(seconds)s" }
+        if seconds < 6_000 { return "\(seconds / 60)m" }
+        if seconds < 172_800 { return "\(seconds / 3_600)h" }
+        return "\(seconds / 86_400)d"
+    }
+
+    /// A span as keys choose it and axes show it: `10 s`, `2 m`, `1.5 s`.
+    package static func span(_ duration: Duration) -> String {
+        let seconds = duration.seconds
+        if seconds >= 120, seconds.truncatingRemainder(dividingBy: 60) == 0 { return "\(Int(seconds) / 60) m" }
+        return trimmed(seconds, 2) + " s"
+    }
+
+    /// For how long something has been running: `41 s`, `2 m 03 s`, `5 h 12 m`, `3 d 4 h`.
+    package static func uptime(_ duration: Duration) -> String {
+        let seconds = max(0, Int(duration.seconds))
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        if seconds < 60 { return "\(seconds) s" }
+        if seconds < 3_600 { return "\(seconds / 60) m \(two(seconds % 60)) s" }
+        if seconds < 172_800 { return "\(seconds / 3_600) h \(two(seconds % 3_600 / 60)) m" }
+        return "\(seconds / 86_400) d \(seconds % 86_400 / 3_600) h"
+    }
+
+    /// The time of day, `offset` seconds ahead of UTC, with up to three digits of the second's fraction.
+    package static func clock(_ time: Timestamp, offset: Int, decimals: Int = 0) -> String {
+        let (product, overflow) = Int64(offset).multipliedReportingOverflow(by: 1_000_000)
+        let local = overflow ? time.microseconds : time.microseconds &+ product
+        let day: Int64 = 86_400_000_000
+        let micros = ((local % day) + day) % day
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let seconds = micros / 1_000_000
+        var text = "\(two(seconds / 3_600)):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
+        if decimals > 0 {
+            let digits = String(micros % 1_000_000 + 1_000_000).dropFirst()
+            text += "." + digits.prefix(decimals)
+        }
+        return text
+    }
+
+    /// Like `fixed`, without zeros at the end.
+    static func trimmed(_ value: Double, _ decimals: Int) -> String {
+        var text = fixed(value, decimals)
+        guard text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: "e")) else { return text }
+        while text.utf8.last == UInt8(ascii: "0") { text.removeLast() }
+        if text.utf8.last == UInt8(ascii: ".") { text.removeLast() }
+        return text
+    }
+
+    private static func scientific(_ value: Double) -> String {
+        var exponent = 0
+        var mantissa = abs(value)
+        // At most 324 steps, for numbers that nobody measures.
+        while mantissa >= 10 {
+            mantissa /= 10
+            exponent += 1
+        }
+        while mantissa < 1, mantissa > 0 {
+            mantissa *= 10
+            exponent -= 1
+        }
+        if mantissa >= 9.995 {
+            mantissa /= 10
+            exponent += 1
+        }
+        return (value < 0 ? "-" : "") + fixed(mantissa, 2) + "e" + String(exponent)
+    }
+
+    private static let powers: [Double] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+}

@@ -1,0 +1,133 @@
+internal import Feed
+internal import Reactor
+
+extension Painter {
+    mutating func paintDetail(_ body: Range<Int>) {
+        guard let index = state.selected, board.series.indices.contains(index) else {
+            put([("no series", theme.muted)], row: body.lowerBound, column: 2)
+            return
+        }
+        let series = board.series[index]
+        let windows = series.newest == nil ? [] : windows(index)
+        paintTitle(series, standing(series, windows), row: body.lowerBound)
+        let rest = body.lowerBound + 1..<body.upperBound
+        guard !rest.isEmpty else { return }
+        if let source = runs.sources[series.source], state.showsRuns {
+            paintSums(source, rest)
+        } else if let source = runs.sources[series.source], !source.pairs.isEmpty, !series.name.hasPrefix("latency:") {
+            paintPairs(source, rest)
+        } else if series.newest == nil {
+            paintEvent(series, rest)
+        } else {
+            // What the event has to say gets up to two fifths; the graph the rest.
+            let wanted = eventLines(series, width: grid.columns - 4).count + 1
+            let eventRows = rest.count < 12 || wanted == 1 ? 0 : min(wanted, rest.count * 2 / 5)
+            let graph = rest.lowerBound..<rest.upperBound - eventRows
+            paintGraph(index, windows, graph)
+            if eventRows > 0 { paintEvent(series, graph.upperBound..<rest.upperBound) }
+        }
+    }
+
+    private mutating func paintTitle(_ series: BoardSeries, _ standing: Standing, row: Int) {
+        var right: [Piece] = []
+        let isStale = isStale(series)
+        if let newest = series.newest {
+            let quantity = Quantity(newest.value, series: series.name, unit: unit(series))
+            right.append((quantity.text, isStale ? theme.stale : theme.title))
+            if !quantity.unit.isEmpty, grid.columns >= 30 { right.append((" " + quantity.unit, theme.muted)) }
+        }
+        if let letter = standing.letter {
+            right.append((grid.columns >= 30 ? "  " : " ", theme.text))
+            right.append((grid.columns >= 30 ? " \(letter) " : letter, standing.badge))
+            if grid.columns >= 60 { right.append((" " + standing.name, standing.style)) }
+        }
+        if let arrow = standing.arrow { right.append((" \(Character(arrow))", standing.arrowStyle)) }
+        if let time = series.newestTime {
+            right.append(("  " + NumberText.age(age(time)), isStale ? theme.warning : theme.muted))
+            if grid.columns >= 60 { right.append((" ago", isStale ? theme.warning : theme.muted)) }
+        }
+        let width = Self.columns(right)
+        let (prefix, rest) = parts(series)
+        let isNarrow = grid.columns < 40
+        let margin = isNarrow ? 0 : 2
+        let name = [(isNarrow ? "" : prefix, theme.muted), (rest, theme.title)]
+        put(name, row: row, column: margin, width: max(grid.columns - width - 2 * margin - 1, 4))
+        put(right, row: row, column: max(grid.columns - width - margin, margin + 5))
+    }
+
+    // MARK: The event
+
+    /// The text and the fields of the newest event, each line as label and text.
+    private func eventLines(_ series: BoardSeries, width: Int) -> [(label: String, text: String, link: String?)] {
+        var lines: [(label: String, text: String, link: String?)] = []
+        if let text = series.text {
+            for line in Self.wrap(text, width: width, most: 4) { lines.append(("", line, nil)) }
+        }
+        let labelWidth = min(fields.map { $0.label.columns }.max() ?? 0, 16) + 2
+        for field in fields {
+            for (number, line) in Self.wrap(field.value, width: max(width - labelWidth, 8), most: 3).enumerated() {
+                lines.append((number == 0 ? field.label : " ", line, field.link))
+            }
+        }
+        return lines
+    }
+
+    private mutating func paintEvent(_ series: BoardSeries, _ area: Range<Int>) {
+        guard let event = series.event else { return }
+        var row = area.lowerBound
+        if area.count >= 3 {
+            var title = "newest event · " + NumberText.clock(event.time, offset: utcOffset)
+            if event.isCut { title += " · more than is shown" }
+            grid.fill(row: row, columns: 2..<max(grid.columns - 2, 2), with: "─", style: theme.faint)
+            put(
+                [("─ ", theme.faint), (title, theme.muted), (" ", theme.faint)], row: row, column: 2,
+                width: grid.columns - 4)
+            row += 1
+        }
+        let lines = eventLines(series, width: grid.columns - 4)
+        let room = area.upperBound - row
+        state.detailTop = min(state.detailTop, max(lines.count - room, 0))
+        let labelWidth = min(fields.map { $0.label.columns }.max() ?? 0, 16)
+        for line in lines.dropFirst(state.detailTop).prefix(max(room, 0)) {
+            if line.label.isEmpty {
+                put([(line.text, theme.text)], row: row, column: 2, width: grid.columns - 4)
+            } else {
+                put(line.label, row: row, endingAt: 2 + labelWidth, style: theme.muted, width: labelWidth)
+                let style = line.link == nil ? theme.text : theme.accent.with(.underline)
+                grid.put(
+                    line.text, row: row, column: 4 + labelWidth, style: style,
+                    width: max(grid.columns - labelWidth - 6, 1),
+                    link: line.link)
+            }
+            row += 1
+        }
+    }
+
+    /// Text in lines of at most `width` columns, broken at spaces where there are some.
+    static func wrap(_ text: String, width: Int, most: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        var columns = 0
+        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+            let length = String(word).columns
+            if !line.isEmpty, columns + 1 + length > width {
+                if lines.count == most - 1 {
+                    // What is too long for the last line is cut where it is put.
+                    line += " …"
+                    break
+                }
+                lines.append(line)
+                line = ""
+                columns = 0
+            }
+            if !line.isEmpty {
+                line += " "
+                columns += 1
+            }
+            line += word
+            columns += length
+        }
+        if !line.isEmpty { lines.append(line) }
+        return lines
+    }
+}

@@ -1,0 +1,275 @@
+internal import Feed
+internal import Reactor
+
+extension Painter {
+    /// A value at a time.
+    private struct Sample {
+        var time: Int64
+        var value: Double
+    }
+
+    /// Where a graph is, and what it is over.
+    private struct GraphFrame {
+        var axis: ValueAxis
+        var left: Int
+        var columns: Int
+        var rows: Range<Int>
+        /// In microseconds.
+        var start: Int64
+        var end: Int64
+
+        /// The dot of a time.
+        func x(_ time: Int64) -> Int {
+            let share = (Double(time) - Double(start)) / (Double(end) - Double(start))
+            return Int((min(max(share, -1), 2) * Double(columns * 2 - 1)).rounded())
+        }
+
+        /// The dot of a value, from the top.
+        func y(_ value: Double) -> Int {
+            let dots = rows.count * 4 - 1
+            return dots - Int((axis.place(of: value) * Double(dots)).rounded())
+        }
+
+        func row(_ value: Double) -> Int { rows.lowerBound + y(value) / 4 }
+    }
+
+    mutating func paintGraph(_ index: Int, _ windows: [BoardWindow], _ area: Range<Int>) {
+        let series = board.series[index]
+        var samples = board.points(of: index).lazy.filter { [start] in $0.microseconds >= start.microseconds }
+            .map { Sample(time: $0.microseconds, value: $0.value) }.sorted { $0.time < $1.time }
+        // From before the first point there are the agent's windows: a value somewhere in each.
+        let first = samples.first?.time ?? .max
+        let older = windows.filter { $0.start.microseconds + $0.width <= first }
+        samples.insert(
+            contentsOf: older.map { Sample(time: $0.start.microseconds + $0.width / 2, value: $0.last) }, at: 0)
+
+        let hasTime = area.count >= 6
+        let hasNumbers = area.count >= 5
+        let rows =
+            area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
+        let axis = ValueAxis(
+            samples.map(\.value), fixed: state.range, isLog: state.isLog, count: max(rows.count / 3, 2))
+        let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
+        let labelWidth = grid.columns >= 40 ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
+        let left = labelWidth > 0 ? labelWidth + 3 : 0
+        let frame = GraphFrame(
+            axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: start.microseconds,
+            end: Window.end(of: lastWindow, width: width).microseconds)
+
+        if labelWidth > 0 {
+            for row in rows { grid.put(glyph: "│", row: row, column: left - 1, style: theme.faint) }
+            for (mark, text) in labels where 0...1 ~= axis.place(of: mark) {
+                let row = frame.row(mark)
+                put(text, row: row, endingAt: left - 2, style: theme.muted, width: labelWidth)
+                grid.put(glyph: "┤", row: row, column: left - 1, style: theme.faint)
+            }
+        }
+        paintBands(series, frame)
+        paintLine(series, samples, frame)
+        paintErrors(series, frame)
+        paintScrub(samples, frame)
+        if hasTime { paintTimes(frame, row: rows.upperBound) }
+        if hasNumbers { paintNumbers(series, samples, windows, frame, row: area.upperBound - 1) }
+    }
+
+    private func label(_ mark: Double, _ axis: ValueAxis, _ series: BoardSeries) -> String {
+        guard series.name.hasPrefix("memory:"), !state.isLog else { return axis.label(mark) }
+        let bytes = NumberText.bytes(mark)
+        return "\(bytes.text) \(bytes.unit)"
+    }
+
+    // MARK: The line
+
+    /// Joins samples that follow one another; where something is missing between them, or an error came, it does not.
+    private mutating func paintLine(_ series: BoardSeries, _ samples: [Sample], _ frame: GraphFrame) {
+        var canvas = BrailleCanvas(columns: frame.columns, rows: frame.rows.count)
+        let gap = longestStep(samples)
+        let errors = errorTimes(series)
+        var nextError = errors.startIndex
+        var previous: Sample?
+        for sample in samples {
+            let dot = (x: frame.x(sample.time), y: frame.y(sample.value))
+            while nextError < errors.endIndex, errors[nextError] < previous?.time ?? .min { nextError += 1 }
+            let hasError = nextError < errors.endIndex && errors[nextError] <= sample.time
+            if let previous, sample.time - previous.time <= gap, !hasError {
+                canvas.line(from: (frame.x(previous.time), frame.y(previous.value)), to: dot)
+            } else {
+                canvas.set(dot.x, dot.y)
+            }
+            previous = sample
+        }
+        let scale = bands(series)
+        let isStale = isStale(series)
+        // A cell's colour is that of the band that its row is in.
+        let styles = frame.rows.map { row -> Style in
+            if isStale { return theme.stale }
+            guard let scale, !state.isLog else { return theme.accent }
+            let share = 1 - (Double(row - frame.rows.lowerBound) + 0.5) / Double(frame.rows.count)
+            return theme.band(scale.bands[scale.index(of: frame.axis.low + share * (frame.axis.high - frame.axis.low))])
+        }
+        for row in 0..<canvas.rows {
+            for column in 0..<canvas.columns {
+                guard let glyph = canvas.glyph(column, row) else { continue }
+                grid.put(
+                    glyph: glyph, row: frame.rows.lowerBound + row, column: frame.left + column, style: styles[row])
+            }
+        }
+        // The value that counts in each window, the last one, stands out.
+        for (place, sample) in samples.enumerated() {
+            let window = Window.index(of: Timestamp(microseconds: sample.time), width: width)
+            if place + 1 < samples.count {
+                let next = Window.index(of: Timestamp(microseconds: samples[place + 1].time), width: width)
+                if next == window { continue }
+            }
+            let column = frame.left + frame.x(sample.time) / 2
+            grid.restyle(row: frame.row(sample.value), columns: column..<column + 1) { $0.with(.bold) }
+        }
+    }
+
+    /// The longest time between two samples that belong together: a window, or two and a half times what is usual.
+    private func longestStep(_ samples: [Sample]) -> Int64 {
+        guard samples.count > 2 else { return width }
+        let steps = zip(samples.dropFirst(), samples).map { $0.time - $1.time }.sorted()
+        return max(width, steps[steps.count / 2] / 2 * 5)
+    }
+
+    private func errorTimes(_ series: BoardSeries) -> [Int64] {
+        guard let source = board.source(named: series.source) else { return [] }
+        return board.errors(of: source).map(\.microseconds).filter { $0 >= start.microseconds }.sorted()
+    }
+
+    private mutating func paintErrors(_ series: BoardSeries, _ frame: GraphFrame) {
+        for time in errorTimes(series) {
+            let column = frame.left + frame.x(time) / 2
+            guard column < frame.left + frame.columns else { continue }
+            grid.put(glyph: "✕", row: frame.rows.upperBound - 1, column: column, style: theme.bad)
+        }
+    }
+
+    /// A line where one band ends and the next begins.
+    private mutating func paintBands(_ series: BoardSeries, _ frame: GraphFrame) {
+        guard let scale = bands(series) else { return }
+        for (band, next) in zip(scale.bands, scale.bands.dropFirst()) {
+            guard let end = band.upTo, 0...1 ~= frame.axis.place(of: end) else { continue }
+            let row = frame.row(end)
+            grid.fill(
+                row: row, columns: frame.left..<frame.left + max(frame.columns - 2, 0), with: "╌", style: theme.faint)
+            grid.put(
+                String(next.letter), row: row, column: frame.left + frame.columns - 1, style: theme.band(next), width: 1
+            )
+        }
+    }
+
+    // MARK: Times and numbers
+
+    /// A mark for every window, or every so many, and the time under some of them.
+    private mutating func paintTimes(_ frame: GraphFrame, row: Int) {
+        grid.fill(row: row, columns: frame.left..<frame.left + frame.columns, with: "─", style: theme.faint)
+        if frame.left > 0 { grid.put(glyph: "└", row: row, column: frame.left - 1, style: theme.faint) }
+        let first = lastWindow - Int64(windowCount) + 1
+        let columnsPerWindow = Double(frame.columns) / Double(windowCount)
+        let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 3_600]
+        let every = steps.first { Double($0) * columnsPerWindow >= 3 } ?? 3_600
+        // So many windows from label to label that they do not touch, and that seconds are round.
+        let least = Int64((11 / columnsPerWindow).rounded(.up))
+        let step =
+            [1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 300, 600].first { $0 >= least && $0 % every == 0 }
+            ?? max(least, 1)
+        var free = 0
+        for number in 0...Int64(windowCount) {
+            let window = first + number
+            let column = frame.left + frame.x(Window.start(of: window, width: width).microseconds) / 2
+            guard column < frame.left + frame.columns else { continue }
+            let isLabelled = window % step == 0
+            if isLabelled || window % every == 0 {
+                grid.put(glyph: isLabelled ? "┼" : "┴", row: row, column: column, style: theme.faint)
+            }
+            if isLabelled {
+                let text = NumberText.clock(Window.start(of: window, width: width), offset: utcOffset)
+                let place = max(column - 4, 0)
+                if place >= free, place + 8 < grid.columns {
+                    put([(text, theme.muted)], row: row + 1, column: place)
+                    free = place + 9
+                }
+            }
+        }
+    }
+
+    private mutating func paintNumbers(
+        _ series: BoardSeries, _ samples: [Sample], _ windows: [BoardWindow], _ frame: GraphFrame, row: Int
+    ) {
+        func text(_ value: Double) -> String { Quantity(value, series: series.name, unit: unit(series)).text }
+        var pieces: [Piece] = []
+        func add(_ label: String, _ value: String) {
+            pieces += [(label + " ", theme.muted), (value, theme.text), ("   ", theme.text)]
+        }
+        if let scrub = state.scrub {
+            let time = self.time(scrub, frame)
+            let clock = NumberText.clock(Timestamp(microseconds: time), offset: utcOffset, decimals: 1)
+            pieces.append((clock + "   ", theme.accent.with(.bold)))
+            if let nearest = nearest(time, samples, frame) { add("value", text(nearest.value)) }
+            let index = Window.index(of: Timestamp(microseconds: time), width: width)
+            if let window = windows.first(where: { Window.index(of: $0.start, width: width) == index }) {
+                add("window: last", text(window.last))
+                add("min", text(window.minimum))
+                add("mean", text(window.mean))
+                add("max", text(window.maximum))
+                add("n", "\(window.count)")
+            } else {
+                pieces.append(("nothing in this window", theme.muted))
+            }
+        } else if let first = windows.first {
+            var low = first.minimum
+            var high = first.maximum
+            var count = 0.0
+            var mean = 0.0
+            for window in windows {
+                low = min(low, window.minimum)
+                high = max(high, window.maximum)
+                count += Double(window.count)
+                mean += (window.mean - mean) * Double(window.count) / count
+            }
+            if let newest = series.newest { add("last", text(newest.value)) }
+            add("min", text(low))
+            add("mean", text(min(max(mean, low), high)))
+            add("max", text(high))
+            add("n", NumberText.short(count))
+            if state.isLog { pieces.append(("log   ", theme.warning)) }
+            if state.range != nil { pieces.append(("range fixed   ", theme.warning)) }
+            if board.isTrimmed(board.series(named: series.name) ?? -1) {
+                pieces.append(("oldest values left out", theme.warning))
+            }
+        } else {
+            pieces.append(("no values in this time", theme.muted))
+        }
+        put(pieces, row: row, column: max(frame.left - 1, 1), width: grid.columns - max(frame.left - 1, 1) - 1)
+    }
+
+    // MARK: The cursor
+
+    /// The time of a dot, counted from the right.
+    private func time(_ dot: Int, _ frame: GraphFrame) -> Int64 {
+        let x = frame.columns * 2 - 1 - min(dot, frame.columns * 2 - 1)
+        let share = Double(x) / Double(max(frame.columns * 2 - 1, 1))
+        return frame.start + Int64(share * (Double(frame.end) - Double(frame.start)))
+    }
+
+    private func nearest(_ time: Int64, _ samples: [Sample], _ frame: GraphFrame) -> Sample? {
+        samples.min { abs($0.time - time) < abs($1.time - time) }
+            .flatMap { abs($0.time - time) <= max(width, (frame.end - frame.start) / Int64(frame.columns)) ? $0 : nil }
+    }
+
+    private mutating func paintScrub(_ samples: [Sample], _ frame: GraphFrame) {
+        guard let scrub = state.scrub else { return }
+        let time = time(scrub, frame)
+        let column = frame.left + frame.x(time) / 2
+        for row in frame.rows {
+            let cell = grid[row, column]
+            if cell.glyph == 0x20 {
+                grid.put(glyph: "│", row: row, column: column, style: theme.warning)
+            } else {
+                grid.restyle(row: row, columns: column..<column + 1) { _ in theme.warning.with(.bold) }
+            }
+        }
+    }
+}

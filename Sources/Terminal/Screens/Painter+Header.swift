@@ -1,0 +1,266 @@
+internal import Feed
+internal import Reactor
+
+extension Painter {
+    /// The name, the screens, and whose time it is.
+    mutating func paintHeader(hasStatus: Bool) {
+        if !hasStatus, let trouble {
+            put(trouble, row: 0, column: 0)
+            return
+        }
+        let clock = NumberText.clock(agentNow, offset: utcOffset)
+        let host = board.hello?.host.name ?? ""
+        var end = grid.columns
+        if end >= 24 {
+            put(clock, row: 0, endingAt: end - 1, style: theme.muted, width: 8)
+            end -= 10
+        }
+        guard grid.columns >= 60 else {
+            var column = put([(" " + state.screen.name, theme.accent.with(.bold))], row: 0, column: 0)
+            if let newSince {
+                column += put([("  paused +\(newSince)", theme.warning)], row: 0, column: column, width: end - column)
+            }
+            if state.filter.isEmpty == false {
+                put([("  /" + state.filter, theme.warning)], row: 0, column: column, width: end - column)
+            }
+            return
+        }
+        var column = put([(" catwatch ", theme.title)], row: 0, column: 0)
+        for screen in ViewState.Screen.allCases {
+            let isShown = screen == state.screen
+            column += 1
+            column += put(
+                [
+                    ("\(screen.rawValue) ", isShown ? theme.accent : theme.faint),
+                    (screen.name, isShown ? theme.accent.with([.bold, .underline]) : theme.muted),
+                ], row: 0, column: column)
+            column += 1
+        }
+        if !host.isEmpty, end - column > 8 {
+            put(host, row: 0, endingAt: end - 1, style: theme.muted, width: end - column - 2)
+        }
+    }
+
+    // MARK: How things are going
+
+    mutating func paintStatus(_ row: Int) {
+        var end = grid.columns - 1
+        if grid.columns >= 60, state.screen == .list || state.screen == .detail {
+            let text = "\(NumberText.span(.microseconds(width))) windows, \(NumberText.span(span))"
+            put(text, row: row, endingAt: end, style: theme.faint, width: 30)
+            end -= text.columns + 2
+        }
+        if board.missed > 0, end >= 50 {
+            let text = "\(board.missed) lines missed"
+            put(text, row: row, endingAt: end, style: theme.warning, width: 24)
+            end -= text.columns + 2
+        }
+        var column = 1
+        if let newSince {
+            column += put(
+                [(" PAUSED ", theme.warning.with(.inverse)), (" \(newSince) new  ", theme.warning)], row: row,
+                column: column)
+        }
+        if let trouble {
+            put(trouble, row: row, column: column, width: end - column)
+        } else if case .waiting(let target, let since) = connection {
+            // Unless it stands in the middle of the screen.
+            if !isWaitingShown { put(waiting(target, since), row: row, column: column, width: end - column) }
+        } else if !isWaitingShown {
+            for source in board.sources where source.isListed {
+                let pieces = self.pieces(source)
+                guard column + Self.columns(pieces) <= end else {
+                    grid.put("…", row: row, column: min(column, end - 1), style: theme.muted)
+                    break
+                }
+                column += put(pieces, row: row, column: column) + 2
+            }
+        }
+    }
+
+    /// Whether there is nothing to show but what is waited for.
+    var isWaitingShown: Bool {
+        board.series.isEmpty && (state.screen == .list || state.screen == .detail) && !state.showsHelp
+    }
+
+    func waiting(_ target: String, _ since: Timestamp) -> [Piece] {
+        let seconds = NumberText.fixed(max(0, (localNow - since).seconds), 1)
+        return [("waiting for ", theme.muted), (target, theme.text), (" … \(seconds) s", theme.muted)]
+    }
+
+    private var isLost: Bool {
+        if case .lost = connection { return true }
+        return false
+    }
+
+    /// A source in a few words.
+    private func pieces(_ source: BoardSource) -> [Piece] {
+        var pieces: [Piece] = []
+        switch source.state {
+        case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
+        // Not green while nothing comes.
+        case .ok where source.newest.map(isStale) == true || isLost:
+            pieces = [("● ", theme.warning), (source.name, theme.muted)]
+        case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
+        case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
+        }
+        if let progress = source.progress, let total = progress.total, progress.done < total {
+            pieces.append((" " + bar(progress, columns: 6) + " \(progress.done)/\(total)", theme.accent))
+        } else if let progress = source.progress, progress.total == nil, source.newest == nil {
+            pieces.append((" \(progress.done) so far", theme.accent))
+        } else if let newest = source.newest {
+            pieces.append((" " + NumberText.age(age(newest)), theme.muted))
+        }
+        return pieces
+    }
+
+    /// How far something has come; `▒` is what is left.
+    func bar(_ progress: Progress, columns: Int) -> String {
+        let total = max(progress.total ?? 0, 1)
+        let done = min(max(progress.done, 0), total)
+        let full = Int(Double(done) / Double(total) * Double(columns))
+        return String(repeating: "█", count: full) + String(repeating: "░", count: columns - full)
+    }
+
+    /// What went wrong and when it is tried again, on one red line; nil when all is well.
+    var trouble: [Piece]? {
+        if case .lost(let reason, let since, let retryAt) = connection {
+            var text = "✕ agent lost \(NumberText.age(localNow - since)) ago · "
+            if let retryAt { text += "next try \(countdown(retryAt - localNow)) · " }
+            text += reason
+            return [(text, theme.bad.with(.bold))]
+        }
+        let failing = board.sources.filter { $0.state == .failing && $0.isListed }
+        guard let first = failing.max(by: { $0.since < $1.since }) else { return nil }
+        var text = "✕ \(first.name): "
+        // What a person needs first when the line is cut.
+        if let retryAt = first.retryAt, retryAt > agentNow || first.attempt != nil {
+            text += "next try \(countdown(retryAt - agentNow)) · "
+        }
+        text += [first.code, first.message].compactMap { $0 }.joined(separator: ", ")
+        if let attempt = first.attempt, attempt > 1 { text += " · attempt \(attempt)" }
+        if failing.count > 1 { text = "\(failing.count) sources failing · " + text }
+        return [(text, theme.bad)]
+    }
+
+    private func countdown(_ rest: Duration) -> String {
+        rest <= .zero ? "now" : "in \(NumberText.fixed(rest.seconds, rest < .seconds(10) ? 1 : 0)) s"
+    }
+
+    // MARK: The bottom
+
+    mutating func paintHints(_ row: Int) {
+        var hints: [(String, String)]
+        switch state.screen {
+        case .list:
+            hints = [
+                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"),
+                ("space", newSince == nil ? "pause" : "resume"),
+                ("+-", "width"), ("[]", "history"), ("r", "refresh"),
+            ]
+        case .detail:
+            hints = [
+                ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"),
+                ("y", "fix"),
+                ("space", newSince == nil ? "pause" : "resume"),
+            ]
+            if let chosen = state.selected.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
+                hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
+            }
+        case .metrics:
+            hints = [
+                ("↑↓", "scroll"), ("space", newSince == nil ? "pause" : "resume"), ("Tab", "next"), ("r", "refresh"),
+            ]
+        case .feed:
+            hints = [
+                ("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"),
+                ("space", newSince == nil ? "pause" : "resume"),
+            ]
+        }
+        let fixed = [("?", "help"), ("q", "quit")]
+        var room = grid.columns - 2 - fixed.reduce(0) { $0 + $1.0.columns + $1.1.columns + 3 }
+        var column = 1
+        for (key, word) in hints {
+            let need = key.columns + word.columns + 3
+            guard room >= need else { break }
+            room -= need
+            column += put([(key, theme.text), (" " + word, theme.muted)], row: row, column: column) + 2
+        }
+        for (key, word) in fixed {
+            column += put([(key, theme.text), (" " + word, theme.muted)], row: row, column: column) + 2
+        }
+    }
+
+    mutating func paintPrompt(_ row: Int) {
+        grid.fill(row: row, columns: 0..<grid.columns, with: " ", style: .plain)
+        switch state.prompt {
+        case .filter(let text):
+            let count = rows.count
+            put(
+                [
+                    (" filter: ", theme.accent), (text, theme.text), ("█", theme.accent),
+                    (state.screen == .feed ? "" : "  \(count) of \(board.series.count)", theme.muted),
+                    ("  Enter keeps, Esc clears", theme.faint),
+                ], row: row, column: 0)
+        case .number(let text):
+            put(
+                [
+                    (" F(0) to F(N), N = ", theme.accent), (text, theme.text), ("█", theme.accent),
+                    ("  digits, up to 100000; Enter runs, Esc leaves", theme.faint),
+                ], row: row, column: 0)
+        case nil: break
+        }
+    }
+
+    // MARK: Instead of a screen
+
+    /// Nothing has come yet.
+    mutating func paintWaiting(_ body: Range<Int>) {
+        var lines: [[Piece]] = []
+        switch connection {
+        case .waiting(let target, let since): lines.append(waiting(target, since))
+        case .open: lines.append([("waiting for the first value", theme.muted)])
+        case .lost: lines.append([("nothing had come yet", theme.muted)])
+        }
+        if !board.sources.isEmpty { lines.append([]) }
+        for source in board.sources where source.isListed {
+            var pieces = self.pieces(source)
+            if source.state == .starting {
+                pieces.append((" asked \(NumberText.fixed(age(source.since).seconds, 1)) s ago", theme.muted))
+            }
+            if let message = source.message { pieces.append((" " + message, theme.bad)) }
+            lines.append(pieces)
+        }
+        let top = body.lowerBound + max(0, (body.count - lines.count) / 3)
+        let width = lines.map(Self.columns).max() ?? 0
+        let column = max(1, (grid.columns - width) / 2)
+        for (offset, line) in lines.enumerated() where body.contains(top + offset) {
+            put(line, row: top + offset, column: column, width: grid.columns - column - 1)
+        }
+    }
+
+    /// A screen of one row: the chosen series, or what is wrong.
+    mutating func paintOneLine() {
+        if let trouble {
+            put(trouble, row: 0, column: 0)
+            return
+        }
+        guard let index = state.selected ?? rows.first.map({ Int($0) }), board.series.indices.contains(index) else {
+            if case .waiting(let target, let since) = connection { put(waiting(target, since), row: 0, column: 0) }
+            return
+        }
+        let series = board.series[index]
+        let standing = standing(series, windows(index))
+        var pieces: [Piece] = [(series.name + " ", theme.muted)]
+        if let newest = series.newest {
+            pieces.append((Quantity(newest.value, series: series.name, unit: unit(series)).whole, theme.title))
+        } else if let text = series.text {
+            pieces.append((text, theme.text))
+        }
+        if let letter = standing.letter { pieces.append((" " + letter, standing.style)) }
+        if let arrow = standing.arrow { pieces.append((" \(Character(arrow))", standing.arrowStyle)) }
+        let age = series.newestTime.map { " " + NumberText.age(self.age($0)) } ?? ""
+        let used = put(pieces, row: 0, column: 0, width: grid.columns - age.columns)
+        put([(age, isStale(series) ? theme.warning : theme.muted)], row: 0, column: used)
+    }
+}

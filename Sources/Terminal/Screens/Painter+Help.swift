@@ -1,0 +1,37 @@
+extension Painter {
+    private static let keys: [(String, String)] = [
+        ("1 2 3 4, Tab", "the screens"),
+        ("↑ ↓, k j", "choose a series, scroll"),
+        ("Enter, Esc", "into a series, and back"),
+        ("← →, h l", "read the graph"),
+        ("space", "pause, and go on"),
+        ("+ -", "wider and narrower windows"),
+        ("[ ]", "less and more of the history"),
+        ("L", "logarithmic scale"),
+        ("y", "fix the range of values"),
+        ("s", "sort by name, value, change, age"),
+        ("/", "filter by a part of the name"),
+        ("f", "one type of line in the feed"),
+        ("r", "ask the sources now"),
+        ("n", "run Fibonacci up to N"),
+        ("S", "all runs of Fibonacci"),
+        ("PgUp PgDn g G", "by pages, to the ends"),
+        ("^L ^Z", "write the screen anew, suspend"),
+        ("q", "quit"),
+    ]
+
+    /// All keys, in two columns when there is room for no more rows.
+    mutating func paintHelp(_ body: Range<Int>) {
+        let isWide = grid.columns >= 96
+        let needsTwo = body.count < Self.keys.count + 1 && isWide
+        let perColumn = needsTwo ? (Self.keys.count + 1) / 2 : Self.keys.count
+        for (number, (key, meaning)) in Self.keys.enumerated() {
+            let row = body.lowerBound + number % perColumn + (body.count > perColumn ? 1 : 0)
+            guard body.contains(row) else { continue }
+            let column = 2 + number / perColumn * (grid.columns / 2)
+            put(
+                [(key, theme.accent)], row: row, column: column, width: 15)
+            put([(meaning, theme.text)], row: row, column: column + (grid.columns < 40 ? 14 : 17))
+        }
+    }
+}

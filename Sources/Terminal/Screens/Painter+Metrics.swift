@@ -1,0 +1,298 @@
+internal import Feed
+internal import Reactor
+
+extension Painter {
+    /// Text somewhere on a line.
+    private struct Span {
+        var column: Int
+        var piece: Piece
+        /// Whether it ends before the column instead of beginning there.
+        var isRight = false
+    }
+
+    mutating func paintMetrics(_ body: Range<Int>) {
+        let lines = endpointLines() + [[]] + machineLines() + [[]] + agentLines()
+        state.metricsTop = min(state.metricsTop, max(lines.count - body.count, 0))
+        for (offset, line) in lines.dropFirst(state.metricsTop).prefix(body.count).enumerated() {
+            for span in line {
+                let row = body.lowerBound + offset
+                if span.isRight {
+                    put(span.piece.text, row: row, endingAt: span.column, style: span.piece.style, width: 40)
+                } else {
+                    put([span.piece], row: row, column: span.column, width: grid.columns - span.column - 1)
+                }
+            }
+        }
+        if lines.count > body.count, state.metricsTop < lines.count - body.count, body.count > 4 {
+            put(
+                " more ↓ ", row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.muted.with(.inverse),
+                width: 8)
+        }
+    }
+
+    private func heading(_ text: String) -> [Span] { [Span(column: 1, piece: (text, theme.title))] }
+
+    // MARK: Endpoints
+
+    private func endpointLines() -> [[Span]] {
+        let width = grid.columns
+        let names = ["n", "err", "last", "mean", "p50", "p95", "p99", "max"]
+        let isWide = width >= 100
+        let columnWidth = width >= 120 ? 8 : 7
+        let shown = isWide ? names : names.filter { $0 != "mean" }
+        let sparkWidth = width >= 120 ? min(windowCount, 24) : 0
+        let numbersEnd = width - 2 - (sparkWidth > 0 ? sparkWidth + 2 : 0)
+        let nameEnd = numbersEnd - shown.count * columnWidth
+        var lines: [[Span]] = []
+        let fits = nameEnd >= 20
+        var title = heading("Endpoints")
+        if fits {
+            title.append(Span(column: 12, piece: ("ms", theme.faint)))
+            for (place, name) in shown.enumerated() {
+                title.append(
+                    Span(column: nameEnd + (place + 1) * columnWidth, piece: (name, theme.faint), isRight: true))
+            }
+            if sparkWidth > 0 { title.append(Span(column: numbersEnd + 2, piece: ("latency", theme.faint))) }
+        }
+        lines.append(title)
+        if board.endpoints.isEmpty { lines.append([Span(column: 2, piece: ("none was called yet", theme.muted))]) }
+        for endpoint in board.endpoints {
+            let numbers = numbers(endpoint).filter { shown.contains($0.name) }
+            var line: [Span] = []
+            if fits {
+                line.append(Span(column: 2, piece: (shortName(endpoint.name, to: nameEnd - 3), theme.text)))
+                for (place, number) in numbers.enumerated() {
+                    line.append(
+                        Span(
+                            column: nameEnd + (place + 1) * columnWidth, piece: (number.text, number.style),
+                            isRight: true))
+                }
+                if sparkWidth > 0 {
+                    line.append(
+                        Span(
+                            column: numbersEnd + 2,
+                            piece: (spark("latency:" + endpoint.source, sparkWidth), theme.accent)))
+                }
+                lines.append(line)
+            } else {
+                lines.append([Span(column: 2, piece: (shortName(endpoint.name, to: width - 3), theme.text))])
+                var column = 4
+                for number in numbers {
+                    let text = number.name + " " + number.text
+                    if column > 4, column + text.columns >= width {
+                        lines.append(line)
+                        line = []
+                        column = 4
+                    }
+                    line.append(Span(column: column, piece: (number.name + " ", theme.muted)))
+                    line.append(Span(column: column + number.name.columns + 1, piece: (number.text, number.style)))
+                    column += text.columns + 2
+                }
+                lines.append(line)
+            }
+            if let newest = endpoint.newest, width >= 40 { lines.append(phaseLine(newest)) }
+        }
+        return lines
+    }
+
+    /// An endpoint of at most so many columns: without its scheme, then without its middle, as they differ at the end.
+    private func shortName(_ name: String, to columns: Int) -> String {
+        guard name.columns > columns else { return name }
+        var short = name
+        for scheme in ["GET https://", "GET http://"] where name.hasPrefix(scheme) {
+            short = String(name.dropFirst(scheme.count))
+        }
+        guard short.columns > columns, columns >= 12 else { return cut(short, to: columns) }
+        var tail = ""
+        for character in short.reversed() {
+            guard (tail + String(character)).columns <= columns / 2 else { break }
+            tail = String(character) + tail
+        }
+        return cut(short, to: columns - tail.columns) + tail
+    }
+
+    /// Text of at most so many columns.
+    private func cut(_ text: String, to columns: Int) -> String {
+        guard text.columns > columns else { return text }
+        var result = ""
+        var used = 0
+        for character in text {
+            let width = Cluster(character).columns
+            if used + width > columns - 1 { break }
+            result.append(character)
+            used += width
+        }
+        return result + "…"
+    }
+
+    private func numbers(_ endpoint: BoardEndpoint) -> [(name: String, text: String, style: Style)] {
+        let histogram = endpoint.histogram
+        func time(_ value: Double) -> String { histogram.count == 0 ? "–" : NumberText.milliseconds(value) }
+        return [
+            ("n", "\(histogram.count)", theme.text),
+            ("err", "\(histogram.errors)", histogram.errors > 0 ? theme.bad : theme.muted),
+            ("last", time(histogram.last), theme.title), ("mean", time(histogram.mean), theme.text),
+            ("p50", time(histogram.percentile(50)), theme.text), ("p95", time(histogram.percentile(95)), theme.text),
+            ("p99", time(histogram.percentile(99)), theme.text), ("max", time(histogram.maximum), theme.text),
+        ]
+    }
+
+    private func phaseLine(_ sample: LatencySample) -> [Span] {
+        let phases: [(String, Double, Unicode.Scalar, CellColor)] = [
+            ("dns", sample.dns, "░", CellColor(0x9D8CD6)), ("connect", sample.connect, "▒", CellColor(0x5FA8D3)),
+            ("tls", sample.tls, "▓", CellColor(0x4FB3A5)), ("wait", sample.wait, "█", CellColor(0xD9A05B)),
+            ("receive", sample.receive, "▄", CellColor(0x8FBF6A)),
+        ]
+        let total = phases.reduce(0) { $0 + max($1.1, 0) }
+        var line: [Span] = []
+        var column = 4
+        let barWidth = grid.columns >= 76 ? 20 : 0
+        if barWidth > 0 {
+            var sum = 0.0
+            var used = 0
+            for phase in phases where total > 0 {
+                sum += max(phase.1, 0)
+                let end = Int((sum / total * Double(barWidth)).rounded())
+                if end > used {
+                    let text = String(repeating: Character(phase.2), count: end - used)
+                    line.append(Span(column: column + used, piece: (text, Style(phase.3))))
+                    used = end
+                }
+            }
+            column += barWidth + 2
+        }
+        for phase in phases where phase.1 > 0 {
+            let number = NumberText.milliseconds(phase.1)
+            let width = phase.0.columns + number.columns + 1
+            guard column + width < grid.columns else { break }
+            line.append(Span(column: column, piece: (phase.0 + " ", Style(phase.3))))
+            line.append(Span(column: column + phase.0.columns + 1, piece: (number, theme.muted)))
+            column += width + 2
+        }
+        let rest = "\(sample.status)" + (sample.reused ? ", reused" : ", new connection")
+        if column + rest.columns < grid.columns {
+            line.append(Span(column: column, piece: (rest, sample.status >= 400 ? theme.bad : theme.faint)))
+        }
+        return line
+    }
+
+    private func spark(_ series: String, _ count: Int) -> String {
+        guard let index = board.series(named: series) else { return "" }
+        return Self.text(Sparkline(windows(index), width: width, last: lastWindow, count: count))
+    }
+
+    private static func text(_ spark: Sparkline) -> String {
+        var text = ""
+        for slot in spark.slots {
+            switch slot {
+            case .before: text += " "
+            case .missing: text += "·"
+            case .level(let level, _): text.unicodeScalars.append(Sparkline.blocks[level])
+            }
+        }
+        return text
+    }
+
+    // MARK: The machine and the agent
+
+    /// Label and value below one another, in two columns where there is room.
+    private func table(_ rows: [(String, String, Style)]) -> [[Span]] {
+        let isWide = grid.columns >= 80
+        let height = isWide ? (rows.count + 1) / 2 : rows.count
+        var lines: [[Span]] = Array(repeating: [], count: height)
+        for (place, row) in rows.enumerated() {
+            let column = 2 + place / height * (grid.columns / 2)
+            let width = isWide && place < height ? grid.columns / 2 - 14 : grid.columns - column - 13
+            lines[place % height].append(Span(column: column, piece: (row.0, theme.muted)))
+            lines[place % height].append(Span(column: column + 12, piece: (cut(row.1, to: max(width, 4)), row.2)))
+        }
+        return lines
+    }
+
+    private func machineLines() -> [[Span]] {
+        let host = board.hello?.host
+        let app = board.hello?.app
+        var rows: [(String, String, Style)] = []
+        func add(_ label: String, _ value: String?) {
+            rows.append((label, value?.nonEmpty ?? "–", value?.nonEmpty == nil ? theme.faint : theme.text))
+        }
+        add("host", host?.name)
+        add("device", host?.device)
+        add("system", host?.os)
+        add("kernel", [host?.kernel, host?.arch].compactMap { $0?.nonEmpty }.joined(separator: ", ").nonEmpty)
+        add("program", [app?.name, app?.version].compactMap { $0?.nonEmpty }.joined(separator: " ").nonEmpty)
+        add("up", app?.started.map { NumberText.uptime(max(.zero, agentNow - $0)) })
+        return [heading("Machine")] + table(rows)
+    }
+
+    private func agentLines() -> [[Span]] {
+        var lines = [heading("Memory")]
+        // One line for each process that says how much it holds; the newest of each.
+        var seen: [String] = []
+        for memory in board.memory.reversed() where !seen.contains(memory.source) && seen.count < 8 {
+            seen.append(memory.source)
+            func text(_ bytes: Int) -> String {
+                let (text, unit) = NumberText.bytes(Double(bytes))
+                return text + " " + unit
+            }
+            var line = [Span(column: 2, piece: (cut(memory.source, to: 11), theme.muted))]
+            line.append(Span(column: 14, piece: (text(memory.sample.resident), theme.title)))
+            if grid.columns >= 50 {
+                line.append(Span(column: 26, piece: ("peak " + text(memory.sample.peak), theme.text)))
+                line.append(
+                    Span(column: 42, piece: (cut("private " + text(memory.sample.privateBytes), to: 20), theme.muted)))
+            }
+            if grid.columns >= 76 {
+                line.append(
+                    Span(
+                        column: 62,
+                        piece: (spark("memory:" + memory.source, min(windowCount, grid.columns - 64)), theme.accent)))
+            }
+            lines.append(line)
+        }
+        if seen.isEmpty { lines.append([Span(column: 2, piece: ("not told yet", theme.muted))]) }
+        lines += [[], heading("Agent")]
+        guard let agent = board.agent else { return lines + [[Span(column: 2, piece: ("not told yet", theme.muted))]] }
+        func count(_ number: Int) -> (String, Style) { ("\(number)", number > 0 ? theme.warning : theme.text) }
+        var rows: [(String, String, Style)] = []
+        rows.append(("events", "\(agent.events)", theme.text))
+        rows.append(("series", "\(agent.series)", theme.text))
+        rows.append(("readers", "\(agent.readers)", theme.text))
+        for (label, number) in [
+            ("gaps", agent.gaps), ("late", agent.late), ("refused", agent.refusedSeries + agent.refusedEndpoints),
+        ] {
+            let (text, style) = count(number)
+            rows.append((label, text, style))
+        }
+        rows.append(("loop lag", NumberText.milliseconds(agent.loopLag) + " ms", theme.text))
+        rows.append(("cpu", NumberText.uptimeOfProcessor(agent.cpu), theme.text))
+        lines += table(rows)
+        for output in agent.outputs.prefix(50) {
+            let isWell = output.state == "ok"
+            lines.append([
+                Span(column: 2, piece: ("output", theme.muted)),
+                Span(
+                    column: 14,
+                    piece: (
+                        "\(output.output)  \(output.state)" + (output.behind > 0 ? ", \(output.behind) behind" : ""),
+                        isWell ? theme.text : theme.warning
+                    )),
+            ])
+        }
+        return lines
+    }
+}
+
+extension NumberText {
+    /// Processor time in milliseconds: `41 ms`, `3.2 s`, `2 m 03 s`.
+    static func uptimeOfProcessor(_ milliseconds: Double) -> String {
+        if milliseconds < 1_000 { return fixed(milliseconds, 0) + " ms" }
+        if milliseconds < 60_000 { return fixed(milliseconds / 1_000, 1) + " s" }
+        return uptime(.milliseconds(Int64(min(milliseconds, 1e15))))
+    }
+}
+
+extension String {
+    /// nil instead of nothing.
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}

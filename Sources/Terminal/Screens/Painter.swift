@@ -1,0 +1,186 @@
+internal import Feed
+internal import Reactor
+
+/// Paints one frame: everything it needs is here, and nothing it does is seen elsewhere but for the grid, and for how far
+/// the view was scrolled.
+struct Painter {
+    /// Some text in one look.
+    typealias Piece = (text: String, style: Style)
+
+    var grid: CellGrid
+    let board: Board
+    var state: ViewState
+    let theme: Theme
+    /// The list's series in their order.
+    let rows: [Int32]
+    let runs: FibonacciRuns
+    let connection: TerminalView.Connection
+    /// The agent's time; it stands still while paused.
+    let agentNow: Timestamp
+    let localNow: Timestamp
+    let utcOffset: Int
+    /// How many lines came since the view was paused; nil when it is not.
+    let newSince: Int?
+    /// What the newest event of the chosen series says.
+    let fields: [EventFields.Row]
+
+    // MARK: The frame
+
+    /// Which rows are for what, by how many there are.
+    struct Chrome {
+        let status: Int?
+        let hints: Int?
+        let body: Range<Int>
+
+        init(_ size: ScreenSize) {
+            status = size.rows >= 10 ? 1 : nil
+            hints = size.rows >= 8 ? size.rows - 1 : nil
+            body = (size.rows >= 10 ? 2 : 1)..<max(hints ?? size.rows, 1)
+        }
+    }
+
+    mutating func paint() {
+        let chrome = Chrome(grid.size)
+        guard grid.rows > 1 else {
+            paintOneLine()
+            return
+        }
+        paintHeader(hasStatus: chrome.status != nil)
+        if let row = chrome.status { paintStatus(row) }
+        if state.showsHelp {
+            paintHelp(chrome.body)
+        } else if isWaitingShown {
+            paintWaiting(chrome.body)
+        } else {
+            switch state.screen {
+            case .list: paintList(chrome.body)
+            case .detail: paintDetail(chrome.body)
+            case .metrics: paintMetrics(chrome.body)
+            case .feed: paintFeed(chrome.body)
+            }
+        }
+        if state.prompt != nil {
+            paintPrompt(grid.rows - 1)
+        } else if let row = chrome.hints {
+            paintHints(row)
+        }
+    }
+
+    // MARK: Text
+
+    /// Puts pieces one behind the other; returns how many columns they took.
+    @discardableResult
+    mutating func put(_ pieces: [Piece], row: Int, column: Int, width: Int = .max) -> Int {
+        let end = column + min(width, max(0, grid.columns - column))
+        var place = column
+        for piece in pieces where place < end {
+            place += grid.put(piece.text, row: row, column: place, style: piece.style, width: end - place)
+        }
+        return place - column
+    }
+
+    /// Puts text so that it ends before column `end`.
+    mutating func put(_ text: String, row: Int, endingAt end: Int, style: Style, width: Int) {
+        let columns = min(text.columns, width)
+        grid.put(text, row: row, column: max(end - columns, 0), style: style, width: columns)
+    }
+
+    static func columns(_ pieces: [Piece]) -> Int { pieces.reduce(0) { $0 + $1.text.columns } }
+
+    // MARK: What is known of a series
+
+    /// How wide windows are on the screen, in microseconds.
+    var width: Int64 { max((state.width ?? board.interval).microseconds, 1) }
+
+    /// How much of the past is on the screen.
+    var span: Duration { state.span ?? board.history }
+
+    /// How many windows that is, the one under way included; at most 4,000.
+    var windowCount: Int {
+        let (quotient, remainder) = max(span.microseconds, 1).quotientAndRemainder(dividingBy: width)
+        return Int(min(quotient + (remainder > 0 ? 1 : 0) + 1, 4_000))
+    }
+
+    /// The number since the epoch of the window under way.
+    var lastWindow: Int64 { Window.index(of: agentNow, width: width) }
+
+    /// From when on things are on the screen.
+    var start: Timestamp { Window.start(of: lastWindow - Int64(windowCount) + 1, width: width) }
+
+    func unit(_ series: BoardSeries) -> String? { board.describedSource(series.source)?.unit }
+
+    /// The bands of the source's own values; latencies and memory have none.
+    func bands(_ series: BoardSeries) -> BandScale? {
+        series.name.hasPrefix("latency:") || series.name.hasPrefix("memory:")
+            ? nil : board.describedSource(series.source)?.bands
+    }
+
+    /// How long ago something was; never negative.
+    func age(_ time: Timestamp) -> Duration { max(.zero, agentNow - time) }
+
+    /// Whether nothing new came for two and a half windows.
+    func isStale(_ series: BoardSeries) -> Bool { series.newestTime.map { isStale($0) } ?? false }
+
+    func isStale(_ time: Timestamp) -> Bool {
+        let (limit, overflow) = (width / 2).multipliedReportingOverflow(by: 5)
+        return !overflow && age(time).microseconds > limit
+    }
+
+    /// The windows of a series that are on the screen.
+    func windows(_ series: Int) -> [BoardWindow] {
+        board.windows(of: series, width: .microseconds(width), over: start..<Timestamp(microseconds: .max))
+    }
+
+    /// Where a value is, and where it is going.
+    struct Standing {
+        var letter: String?
+        var name = ""
+        var badge = Style.plain
+        var style = Style.plain
+        var arrow: Unicode.Scalar?
+        var arrowStyle = Style.plain
+        /// Against the window before; nil where there is none.
+        var change: Double?
+    }
+
+    /// - Parameter windows: of the series, ascending.
+    func standing(_ series: BoardSeries, _ windows: [BoardWindow]) -> Standing {
+        var standing = Standing()
+        guard let newest = series.newest else { return standing }
+        let index = Window.index(of: newest.time, width: width)
+        let before = windows.last { Window.index(of: $0.start, width: width) < index }
+        if let before {
+            let change = newest.value - before.last
+            if change.isFinite { standing.change = change }
+        }
+        if let scale = bands(series) {
+            let place = scale.index(of: newest.value)
+            let band = scale.bands[place]
+            standing.letter = String(band.letter)
+            standing.name = band.name
+            standing.badge = theme.badge(band)
+            standing.style = theme.band(band)
+            if let before {
+                let old = scale.index(of: before.last)
+                if old != place {
+                    let isBetter = (place > old) == scale.higherIsBetter
+                    standing.arrow = isBetter ? "↑" : "↓"
+                    standing.arrowStyle = isBetter ? theme.good : theme.bad
+                }
+            }
+        } else if let band = series.windows.last?.band, let first = band.first {
+            // Known by name only.
+            standing.letter = String(first).uppercased()
+            standing.name = band
+            standing.badge = theme.title
+            if let trend = series.windows.last?.trend {
+                standing.arrow = trend == "improving" ? "↑" : trend == "deteriorating" ? "↓" : nil
+                standing.arrowStyle = trend == "improving" ? theme.good : theme.bad
+            }
+        } else if let change = standing.change, change != 0 {
+            standing.arrow = change > 0 ? "↑" : "↓"
+            standing.arrowStyle = theme.muted
+        }
+        return standing
+    }
+}

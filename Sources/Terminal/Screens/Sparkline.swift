@@ -1,0 +1,55 @@
+internal import Feed
+internal import Reactor
+
+/// Windows as a row of blocks: one block a window, or some; a window without a value is a dot.
+struct Sparkline {
+    /// One slot of the row.
+    enum Slot: Equatable {
+        /// Before the first window known.
+        case before
+        /// A window in which nothing came.
+        case missing
+        /// From 0, the lowest, to 7.
+        case level(Int, value: Double)
+    }
+
+    var slots: [Slot]
+
+    static let blocks: [Unicode.Scalar] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+
+    /// - Parameters:
+    ///   - windows: ascending.
+    ///   - width: of a window, in microseconds.
+    ///   - last: the number since the epoch of the window in the last slot.
+    ///   - range: what the lowest and the highest block stand for; nil for the windows' own.
+    init(_ windows: [BoardWindow], width: Int64, last: Int64, count: Int, range: ClosedRange<Double>? = nil) {
+        slots = [Slot](repeating: .before, count: max(count, 0))
+        var values = [Double?](repeating: nil, count: slots.count)
+        var first = slots.count
+        for window in windows {
+            let place = Int64(slots.count - 1) - (last - Window.index(of: window.start, width: width))
+            guard place < slots.count else { continue }
+            // A window before the first slot shows that what is missing is missing.
+            first = min(first, max(Int(clamping: place), 0))
+            if place >= 0 { values[Int(place)] = window.last }
+        }
+        var low = Double.infinity
+        var high = -Double.infinity
+        for case let value? in values {
+            low = min(low, value)
+            high = max(high, value)
+        }
+        if let range { (low, high) = (range.lowerBound, range.upperBound) }
+        for place in first..<max(slots.count, first) where place < slots.count {
+            guard let value = values[place] else {
+                // The last window is not over yet.
+                slots[place] = place == slots.count - 1 ? .before : .missing
+                continue
+            }
+            // Halved first, lest the difference of two large numbers be infinite.
+            let span = high / 2 - low / 2
+            let share = span > 0 ? (value / 2 - low / 2) / span : 0.5
+            slots[place] = .level(span > 0 ? min(max(Int(share * 7 + 0.5), 0), 7) : 3, value: value)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import Feed
+
+/// The few looks that screens are made of. Where there is no colour they still differ where it matters.
+package struct Theme: Sendable, Equatable {
+    package var text = Style.plain
+    /// Labels, units, what is there on second sight.
+    package var muted = Style(CellColor(0x8A919C))
+    /// Lines and marks that should not be noticed.
+    package var faint = Style(CellColor(0x5A616C))
+    package var title = Style(.standard, .bold)
+    /// What is chosen, and lines of graphs.
+    package var accent = Style(CellColor(0x6CB6FF))
+    package var good = Style(CellColor(0x6BC46D))
+    package var warning = Style(CellColor(0xE0B354))
+    package var bad = Style(CellColor(0xF47067))
+    /// Nothing new for too long.
+    package var stale = Style(CellColor(0x767C87), .dim)
+
+    package init() {}
+
+    /// The colour of a band as text.
+    func band(_ band: Band) -> Style { Style(CellColor(band.color)) }
+
+    /// The letter of a band on its colour.
+    func badge(_ band: Band) -> Style {
+        let color = CellColor(band.color)
+        return Style(CellColor(color.isLight ? 0x101318 : 0xFFFFFF), on: color, .bold)
+    }
+}
+
+extension Style {
+    init(_ foreground: CellColor, _ attributes: Attributes) { self.init(foreground, on: .standard, attributes) }
+}

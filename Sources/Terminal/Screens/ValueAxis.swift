@@ -1,0 +1,103 @@
+/// Which values a graph reaches from and to, where its marks are, and how they are written.
+struct ValueAxis: Equatable {
+    /// Finite; `low` is less than `high`. The logarithms (base 10) where it is logarithmic.
+    private(set) var low: Double
+    private(set) var high: Double
+    let isLog: Bool
+    /// What stands for values of 0 and below on a logarithmic axis; nil where there are none, or it is linear.
+    private(set) var floor: Double?
+    /// Ascending.
+    private(set) var marks: [Double] = []
+    private var decimals = 0
+
+    /// - Parameters:
+    ///   - values: what is to be seen; only finite ones count.
+    ///   - fixed: to reach from there to there instead.
+    ///   - count: how many marks there may be at the most.
+    ///
+    /// The floor of a logarithmic axis is a tenth of the largest power of ten that does not exceed the smallest positive
+    /// value; 0.1 if there is none.
+    init(_ values: some Sequence<Double>, fixed: ClosedRange<Double>? = nil, isLog: Bool, count: Int) {
+        self.isLog = isLog
+        var low = Double.infinity
+        var high = -Double.infinity
+        var positive = Double.infinity
+        for value in values where value.isFinite {
+            low = min(low, value)
+            high = max(high, value)
+            if value > 0 { positive = min(positive, value) }
+        }
+        if let fixed {
+            (low, high) = (fixed.lowerBound, fixed.upperBound)
+            if low > 0 { positive = min(positive, low) }
+        }
+        if low > high { (low, high) = (0, 1) }
+        guard isLog else {
+            // Beyond that, differences are not finite any more.
+            (self.low, self.high) = (min(max(low, -1e300), 1e300), min(max(high, -1e300), 1e300))
+            placeMarks(count: max(count, 2), isFixed: fixed != nil)
+            return
+        }
+        // Smaller ones have no power of ten below them.
+        positive = max(positive, 1e-300)
+        if low > 0 { low = max(low, 1e-300) }
+        if low <= 0 {
+            let base = positive.isFinite ? Power.log10(positive).rounded(.down) : 0
+            floor = Power.of10(base - 1)
+            low = floor ?? low
+            high = max(high, low)
+        } else {
+            high = max(high, low)
+        }
+        self.low = Power.log10(low)
+        self.high = Power.log10(high)
+        if fixed == nil || self.high - self.low < 1e-9 {
+            self.low = self.low.rounded(.down)
+            self.high = max(self.high.rounded(.up), self.low + 1)
+        }
+        let step = max(1, ((self.high - self.low) / Double(max(count - 1, 1))).rounded(.up))
+        var mark = self.low.rounded(.up)
+        while mark <= self.high + 1e-9, marks.count < 64 {
+            marks.append(Power.of10(mark))
+            mark += step
+        }
+    }
+
+    private mutating func placeMarks(count: Int, isFixed: Bool) {
+        // A step of less would not be a number that can be divided by.
+        if high - low <= max(abs(low), abs(high), 1e-290) * 1e-9 {
+            let room = max(abs(high) * 0.05, 0.5)
+            low -= room
+            high += room
+        }
+        let rough = (high - low) / Double(max(count - 1, 1))
+        let power = Power.log10(rough).rounded(.down)
+        let unit = Power.of10(power)
+        let factor = [1.0, 2, 5, 10].first { $0 * unit >= rough * 0.999 } ?? 10
+        let step = factor * unit
+        decimals = Int(max(0, min(9, -(factor == 10 ? power + 1 : power))))
+        if !isFixed {
+            low = (low / step).rounded(.down) * step
+            high = (high / step).rounded(.up) * step
+        }
+        let first = (low / step - 1e-9).rounded(.up)
+        for number in 0..<64 {
+            let mark = (first + Double(number)) * step
+            if mark > high + step * 1e-9 { break }
+            marks.append(mark)
+        }
+    }
+
+    /// Where a value is: 0 at the bottom to 1 at the top; less or more outside, at most by 1.
+    func place(of value: Double) -> Double {
+        let value = isLog ? Power.log10(max(value, floor ?? Power.of10(low - 1))) : value
+        let place = (value - low) / (high - low)
+        return place.isFinite ? min(max(place, -1), 2) : value > high ? 2 : -1
+    }
+
+    /// What is written at a mark.
+    func label(_ mark: Double) -> String {
+        if isLog { return (floor.map { abs($0 - mark) < $0 * 1e-6 } ?? false ? "≤" : "") + NumberText.short(mark) }
+        return max(abs(low), abs(high)) >= 1e6 ? NumberText.short(mark) : NumberText.fixed(mark, decimals)
+    }
+}

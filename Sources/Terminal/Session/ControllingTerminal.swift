@@ -1,0 +1,135 @@
+import CLinux
+internal import Glibc
+package import Reactor
+
+/// The terminal that the process was started in.
+///
+/// It is opened anew, so that `O_NONBLOCK` is ours alone. Its modes are shared with everybody: they are put back on
+/// `leave`, when this goes, and by a handler when the process dies of a fault.
+package final class ControllingTerminal: TerminalDevice {
+    private let inputNumber: Int32
+    private let outputNumber: Int32
+    /// A descriptor of our own for what is written besides the stream, and for the modes.
+    private var own: Descriptor?
+    private var saved: termios?
+    private var leaving: [UInt8] = []
+    private var signals: SignalWatch?
+
+    /// How long a terminal that takes nothing is waited for when it is given back.
+    private static let patience: Int32 = 300
+
+    /// - Parameters:
+    ///   - input: where keys come from; /dev/tty if that is no terminal.
+    ///   - output: what is drawn on; must be a terminal.
+    package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
+        inputNumber = input
+        outputNumber = output
+    }
+
+    deinit { leave() }
+
+    package func open(on loop: EventLoop) throws(SystemError) -> (input: any ByteStream, output: any ByteStream) {
+        let output = try DescriptorStream.standard(outputNumber, on: loop)
+        let flags = O_RDWR | O_NONBLOCK | O_NOCTTY
+        do {
+            own = try Descriptor.open("/proc/self/fd/\(outputNumber)", flags: flags)
+        } catch {
+            // Not ours to open (su): /dev/tty is always.
+            own = try Descriptor.open("/dev/tty", flags: flags)
+        }
+        let input: any ByteStream
+        if isatty(inputNumber) == 1 {
+            input = try DescriptorStream.standard(inputNumber, on: loop)
+        } else {
+            input = try DescriptorStream(owning: try Descriptor.open("/dev/tty", flags: flags), on: loop)
+        }
+        return (input, output)
+    }
+
+    package var size: ScreenSize {
+        var rows: Int32 = 0
+        var columns: Int32 = 0
+        if cw_window_size(outputNumber, &columns, &rows) == 0, rows > 0, columns > 0 {
+            return ScreenSize(columns: Int(columns), rows: Int(rows))
+        }
+        func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
+        return ScreenSize(columns: number("COLUMNS") ?? 80, rows: number("LINES") ?? 24)
+    }
+
+    package func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError) {
+        guard let number = own?.number, saved == nil else { return }
+        var modes = termios()
+        try systemCall("tcgetattr") { tcgetattr(number, &modes) }
+        var raw = modes
+        raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
+        raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
+        raw.c_cflag |= tcflag_t(CS8)
+        withUnsafeMutableBytes(of: &raw.c_cc) { characters in
+            // A read returns what there is; with VMIN 0, nothing would look like the end.
+            characters[Int(VMIN)] = 1
+            characters[Int(VTIME)] = 0
+        }
+        // Before anything is changed, so that no fault finds it changed and unarmed.
+        _ = leaving.withUnsafeBytes { cw_arm_terminal_rescue(number, &modes, $0.baseAddress, $0.count) }
+        self.leaving = leaving
+        saved = modes
+        do {
+            try systemCall("tcsetattr") { tcsetattr(number, TCSANOW, &raw) }
+        } catch {
+            leave()
+            throw error
+        }
+        write(bytes, to: number)
+    }
+
+    package func leave() {
+        guard let number = own?.number, var modes = saved else { return }
+        saved = nil
+        write(leaving, to: number)
+        // What was typed and not read does not go to the shell.
+        tcflush(number, TCIFLUSH)
+        tcsetattr(number, TCSANOW, &modes)
+        cw_disarm_terminal_rescue()
+    }
+
+    /// Writes all of it, waiting a little for a terminal that takes nothing.
+    private func write(_ bytes: [UInt8], to number: Int32) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress.map { $0 + done }, $0.count - done) }
+            if count > 0 {
+                done += count
+                continue
+            }
+            guard errno == EAGAIN || errno == EINTR else { return }
+            var waited = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+            if poll(&waited, 1, Self.patience) == 0 { return }
+        }
+    }
+
+    package func askToSuspend() { kill(0, SIGTSTP) }
+
+    package func suspend() {
+        // By the signal's own way, and not by SIGSTOP: a process without a shell to continue it is not stopped.
+        var set = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTSTP)
+        raise(SIGTSTP)
+        pthread_sigmask(SIG_UNBLOCK, &set, &before)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+
+    package func watchSignals(on loop: EventLoop, _ handler: @escaping (TerminalSignal) -> Void) throws(SystemError) {
+        signals = try SignalWatch([SIGWINCH, SIGTSTP, SIGCONT], on: loop) { number in
+            handler(number == SIGWINCH ? .resized : number == SIGTSTP ? .suspend : .continued)
+        }
+    }
+
+    package func close() {
+        leave()
+        signals?.cancel()
+        signals = nil
+        own = nil
+    }
+}

@@ -1,0 +1,250 @@
+package import Feed
+package import Reactor
+
+/// The view in a terminal: one more reader of the feed, whose frames are skipped while the terminal takes nothing.
+///
+/// Keys are answered at once. Otherwise it draws when something changed, at most ten times a second.
+package actor TerminalSession {
+    /// Why it ended.
+    package enum Ending: Sendable, Equatable {
+        /// Somebody pressed `q` or Ctrl-C.
+        case quit
+        /// The feed ended: why, as its `bye` line says.
+        case finished
+        /// The terminal is gone, or failed.
+        case terminalGone
+    }
+
+    private let store: EventStore
+    let loop: EventLoop
+    let wall: any WallClock
+    private let device: any TerminalDevice
+    private let mouse: Bool
+    private let perform: @Sendable (Action) async -> Void
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    var view: TerminalView
+    var renderer: GridRenderer
+    private var parser = KeyParser()
+    private var escapeTimer: LoopTimer?
+
+    private var input: (any ByteStream)?
+    var output: (any ByteStream)?
+    /// Signalled when there may be something to draw.
+    let wake: Wakeup
+    var isDirty = true
+    var isUrgent = true
+    var lastFrame: LoopInstant?
+    private var lastSuspension: LoopInstant?
+    var isFrameScheduled = false
+    /// Goes up when the screen is given away: what was not written by then must not be.
+    var screenNumber = 0
+    private let actions: Wakeup
+    private var pendingActions: [Action] = []
+    private var ending: Ending?
+    private let ended: Wakeup
+
+    /// The shortest time from frame to frame unless a key was pressed.
+    package static let pace = Duration.milliseconds(100)
+    /// How long an ESC may be the start of a sequence.
+    package static let escapeTime = Duration.milliseconds(25)
+    /// How long after a suspension the signal that ended it may come.
+    private static let echo = Duration.milliseconds(200)
+    static let tick = Duration.milliseconds(500)
+    static let fastTick = Duration.milliseconds(100)
+    /// Actions that wait for the one under way; more are left out.
+    private static let mostActions = 16
+
+    /// - Parameters:
+    ///   - mouse: whether the wheel and clicks come as keys; the terminal's own selection does not work then.
+    ///   - perform: does what the view cannot: `poll` and `calculate`. The rest is done here.
+    package init(
+        _ view: TerminalView, capabilities: TerminalCapabilities, store: EventStore, on loop: EventLoop,
+        wall: any WallClock, device: any TerminalDevice, mouse: Bool = false,
+        perform: @escaping @Sendable (Action) async -> Void
+    ) {
+        self.view = view
+        self.store = store
+        self.loop = loop
+        self.wall = wall
+        self.device = device
+        self.mouse = mouse
+        self.perform = perform
+        renderer = GridRenderer(capabilities)
+        wake = Wakeup(loop: loop)
+        actions = Wakeup(loop: loop)
+        ended = Wakeup(loop: loop)
+    }
+
+    /// How the feed comes here, to be shown.
+    package func setConnection(_ connection: TerminalView.Connection) {
+        view.connection = connection
+        changed()
+    }
+
+    /// Shows the feed until somebody quits, the feed ends, or the terminal does; the terminal is then as it was.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, `SystemError` when there is no terminal to be had.
+    package func run() async throws -> Ending {
+        let (input, output) = try device.open(on: loop)
+        self.input = input
+        self.output = output
+        defer {
+            device.close()
+            input.close()
+            output.close()
+        }
+        try device.watchSignals(on: loop) { [unowned self] signal in
+            self.assumeIsolated { $0.received(signal) }
+        }
+        try takeScreen()
+        let (reader, greeting) = await store.open("terminal")
+        apply(greeting)
+        defer { if let escapeTimer { loop.cancel(escapeTimer) } }
+        do {
+            try await show(reader)
+        } catch {
+            await store.close(reader)
+            throw error
+        }
+        await store.close(reader)
+        return ending ?? .quit
+    }
+
+    private func show(_ reader: ReaderID) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.readFeed(reader) }
+            group.addTask { try await self.readKeys() }
+            group.addTask { try await self.draw() }
+            group.addTask { try await self.keepTime() }
+            group.addTask { try await self.act() }
+            group.addTask { try await self.waitForHangUp() }
+            defer { group.cancelAll() }
+            try await ended.wait()
+        }
+    }
+
+    func end(_ ending: Ending) {
+        if self.ending == nil { self.ending = ending }
+        ended.open()
+    }
+
+    // MARK: The screen
+
+    private func takeScreen() throws(SystemError) {
+        try device.enter(
+            TerminalModes.enter(mouse: mouse), leaving: TerminalModes.leave(renderer.capabilities, mouse: mouse))
+        redraw()
+    }
+
+    private func redraw() {
+        view.resize(device.size)
+        renderer.invalidate()
+        urgent()
+    }
+
+    private func suspend() {
+        screenNumber += 1
+        device.leave()
+        device.suspend()
+        // Continued; or never stopped, when there is nobody who would continue it.
+        lastSuspension = loop.clock.now
+        do { try takeScreen() } catch { end(.terminalGone) }
+    }
+
+    private func received(_ signal: TerminalSignal) {
+        switch signal {
+        case .resized: redraw()
+        case .suspend: suspend()
+        case .continued:
+            // What follows our own suspension has been done.
+            if let lastSuspension, loop.clock.now < lastSuspension.advanced(by: Self.echo) { return }
+            // Somebody may have changed the terminal in the meantime.
+            screenNumber += 1
+            device.leave()
+            do { try takeScreen() } catch { end(.terminalGone) }
+        }
+    }
+
+    private func waitForHangUp() async throws {
+        try await output?.waitUntilHungUp()
+        end(.terminalGone)
+    }
+
+    // MARK: The feed
+
+    private func readFeed(_ reader: ReaderID) async throws {
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span): apply(span.withUnsafeBytes { Array($0) })
+            case .gap(let line), .greeting(let line): apply(line)
+            case .interrupted: break
+            case .end(let line):
+                apply(line)
+                return end(.finished)
+            }
+        }
+    }
+
+    private func apply(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        let now = wall.now
+        var splitter = LineSplitter()
+        splitter.push(bytes[...])
+        while case .line(let line)? = splitter.next() {
+            // The store's own lines, or another agent's, which were checked when they came in.
+            if let decoded = try? LineDecoder.decode(line) { view.apply(decoded, now: now) }
+        }
+        if case .waiting = view.connection, !view.board.series.isEmpty { view.connection = .open }
+        changed()
+    }
+
+    // MARK: Keys
+
+    private func readKeys() async throws {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while let input {
+            let count: Int?
+            do {
+                count = try buffer.withUnsafeMutableBytes { (bytes) throws(SystemError) in try input.read(into: bytes) }
+            } catch {
+                return end(.terminalGone)
+            }
+            guard let count else {
+                try await input.waitUntilReadable()
+                continue
+            }
+            guard count > 0 else { return end(.terminalGone) }
+            if let escapeTimer { loop.cancel(escapeTimer) }
+            escapeTimer = nil
+            handle(parser.parse(buffer[..<count]))
+            if parser.isWaiting {
+                escapeTimer = loop.schedule(after: Self.escapeTime) { [weak self] in
+                    self?.assumeIsolated { session in session.handle(session.parser.timeout()) }
+                }
+            }
+        }
+    }
+
+    private func handle(_ keys: [Key]) {
+        for key in keys {
+            switch view.handle(key, now: wall.now) {
+            case .quit: end(.quit)
+            case .suspend: device.askToSuspend()
+            case .redraw: redraw()
+            case .some(let action):
+                if pendingActions.count < Self.mostActions { pendingActions.append(action) }
+                actions.signal()
+            case nil: break
+            }
+        }
+        if !keys.isEmpty { urgent() }
+    }
+
+    private func act() async throws {
+        while true {
+            while !pendingActions.isEmpty { await perform(pendingActions.removeFirst()) }
+            try await actions.wait()
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import Feed
+internal import Reactor
+
+/// Which series the list shows, in which order; kept from frame to frame, so that 10,000 cost little more than ten.
+///
+/// The order by name is extended by what is new. The other orders are sorted again when there are new lines, from what the
+/// last order was: nearly sorted already.
+struct ListOrder: Sendable {
+    /// What rows are sorted by.
+    enum Key: Int, Sendable, CaseIterable {
+        case name, value, change, age
+
+        var next: Key { Key(rawValue: rawValue + 1) ?? .name }
+    }
+
+    /// Indices of series, the topmost first.
+    private(set) var rows: [Int32] = []
+
+    /// All series by name, those of latencies and memory last.
+    private var byName: [Int32] = []
+    private var filtered: [Int32] = []
+    private var runChanges = -1
+    private var filter = ""
+    private var key = Key.name
+    private var lastSequence = -1
+
+    /// Takes in what happened since the last call.
+    mutating func update(_ board: Board, key: Key, filter: String) {
+        let isOtherRun = runChanges != board.runChanges || byName.count > board.series.count
+        if isOtherRun { self = ListOrder() }
+        let isGrown = byName.count < board.series.count
+        if isGrown { extend(board) }
+        let isFilteredAnew = isGrown || isOtherRun || filter != self.filter
+        if isFilteredAnew { select(board, filter) }
+        let isSortedAnew = isFilteredAnew || key != self.key || (key != .name && lastSequence != board.lastSequence)
+        runChanges = board.runChanges
+        self.key = key
+        guard isSortedAnew else { return }
+        lastSequence = board.lastSequence
+        sort(board)
+    }
+
+    private mutating func extend(_ board: Board) {
+        func isBefore(_ left: Int32, _ right: Int32) -> Bool {
+            let (one, other) = (board.series[Int(left)].name, board.series[Int(right)].name)
+            return (Self.rank(one), one) < (Self.rank(other), other)
+        }
+        let new = (Int32(byName.count)..<Int32(board.series.count)).sorted(by: isBefore)
+        var merged: [Int32] = []
+        merged.reserveCapacity(board.series.count)
+        var old = byName[...]
+        for index in new {
+            while let first = old.first, isBefore(first, index) {
+                merged.append(first)
+                old.removeFirst()
+            }
+            merged.append(index)
+        }
+        byName = merged + old
+    }
+
+    private mutating func select(_ board: Board, _ filter: String) {
+        self.filter = filter
+        guard !filter.isEmpty else {
+            filtered = byName
+            return
+        }
+        let wanted = filter.lowercased()
+        filtered = byName.filter { board.series[Int($0)].name.lowercased().holds(wanted) }
+    }
+
+    private mutating func sort(_ board: Board) {
+        guard key != .name else {
+            rows = filtered
+            return
+        }
+        // From the largest down, so ages are turned round; ties by name. Latencies and memory are not compared with values
+        // of other kinds: they stay last.
+        var keyed: [(key: Double, rank: Int8, place: Int32, index: Int32)] = []
+        keyed.reserveCapacity(filtered.count)
+        for (place, index) in filtered.enumerated() {
+            let series = board.series[Int(index)]
+            keyed.append((Self.number(key, series), Self.rank(series.name), Int32(place), index))
+        }
+        keyed.sort { left, right in
+            if left.rank != right.rank { return left.rank < right.rank }
+            return left.key != right.key ? left.key > right.key : left.place < right.place
+        }
+        rows = keyed.map(\.index)
+    }
+
+    private static func rank(_ name: String) -> Int8 {
+        name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0
+    }
+
+    private static func number(_ key: Key, _ series: BoardSeries) -> Double {
+        switch key {
+        case .name: 0
+        case .value: series.newest?.value ?? -.infinity
+        case .change: abs(series.change ?? -1)
+        case .age: Double(series.newestTime?.microseconds ?? .min)
+        }
+    }
+}
+
+extension BoardSeries {
+    /// How far the newest value is from the last one of the window before its own; nil where there is none.
+    var change: Double? {
+        guard let newest else { return nil }
+        for window in windows.reversed() where window.start.microseconds <= newest.microseconds - window.width {
+            let change = newest.value - window.last
+            return change.isFinite ? change : nil
+        }
+        return nil
+    }
+
+    /// When the newest event was.
+    var newestTime: Timestamp? {
+        guard let event else { return newest?.time }
+        return newest.map { max($0.time, event.time) } ?? event.time
+    }
+}

@@ -1,0 +1,72 @@
+import Feed
+import Testing
+
+@testable import Terminal
+
+@Suite struct ClusterTests {
+    @Test(arguments: [
+        ("a", 1), ("µ", 1), ("é", 1), ("e\u{301}", 1), ("猫", 2), ("Ａ", 2), ("ｱ", 1), ("한", 2),
+        ("\u{1112}\u{1161}\u{11AB}", 2),
+        ("🐈", 2), ("👩‍👩‍👧‍👦", 2), ("❤️", 2), ("❤", 1), ("🇩🇪", 2), ("👍🏽", 2), ("1️⃣", 2), ("…", 1), ("█", 1), ("⣿", 1),
+        ("ש", 1), ("ع", 1), ("क्षि", 2), ("\u{301}", 1), ("░", 1), ("①", 1), ("\u{1FAE8}", 2), ("\u{1FAE9}", 2),
+    ])
+    func hasAWidth(_ text: String, _ columns: Int) {
+        #expect(text.count == 1)
+        #expect(text.columns == columns)
+    }
+
+    @Test(arguments: ["👩‍👩‍👧‍👦", "❤️", "🇩🇪", "👍🏽", "क्षि", "\u{E000}", "\u{301}", "❤\u{FE0E}"])
+    func isDoubtfulWhereTerminalsDiffer(_ text: String) {
+        #expect(Cluster(Character(text)).isDoubtful)
+    }
+
+    @Test(arguments: ["a", "猫", "🐈", "é", "e\u{301}", "⣿", "한"])
+    func isCertainOtherwise(_ text: String) {
+        #expect(!Cluster(Character(text)).isDoubtful)
+    }
+
+    @Test(arguments: [
+        ("\u{1B}", "␛"), ("\u{7F}", "␡"), ("\r\n", "␍␊"), ("\u{9B}", "\\u{9b}"), ("\u{202E}", "\\u{202e}"),
+        ("\u{200B}", "\\u{200b}"), ("\u{200D}", "\\u{200d}"), ("a\u{200D}", "a\\u{200d}"),
+    ])
+    func showsWhatHides(_ text: String, _ visible: String) {
+        let cluster = Cluster(Character(text))
+        #expect(cluster.text == visible)
+        #expect(cluster.columns == visible.unicodeScalars.count)
+    }
+
+    /// Nothing that a terminal acts upon is left in a cluster, save the joiner between two pictographs.
+    @Test func hidesNothing() {
+        for value in UInt32(0)...0x2_FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let cluster = Cluster(Character(scalar))
+            #expect(!cluster.text.unicodeScalars.contains(where: Sanitizer.isHidden), "\(value)")
+            if cluster.columns < 1 || cluster.columns > 9 { Issue.record("\(value) takes \(cluster.columns) columns") }
+        }
+    }
+
+    @Test func boundsMarksOnOneLetter() {
+        let zalgo = "a" + String(repeating: "\u{301}", count: 10_000)
+        let cluster = Cluster(Character(zalgo))
+        #expect(cluster.text.utf8.count <= Cluster.longest)
+        #expect(cluster.columns == 1)
+    }
+
+    @Test func tableHasFewBlocksAndTheStatedVersion() {
+        #expect(WidthTable.blockCount < 256)
+        #expect(WidthTable.unicodeVersion == "14.0.0")
+    }
+
+    /// The two levels say what the runs say.
+    @Test func tableAgreesWithItsRuns() {
+        var run = 0
+        for value in UInt32(0x300)..<0x110000 {
+            while run + 1 < WidthTable.runs.count, WidthTable.runs[run + 1] >> 2 <= value { run += 1 }
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            if UInt32(WidthTable.class(of: scalar).rawValue) != WidthTable.runs[run] & 3 {
+                Issue.record("\(value)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import CLinux
+import Feed
+import Glibc
+import Reactor
+import Testing
+
+@testable import Terminal
+
+/// Over real pseudo-terminals. One at a time: a process has one terminal to give back.
+@Suite(.serialized) struct ControllingTerminalTests {
+    /// The two sides of a terminal; both are closed when this goes.
+    private final class Ends: @unchecked Sendable {
+        // Unchecked: the numbers do not change.
+        let screen: Int32
+        let shell: Int32
+
+        init(rows: UInt16, columns: UInt16) throws {
+            var ends: (screen: Int32, shell: Int32) = (-1, -1)
+            var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+            try systemCall("openpty") { openpty(&ends.screen, &ends.shell, nil, nil, &size) }
+            (screen, shell) = ends
+            _ = cw_set_status_flags(screen, O_RDWR | O_NONBLOCK)
+        }
+
+        deinit {
+            close(screen)
+            close(shell)
+        }
+
+        var modes: [UInt8] {
+            var modes = termios()
+            tcgetattr(shell, &modes)
+            return withUnsafeBytes(of: &modes) { Array($0) }
+        }
+
+        /// What was written to the screen so far.
+        func read() -> [UInt8] {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = Glibc.read(screen, &buffer, buffer.count)
+                if count <= 0 { return bytes }
+                bytes += buffer[..<count]
+            }
+        }
+    }
+
+    @Test func leavesTheTerminalAsItWas() async throws {
+        let ends = try Ends(rows: 24, columns: 80)
+        let before = ends.modes
+        let flags = cw_get_status_flags(ends.shell)
+        try await withLoop { loop in
+            let terminal = ControllingTerminal(input: ends.shell, output: ends.shell)
+            let (input, output) = try terminal.open(on: loop)
+            #expect(terminal.size == ScreenSize(columns: 80, rows: 24))
+            let capabilities = TerminalCapabilities(depth: .full)
+            let leaving = TerminalModes.leave(capabilities, mouse: true)
+            try terminal.enter(TerminalModes.enter(mouse: true), leaving: leaving)
+            #expect(ends.modes != before)
+            #expect(cw_get_status_flags(ends.shell) == flags)
+            _ = try "half a sequence \u{1B}[3".utf8.withContiguousStorageIfAvailable { bytes in
+                try output.write(UnsafeRawBufferPointer(bytes))
+            }
+            terminal.leave()
+            #expect(ends.modes == before)
+            terminal.leave()
+            // And once more, as after a suspension.
+            try terminal.enter(TerminalModes.enter(mouse: true), leaving: leaving)
+            terminal.close()
+            #expect(ends.modes == before)
+            input.close()
+            output.close()
+            let written = ends.read()
+            #expect(String(decoding: written, as: UTF8.self).holds("sequence"))
+            #expect(written.suffix(leaving.count) == leaving[...])
+        }
+        #expect(cw_get_status_flags(ends.shell) == flags)
+    }
+
+    /// Every mode that is switched on is switched off, in the opposite order.
+    @Test(arguments: [true, false])
+    func modesArePaired(_ mouse: Bool) {
+        func modes(_ bytes: [UInt8], _ final: Character) -> [String] {
+            String(decoding: bytes, as: UTF8.self).split(separator: "\u{1B}").filter {
+                $0.hasPrefix("[?") && $0.last == final
+            }
+            .map { String($0.dropFirst(2).dropLast()) }
+        }
+        let enter = TerminalModes.enter(mouse: mouse)
+        let leave = TerminalModes.leave(TerminalCapabilities(depth: .full), mouse: mouse)
+        let on = modes(enter, "h")
+        let off = modes(leave, "l")
+        #expect(on.filter { off.contains($0) } == on)
+        // The cursor and wrapping are on by default.
+        #expect(modes(leave, "h") == ["7", "25"] && modes(enter, "l") == ["25", "7"])
+    }
+
+    /// The handler of faults, in a process that dies of one: it writes, and the process ends as it would have.
+    @Test func isGivenBackByAFault() async {
+        let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]) {
+            var modes = termios()
+            let bytes = Array("given back".utf8)
+            let code = bytes.withUnsafeBytes { cw_arm_terminal_rescue(STDOUT_FILENO, &modes, $0.baseAddress, $0.count) }
+            #expect(code == 0)
+            raise(SIGSEGV)
+        }
+        let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+        #expect(output.holds("given back"))
+    }
+
+    @Test func showsTheFeedOnARealTerminal() async throws {
+        let ends = try Ends(rows: 12, columns: 60)
+        let before = ends.modes
+        let ending = try await withLoop { loop in
+            let wall = SystemWallClock()
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "r", version: "1", started: wall.now))
+            let source = await store.register(SourceDescription(name: "fact"))
+            await store.publish([Event(time: wall.now, source: source, body: .data(Datum(value: 4_711)))])
+            let view = TerminalView(size: ScreenSize(columns: 1, rows: 1), connection: .open)
+            let terminal = ControllingTerminal(input: ends.shell, output: ends.shell)
+            let session = TerminalSession(
+                view, capabilities: TerminalCapabilities(depth: .full), store: store, on: loop, wall: wall,
+                device: terminal
+            ) { _ in }
+            return try await withThrowingTaskGroup(of: TerminalSession.Ending?.self) { group in
+                group.addTask { try await session.run() }
+                group.addTask {
+                    let screen = try DescriptorStream(owning: Descriptor(owning: cw_duplicate(ends.screen)), on: loop)
+                    var bytes: [UInt8] = []
+                    while !String(decoding: bytes, as: UTF8.self).holds("4711") {
+                        try await screen.waitUntilReadable()
+                        bytes += ends.read()
+                    }
+                    _ = write(ends.screen, "q", 1)
+                    return nil
+                }
+                while let ending = try await group.next() { if let ending { return ending } }
+                throw CancellationError()
+            }
+        }
+        #expect(ending == .quit)
+        #expect(ends.modes == before)
+    }
+}

@@ -1,0 +1,122 @@
+import Feed
+import Reactor
+import Testing
+
+@testable import Terminal
+
+/// Every screen at every size, as it was when somebody last looked at it.
+@Suite struct ScreenSnapshotTests {
+    static let sizes = [(20, 5), (80, 24), (120, 40), (200, 60)]
+
+    @Test(arguments: sizes, ["list", "detail", "fact", "breed", "metrics", "feed", "help"])
+    func busyFeed(_ size: (Int, Int), _ screen: String) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        script.pass(1.5)
+        _ = script.frame()
+        switch screen {
+        case "detail": script.press(.enter)
+        case "fact":
+            script.choose("fact")
+            script.press(.enter)
+        case "breed":
+            script.choose("breeds/Aegean")
+            script.press(.enter)
+        case "metrics": script.type("3")
+        case "feed": script.type("4")
+        case "help": script.type("?")
+        default: break
+        }
+        Snapshot.check(script.frame(), "\(screen)-\(size.0)x\(size.1)")
+    }
+
+    @Test(arguments: sizes)
+    func hostileText(_ size: (Int, Int)) {
+        var script = FeedScript.hostile(columns: size.0, rows: size.1)
+        Snapshot.check(script.frame(), "hostile-list-\(size.0)x\(size.1)")
+        script.press(.enter)
+        Snapshot.check(script.frame(), "hostile-detail-\(size.0)x\(size.1)")
+        script.type("4")
+        Snapshot.check(script.frame(), "hostile-feed-\(size.0)x\(size.1)")
+    }
+
+    @Test(
+        arguments: sizes,
+        ["waiting", "loading", "stale", "error", "lost", "paused", "scrub", "log", "filter", "pairs", "sums"])
+    func states(_ size: (Int, Int), _ state: String) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        switch state {
+        case "waiting":
+            script = FeedScript(
+                columns: size.0, rows: size.1, connection: .waiting(target: "catfact.ninja", since: FeedScript.noon))
+            script.pass(1.2)
+        case "loading":
+            script = FeedScript(columns: size.0, rows: size.1)
+            script.hello()
+            script.add("progress", "breeds", .progress(Progress(done: 30, total: 98, page: 1)))
+            script.pass(0.7)
+        case "stale": script.pass(40)
+        case "error":
+            script.fail(
+                "fact",
+                Failure(.timeout, "no answer from catfact.ninja within 10 s", attempt: 3, retryIn: .milliseconds(4_180))
+            )
+            script.pass(1)
+        case "lost":
+            script.view.connection = .lost(
+                reason: "connection reset by peer", since: script.now, retryAt: script.now + .seconds(5))
+            script.pass(3)
+        case "paused":
+            _ = script.frame()
+            script.type(" ")
+            script.pass(5)
+            script.data("fact", 1_000, text: "unseen")
+        case "scrub", "log":
+            _ = script.frame()
+            script.choose("aqi/Delhi")
+            script.press(.enter)
+            if state == "log" { script.type("L") } else { script.press(.left) }
+            for _ in 0..<12 where state == "scrub" { script.press(.left) }
+        case "filter": script.type("/aq")
+        default:
+            for n in [3, 90] {
+                for (place, f) in ["0", "1", "1", "2"].enumerated() {
+                    script.data("fibonacci", json: #"{"n":\#(place),"f":"\#(f)"}"#)
+                }
+                if n == 90 {
+                    script.data("fibonacci", json: #"{"n":89,"f":"1779979416004714189"}"#)
+                    script.data("fibonacci", json: #"{"n":90,"f":"2880067194370816120"}"#)
+                }
+                script.data("fibonacci", Double(n) / 8, json: #"{"n":\#(n),"ms":\#(Double(n) / 8)}"#)
+            }
+            _ = script.frame()
+            script.choose("fibonacci")
+            script.press(.enter)
+            if state == "sums" { script.type("S") }
+        }
+        Snapshot.check(script.frame(), "\(state)-\(size.0)x\(size.1)")
+    }
+
+    /// Without colour nothing that matters is lost: letters, arrows and marks are text.
+    @Test(arguments: sizes)
+    func withoutColour(_ size: (Int, Int)) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        let grid = script.frame()
+        var renderer = GridRenderer(TerminalCapabilities(depth: .none))
+        var screen = ScreenModel(columns: size.0, rows: size.1)
+        screen.write(renderer.render(grid)) { Cluster($0).columns }
+        #expect(screen.text == grid.text())
+        #expect(screen.cells.joined().allSatisfy { $0.look.allSatisfy { [1, 2, 4, 7].contains($0) } })
+        #expect(screen.faults == [])
+    }
+
+    @Test(arguments: sizes, ["list", "detail", "metrics"])
+    func inASCII(_ size: (Int, Int), _ name: String) {
+        var script = FeedScript.busy(columns: size.0, rows: size.1)
+        _ = script.frame()
+        if name == "detail" { script.press(.enter) }
+        if name == "metrics" { script.type("3") }
+        let text = script.frame().text(isASCII: true)
+        #expect(text.utf8.allSatisfy { 0x20...0x7E ~= $0 || $0 == 0x0A })
+        Snapshot.check(text, "\(name)-\(size.0)x\(size.1)-ascii")
+    }
+}

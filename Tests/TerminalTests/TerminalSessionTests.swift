@@ -1,0 +1,312 @@
+import Feed
+import Reactor
+import Testing
+
+@testable import Terminal
+
+/// A terminal in memory; what was done to it is in `log`.
+final class SimulatedTerminal: TerminalDevice, @unchecked Sendable {
+    // Unchecked: touched on the loop of its test only.
+    var size = ScreenSize(columns: 60, rows: 12)
+    var log: [String] = []
+    let capacity: Int
+    /// The person's end.
+    private(set) var keyboard: SimulatedStream?
+    private(set) var screen: SimulatedStream?
+    private var handler: ((TerminalSignal) -> Void)?
+
+    init(capacity: Int = 1 << 20) { self.capacity = capacity }
+
+    func open(on loop: EventLoop) throws(SystemError) -> (input: any ByteStream, output: any ByteStream) {
+        let (keys, input) = SimulatedStream.pair(on: loop)
+        let (screen, output) = SimulatedStream.pair(capacity: capacity, on: loop)
+        keyboard = keys
+        self.screen = screen
+        return (input, output)
+    }
+
+    func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError) { log.append("enter") }
+    func leave() { log.append("leave") }
+    func askToSuspend() { handler?(.suspend) }
+    func suspend() { log.append("stopped") }
+
+    func watchSignals(on loop: EventLoop, _ handler: @escaping (TerminalSignal) -> Void) throws(SystemError) {
+        self.handler = handler
+    }
+
+    func close() { log.append("close") }
+
+    func signal(_ signal: TerminalSignal) { handler?(signal) }
+
+    func press(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { bytes in try? keyboard?.write(bytes) }
+    }
+
+    /// What was written since the last call.
+    func take() -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while let count = try? buffer.withUnsafeMutableBytes({ bytes in try screen?.read(into: bytes) }), count > 0 {
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+}
+
+/// A session in virtual time and what its tests need.
+private struct Harness: Sendable {
+    let loop: EventLoop
+    let store: EventStore
+    let wall: SteppedWallClock
+    let source: SourceID
+    let terminal: SimulatedTerminal
+    let session: TerminalSession
+
+    static let start = Timestamp(seconds: 1_772_366_400)
+
+    init(on loop: EventLoop, capacity: Int = 1 << 20) async {
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
+        let identity = AgentIdentity(run: "r1", version: "1", started: Self.start)
+        store = EventStore(on: loop, wall: wall, identity: identity)
+        source = await store.register(SourceDescription(name: "fact"))
+        terminal = SimulatedTerminal(capacity: capacity)
+        let view = TerminalView(size: terminal.size, connection: .waiting(target: "x", since: Self.start))
+        session = TerminalSession(
+            view, capabilities: TerminalCapabilities(depth: .none), store: store, on: loop, wall: wall, device: terminal
+        ) { [terminal] action in terminal.log.append("\(action)") }
+    }
+
+    func publish(_ value: Double) async {
+        await store.publish([Event(time: wall.now, source: source, body: .data(Datum(value: value)))])
+    }
+
+    /// Runs `body` beside the session, and gives how the session ended.
+    func run(_ body: @escaping @Sendable () async throws -> Void) async throws -> TerminalSession.Ending {
+        try await withThrowingTaskGroup(of: TerminalSession.Ending?.self) { group in
+            group.addTask { [session] in try await session.run() }
+            group.addTask {
+                // The session has its terminal then, and has drawn for the first time.
+                try await loop.sleep(for: .milliseconds(1))
+                try await body()
+                return nil
+            }
+            while let ending = try await group.next() {
+                guard let ending else { continue }
+                group.cancelAll()
+                return ending
+            }
+            throw CancellationError()
+        }
+    }
+}
+
+@Suite struct TerminalSessionTests {
+    private static func frames(_ bytes: [UInt8]) -> Int {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\u{1B}[?2026h").count
+    }
+
+    @Test func saysWhomItWaitsForUntilAValueComes() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                try await loop.sleep(for: .milliseconds(1_250))
+                var screen = ScreenModel(columns: 60, rows: 12)
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(screen.text.holds("waiting for x … 1.2 s"))
+                await harness.publish(4_242)
+                try await loop.sleep(for: .milliseconds(150))
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(!screen.text.holds("waiting") && screen.text.holds("4242"))
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func showsWhatComesAndQuits() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            let terminal = harness.terminal
+            let ending = try await harness.run {
+                await harness.publish(4_242)
+                try await loop.sleep(for: .milliseconds(150))
+                var screen = ScreenModel(columns: 60, rows: 12)
+                screen.write(terminal.take()) { Cluster($0).columns }
+                #expect(screen.text.holds("4242"))
+                #expect(screen.faults == [])
+                terminal.press("q")
+            }
+            #expect(ending == .quit)
+            #expect(terminal.log == ["enter", "close"])
+        }
+    }
+
+    @Test func drawsAtMostTenTimesASecond() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                try await loop.sleep(for: .milliseconds(200))
+                _ = harness.terminal.take()
+                for value in 0..<1_000 {
+                    await harness.publish(Double(value))
+                    try await loop.sleep(for: .milliseconds(1))
+                }
+                let frames = Self.frames(harness.terminal.take())
+                #expect(frames >= 9 && frames <= 11)
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func drawsNothingWhenNothingChanged() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                await harness.publish(1)
+                try await loop.sleep(for: .milliseconds(200))
+                _ = harness.terminal.take()
+                try await loop.sleep(for: .seconds(10))
+                // The clock and ages go on, once a second, a few bytes each.
+                let bytes = harness.terminal.take()
+                #expect(Self.frames(bytes) <= 21)
+                #expect(bytes.count < 21 * 200)
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func answersKeysAtOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                await harness.publish(1)
+                try await loop.sleep(for: .milliseconds(130))
+                _ = harness.terminal.take()
+                for key in ["3", "4", "1"] {
+                    let before = loop.clock.now
+                    harness.terminal.press(key)
+                    while harness.terminal.take().isEmpty { try await loop.sleep(for: .microseconds(100)) }
+                    #expect(before.duration(to: loop.clock.now) < .milliseconds(2))
+                }
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func tellsALoneEscapeByItsTimer() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                await harness.publish(1)
+                try await loop.sleep(for: .milliseconds(130))
+                harness.terminal.press("2")
+                try await loop.sleep(for: .milliseconds(5))
+                _ = harness.terminal.take()
+                harness.terminal.press("\u{1B}")
+                try await loop.sleep(for: .milliseconds(24))
+                #expect(harness.terminal.take().isEmpty)
+                try await loop.sleep(for: .milliseconds(2))
+                #expect(!harness.terminal.take().isEmpty)
+                // An arrow in two reads is no escape.
+                harness.terminal.press("2\u{1B}")
+                try await loop.sleep(for: .milliseconds(10))
+                harness.terminal.press("[D")
+                try await loop.sleep(for: .milliseconds(40))
+                var screen = ScreenModel(columns: 60, rows: 12)
+                harness.terminal.signal(.resized)
+                try await loop.sleep(for: .milliseconds(1))
+                let bytes = String(decoding: harness.terminal.take(), as: UTF8.self)
+                let whole = bytes.split(separator: "\u{1B}[?2026h").last.map(String.init) ?? ""
+                screen.write(Array(whole.utf8)) { Cluster($0).columns }
+                #expect(screen.text.holds("│") && screen.text.holds("Esc back"))
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    /// A terminal that takes nothing skips frames, and holds nothing else up; then it shows what is there by then.
+    @Test func skipsFramesWhileTheTerminalStalls() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop, capacity: 512)
+            _ = try await harness.run {
+                for value in 0..<2_000 {
+                    await harness.publish(Double(value))
+                    try await loop.sleep(for: .milliseconds(50))
+                }
+                var screen = ScreenModel(columns: 60, rows: 12)
+                var bytes: [UInt8] = []
+                for _ in 0..<20 {
+                    bytes += harness.terminal.take()
+                    try await loop.sleep(for: .milliseconds(100))
+                }
+                screen.write(bytes) { Cluster($0).columns }
+                #expect(screen.text.holds("1999"))
+                // 1,000 would have been due.
+                #expect(Self.frames(bytes) < 30)
+                #expect(screen.faults == [])
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func givesTheTerminalBackToSuspend() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            let terminal = harness.terminal
+            _ = try await harness.run {
+                await harness.publish(77)
+                try await loop.sleep(for: .milliseconds(130))
+                _ = terminal.take()
+                terminal.press("\u{1A}")
+                try await loop.sleep(for: .milliseconds(1))
+                #expect(terminal.log == ["enter", "leave", "stopped", "enter"])
+                #expect(String(decoding: terminal.take(), as: UTF8.self).holds("77"))
+                terminal.press("q")
+            }
+        }
+    }
+
+    @Test func drawsAnewWhenResized() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                await harness.publish(77)
+                try await loop.sleep(for: .milliseconds(130))
+                _ = harness.terminal.take()
+                harness.terminal.size = ScreenSize(columns: 20, rows: 5)
+                harness.terminal.signal(.resized)
+                try await loop.sleep(for: .milliseconds(1))
+                var screen = ScreenModel(columns: 20, rows: 5)
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(screen.text.holds("▸ fact") && screen.text.holds("77"))
+                #expect(screen.faults == [])
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func asksForWhatTheViewCannotDo() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                harness.terminal.press("r")
+                try await loop.sleep(for: .milliseconds(1))
+                harness.terminal.press("q")
+            }
+            #expect(harness.terminal.log.contains("poll(source: nil)"))
+        }
+    }
+
+    @Test func endsWithTheFeedAndWithTheTerminal() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            let finished = try await harness.run { await harness.store.finish("count") }
+            #expect(finished == .finished)
+            let other = await Harness(on: loop)
+            let gone = try await other.run { other.terminal.keyboard?.close() }
+            #expect(gone == .terminalGone)
+            #expect(other.terminal.log == ["enter", "close"])
+        }
+    }
+}
