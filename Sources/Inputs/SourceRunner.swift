@@ -9,35 +9,34 @@ package actor SourceRunner {
         package var changed = 0
         package var removed = 0
         package var kept = 0
-    }
 
-    /// The place of the sources of one name, one after the other.
-    private final class Slot: Sendable {
-        let name: String
-        /// Told when the source is another one than before.
-        let changed: Wakeup
-
-        init(name: String, on loop: EventLoop) {
-            self.name = name
-            changed = Wakeup(loop: loop)
+        package init(added: Int = 0, changed: Int = 0, removed: Int = 0, kept: Int = 0) {
+            self.added = added
+            self.changed = changed
+            self.removed = removed
+            self.kept = kept
         }
     }
 
-    private struct State {
-        let slot: Slot
-        /// Nil when it is to go.
+    /// The sources of one name, one after the other.
+    private struct Slot {
+        /// What is to run; nil when it is to go.
         var source: Source?
+        /// What runs. Not a child of a group, since one child of a group cannot be cancelled, and a group for each source
+        /// would be three tasks instead of one: 30 KiB. It is ended and waited for by `run`, which nothing outlives.
+        var task: Task<Void, Never>?
         /// Whether its input came to its end by itself.
         var isDone = false
+        /// Whether the store may not know of it yet.
+        var isNew = true
     }
 
     private let store: EventStore
     private let loop: EventLoop
     private let makeInput: @Sendable (Source) -> any Input
-    private var states: [String: State] = [:]
-    /// Slots that have no task yet.
-    private var arrivals: [Slot] = []
-    /// Told when there are arrivals, or when an input came to its end.
+    private var slots: [String: Slot] = [:]
+    private var isRunning = false
+    /// Told when an input came to its end.
     private let news: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -53,78 +52,85 @@ package actor SourceRunner {
 
     /// Runs the sources, whose names differ, until every input has come to its end by itself.
     package func run(_ sources: [Source]) async throws(CancellationError) {
-        replace(with: sources)
-        let isCancelled = await withDiscardingTaskGroup { group in
-            while true {
-                for slot in arrivals { group.addTask { await self.run(slot) } }
-                arrivals = []
-                if states.values.allSatisfy(\.isDone) { break }
-                guard (try? await news.wait()) != nil else { break }
-            }
-            group.cancelAll()
-            return Task.isCancelled
+        isRunning = true
+        await replace(with: sources)
+        do throws(CancellationError) {
+            while !slots.values.allSatisfy(\.isDone) { try await news.wait() }
+            isRunning = false
+        } catch {
+            isRunning = false
+            for slot in slots.values { slot.task?.cancel() }
+            for slot in slots.values { await slot.task?.value }
+            throw error
         }
-        if isCancelled { throw CancellationError() }
     }
 
     /// Ends what is not among `sources`, starts what is new, and starts anew what is another source of the same name. Equal
     /// sources are not touched: they keep their connections and schedules.
     @discardableResult
-    package func replace(with sources: [Source]) -> Changes {
+    package func replace(with sources: [Source]) async -> Changes {
         var changes = Changes()
+        guard isRunning else { return changes }
         var wanted: Set<String> = []
         for source in sources {
             let name = source.description.name
             wanted.insert(name)
-            if let state = states[name] {
-                if state.source == source {
-                    changes.kept += 1
-                    continue
-                }
-                // One that was to go, and has not gone yet, is as good as new.
-                if state.source == nil { changes.added += 1 } else { changes.changed += 1 }
-                states[name]?.source = source
-                states[name]?.isDone = false
-                state.slot.changed.signal()
-            } else {
-                let slot = Slot(name: name, on: loop)
-                states[name] = State(slot: slot, source: source)
-                arrivals.append(slot)
+            guard let slot = slots[name] else {
+                start(source)
                 changes.added += 1
+                continue
             }
+            if slot.source == source {
+                changes.kept += 1
+                continue
+            }
+            // One that was to go, and has not gone yet, is as good as new.
+            if slot.source == nil { changes.added += 1 } else { changes.changed += 1 }
+            slots[name]?.source = source
+            if slot.task == nil { start(source) } else { slot.task?.cancel() }
         }
-        for (name, state) in states where state.source != nil && !wanted.contains(name) {
-            states[name]?.source = nil
-            state.slot.changed.signal()
+        for (name, slot) in slots where slot.source != nil && !wanted.contains(name) {
             changes.removed += 1
+            slots[name]?.source = nil
+            if slot.task == nil { await remove(name) } else { slot.task?.cancel() }
         }
-        news.signal()
+        // Inputs do this too, when they get to it: but whoever asks for the sources from now on is to be told of all.
+        for source in sources { if slots[source.description.name]?.isNew == true { await introduce(source) } }
         return changes
     }
 
-    /// Runs what the slot holds, until that is nothing or the task is cancelled.
-    private func run(_ slot: Slot) async {
-        while let source = states[slot.name]?.source {
-            let id = await store.register(source.description)
-            let input = makeInput(source)
-            let hasEnded = await withTaskGroup(of: Bool.self) { group in
-                group.addTask { (try? await input.run()) != nil }
-                group.addTask {
-                    try? await slot.changed.wait()
-                    return false
-                }
-                defer { group.cancelAll() }
-                return await group.next() ?? false
-            }
-            if Task.isCancelled { return }
-            if hasEnded, states[slot.name]?.source == source {
-                states[slot.name]?.isDone = true
-                news.signal()
-                guard (try? await slot.changed.wait()) != nil else { return }
-            }
-            if states[slot.name]?.source == nil { await store.retire(id) }
+    private func introduce(_ source: Source) async {
+        slots[source.description.name]?.isNew = false
+        _ = await store.register(source.description)
+    }
+
+    private func start(_ source: Source) {
+        let name = source.description.name
+        let input = makeInput(source)
+        slots[name] = Slot(source: source)
+        slots[name]?.task = Task(executorPreference: loop) {
+            let hasEnded = (try? await input.run()) != nil
+            await self.didEnd(source, byItself: hasEnded)
         }
-        states[slot.name] = nil
+    }
+
+    /// Goes on with what has come instead, if anything has.
+    private func didEnd(_ ended: Source, byItself: Bool) async {
+        let name = ended.description.name
+        slots[name]?.task = nil
+        guard isRunning, let slot = slots[name] else { return }
+        guard let next = slot.source else { return await remove(name) }
+        if next != ended || !byItself {
+            start(next)
+        } else {
+            slots[name]?.isDone = true
+            news.signal()
+        }
+    }
+
+    private func remove(_ name: String) async {
+        slots[name] = nil
         news.signal()
+        await store.retire(named: name)
     }
 }

@@ -11,6 +11,11 @@ extension EventStore {
     /// Takes a source out of the list: nothing is expected of it, and it cannot be polled, until it is registered again.
     ///
     /// What it has still to publish is published; its windows close.
+    package func retire(named name: String) {
+        if let id = state.source(named: name) { retire(id) }
+    }
+
+    /// The same for a source that was registered.
     package func retire(_ id: SourceID) {
         expected[id] = nil
         pollers[state.sources[id.index].name] = nil

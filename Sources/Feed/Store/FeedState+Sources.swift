@@ -71,6 +71,11 @@ extension FeedState {
         return SourceID(index: index)
     }
 
+    /// The source of this name that was registered.
+    func source(named name: String) -> SourceID? {
+        sourceIndices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
+    }
+
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources[source.index].isRetired = true }
 
