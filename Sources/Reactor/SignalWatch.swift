@@ -12,10 +12,10 @@ package final class SignalWatch {
     package init(
         _ signals: [Int32], on loop: EventLoop, handler: @escaping (Int32) -> Void
     ) throws(SystemError) {
+        Self.block(signals)
         var set = sigset_t()
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
         let flags = Int32(SFD_NONBLOCK | SFD_CLOEXEC)
         let number = try systemCall("signalfd") { signalfd(-1, &set, flags) }
         descriptor = Descriptor(owning: number)
@@ -23,6 +23,15 @@ package final class SignalWatch {
             // Asked anew each time: the handler may cancel this watch or let go of it.
             while let signal = self?.next() { handler(signal) }
         }
+    }
+
+    /// Blocks signals for the calling thread and all it starts, for a watch that is made later: a thread that has them
+    /// unblocked would take them away from it.
+    package static func block(_ signals: [Int32]) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
     private func next() -> Int32? {

@@ -52,8 +52,12 @@ extension Agent {
     private func startAttach(_ attach: Options.SocketPath, in group: inout TaskGroup<Void>) {
         let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
         let notices = self.notices
-        let input = AttachInput(store: store, on: loop, reconnects: plan.options.reconnects) { text in
-            await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
+        let tells = display.isLines
+        let input = AttachInput(store: store, on: loop, reconnects: plan.options.reconnects) { [weak self] status in
+            if tells || status.isFinal, let text = status.text {
+                await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
+            }
+            await self?.show(status)
         } connect: { loop throws(SystemError) in
             try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
         }

@@ -7,7 +7,13 @@ internal import Reactor
 extension Agent {
     /// Starts everything that gets the feed.
     func startOutputs(in group: inout TaskGroup<Void>) {
-        if plan.options.output == .ndjson { startStdout(in: &group) }
+        switch display {
+        case .view: startView(in: &group)
+        case .once: startFrames(isOnce: true, in: &group)
+        case .frames: startFrames(isOnce: false, in: &group)
+        case .ndjson: startStdout(in: &group)
+        case .none: break
+        }
         if let path = plan.options.outputFile { startFile(path, in: &group) }
         for target in plan.options.connect { startPush(target, in: &group) }
         if let socket = try? listening?.duplicate()?.release() { startServer(socket, in: &group) }

@@ -4,6 +4,7 @@ internal import Glibc
 internal import Inputs
 internal import Outputs
 internal import Reactor
+internal import Terminal
 
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.
 actor Agent {
@@ -18,6 +19,10 @@ actor Agent {
         case agentLost
         /// Every input has come to its end.
         case complete
+        /// Somebody left the view.
+        case quit
+        /// The one frame is printed.
+        case frame
 
         /// As the `bye` line says it.
         var reason: String {
@@ -27,6 +32,7 @@ actor Agent {
             case .duration: "duration"
             case .readerGone, .outputFailed, .agentLost: "closed"
             case .complete: "end"
+            case .quit, .frame: "quit"
             }
         }
     }
@@ -37,6 +43,11 @@ actor Agent {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let wall = SystemWallClock()
+    let display: Display
+    let capabilities: TerminalCapabilities
+    var session: TerminalSession?
+    /// Whom is waited for, by name.
+    var watched: [String] = []
     let store: EventStore
     let notices: Notices
     private let started: LoopInstant
@@ -69,7 +80,9 @@ actor Agent {
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, on loop: EventLoop) throws {
+    init(_ plan: WatchPlan, display: Display, capabilities: TerminalCapabilities, on loop: EventLoop) throws {
+        self.display = display
+        self.capabilities = capabilities
         self.plan = plan
         self.loop = loop
         let options = plan.options
@@ -105,6 +118,10 @@ actor Agent {
         let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
         demoOrigin = demo?.origin
         let sources = try plan.sources(demoOrigin: demoOrigin)
+        var targets: Set<String> = []
+        watched = sources.map(\.target).filter { targets.insert($0).inserted }
+        // Before there is any other thread, which would take these for itself.
+        if display == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, in: &group)
@@ -136,17 +153,20 @@ actor Agent {
 
     private func startEndings(_ sources: [Source], in group: inout TaskGroup<Void>) {
         let (store, loop, options) = (store, loop, plan.options)
-        if options.verbosity > .quiet {
+        // A view shows failures itself, where they belong.
+        if options.verbosity > .quiet, display.isLines || isatty(STDERR_FILENO) == 0 {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
             group.addTask { try? await reporter.run() }
         }
         if options.verbosity > .quiet, sources.contains(where: \.hasPages), isatty(STDERR_FILENO) == 1,
-            isatty(STDOUT_FILENO) == 0
+            isatty(STDOUT_FILENO) == 0, display.isLines
         {
             let reporter = ProgressReporter(
                 store: store, notices: notices, on: loop, style: .init(environment: plan.environment)
-            ) { StandardStreams.columns(of: STDERR_FILENO) }
+            ) { [environment = plan.environment] in
+                StandardStreams.size(of: STDERR_FILENO, environment: environment).columns
+            }
             group.addTask { try? await reporter.run() }
         }
         if let duration = options.duration {
@@ -228,7 +248,8 @@ actor Agent {
         let hadEvents = await store.counts.data > 0
         var status: Int32 = 0
         switch stop {
-        case .signal(SIGINT): await printSummary()
+        case .signal(SIGINT), .quit: await printSummary()
+        case .frame: status = hadEvents ? 0 : 1
         case .count, .duration, .complete:
             if isatty(STDERR_FILENO) == 1 { await printSummary() }
             if !hadEvents {

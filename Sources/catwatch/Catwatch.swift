@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Reactor
+internal import Terminal
 
 /// The program: reads the command line, then watches on one loop, on this thread, until something ends it.
 @main
@@ -18,10 +19,14 @@ struct Catwatch {
             if let text = command.text { leave(printing: text) }
             switch command {
             case .watch(let options):
+                let capabilities = TerminalCapabilities { environment[$0] }
+                let display = try Display(
+                    options, capabilities: capabilities, isTerminal: isatty(STDOUT_FILENO) == 1)
+                let options = display.isLines ? options : options.attachingByDefault(environment: environment)
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
                 let loop = try EventLoop()
-                exit(try loop.run { try await Agent(plan, on: loop).run() })
+                exit(try loop.run { try await Agent(plan, display: display, capabilities: capabilities, on: loop).run() })
             case .check(let options, let online):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
@@ -29,7 +34,7 @@ struct Catwatch {
                 guard online else { leave(printing: text) }
                 try write(text, to: STDOUT_FILENO)
                 let loop = try EventLoop()
-                exit(try loop.run { try await Agent(plan, on: loop).check() })
+                exit(try loop.run { try await Agent(plan, display: .none, capabilities: .init(depth: .none), on: loop).check() })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)

@@ -44,6 +44,20 @@ final class ListeningSocket {
     }
 }
 
+extension Options {
+    /// The same options, to see a running agent's feed when nobody has said what to watch and one answers at the default
+    /// socket.
+    func attachingByDefault(environment: [String: String]) -> Options {
+        guard attach == nil, !namesSources, config == nil, listen == nil else { return self }
+        guard (try? StreamSocket.connected(to: DefaultSocket.path(environment: environment))) != nil else {
+            return self
+        }
+        var options = self
+        options.attach = SocketPath(path: "")
+        return options
+    }
+}
+
 /// Where the socket is when nobody says otherwise.
 enum DefaultSocket {
     /// `$XDG_RUNTIME_DIR/catwatch.sock`, else `/run/catwatch/catwatch.sock` for root, else

@@ -14,11 +14,12 @@ enum StandardStreams {
         }
     }
 
-    /// How wide the terminal is that a stream is; 80 columns when it does not say.
-    static func columns(of number: Int32) -> Int {
+    /// How large the terminal is that a stream is, or the screen that `COLUMNS` and `LINES` tell of; else 80 by 24.
+    static func size(of number: Int32, environment: [String: String]) -> (columns: Int, rows: Int) {
         var columns: Int32 = 0
         var rows: Int32 = 0
-        guard cw_window_size(number, &columns, &rows) == 0, columns > 0 else { return 80 }
-        return Int(columns)
+        if cw_window_size(number, &columns, &rows) == 0, columns > 0, rows > 0 { return (Int(columns), Int(rows)) }
+        func said(_ name: String) -> Int? { environment[name].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } }
+        return (said("COLUMNS") ?? 80, said("LINES") ?? 24)
     }
 }

@@ -24,7 +24,7 @@ import catwatch
         #expect(options.every == .seconds(2))
         #expect(options.interval == .seconds(10))
         #expect(options.resolvedHistory == .seconds(120))
-        #expect(options.output == .ndjson)
+        #expect(options.output == nil)
         #expect(options.verbosity == .normal)
         #expect(options.request.timeout == .seconds(10))
         #expect(options.request.maxBody == 1_048_576)
@@ -42,7 +42,7 @@ import catwatch
         #expect(short.every == .milliseconds(500))
         #expect(short.presets == [.fact])
         #expect(short.interval == .seconds(5))
-        #expect(short.output == .none)
+        #expect(short.output == Options.Output.none)
         #expect(short.count == 3)
         #expect(short.duration == .seconds(60))
         #expect(short.verbosity == .verbose)
@@ -118,10 +118,9 @@ import catwatch
         (["--every"], "--every", "needs an argument: DURATION"),
         (["-n"], "--count", "needs an argument: N"),
         (["--demo=yes"], "--demo", "takes no argument"),
-        (["--output", "view"], "--output", "'view' is not in this version yet; it has ndjson or none"),
         (["-o", "ndjosn"], "--output", "'ndjosn' is not known; did you mean 'ndjson'?"),
         (["-o", "NDJSON"], "--output", "'NDJSON' is not known; did you mean 'ndjson'?"),
-        (["-o", "xml"], "--output", "'xml' is not known; write ndjson or none"),
+        (["-o", "xml"], "--output", "'xml' is not known; write view, ndjson or none"),
         (["-p", "fcat"], "--preset", "'fcat' is not known; did you mean 'fact'?"),
         (["--count", "0"], "--count", "'0' is not a whole number from 1"),
         (["-n", "-5"], "--count", "'-5' is not a whole number from 1"),

@@ -23,7 +23,7 @@ import catwatch
         let options = Options()
         let defaults = [
             ("every", DurationText.format(options.every)), ("interval", DurationText.format(options.interval)),
-            ("history", DurationText.format(options.resolvedHistory)), ("output", options.output.rawValue),
+            ("history", DurationText.format(options.resolvedHistory)), ("output", "view in a terminal"),
             ("timeout", DurationText.format(options.request.timeout)),
             ("max-body", ByteSize.format(options.request.maxBody)),
             ("max-redirects", "\(options.request.maxRedirects)"), ("log-bytes", ByteSize.format(options.logBytes)),
@@ -85,7 +85,7 @@ import catwatch
         for entry in OptionTable.entries {
             #expect(script.contains(shell == .fish ? "-l \(entry.long)" : "--\(entry.long)"), "\(entry.long)")
         }
-        #expect(script.contains("ndjson none"))
+        #expect(script.contains("view ndjson none"))
         #expect(script.contains("check fibonacci"))
         #expect(script.hasSuffix("\n"))
     }

@@ -46,10 +46,16 @@ extension EventStore {
         pollers[source] = poll
     }
 
+    /// Says who passes requests on to the agent whose feed this is; like `allowPolling`, for all its sources.
+    package func forwardPolls(_ forward: @escaping @Sendable (String, PollRequest) -> PollRefusal?) {
+        forwarder = forward
+    }
+
     /// Has a source polled now.
     ///
     /// - Returns: why not, when it is not; such as that there is no such source, or it cannot be polled.
     package func requestPoll(of source: String, _ request: PollRequest = PollRequest()) -> PollRefusal? {
+        if let forwarder { return forwarder(source, request) }
         guard let poll = pollers[source] else {
             return PollRefusal("there is no source \"\(source)\" that can be polled")
         }

@@ -27,6 +27,7 @@ package actor EventStore {
     var ownSource: SourceID?
     var expected: [SourceID: LoopInstant] = [:]
     var pollers: [String: @Sendable (PollRequest) -> PollRefusal?] = [:]
+    var forwarder: (@Sendable (String, PollRequest) -> PollRefusal?)?
     var ending: String?
     let limitReached: Wakeup
 

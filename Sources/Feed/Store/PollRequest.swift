@@ -8,6 +8,23 @@ package struct PollRequest: Sendable, Equatable {
 
     package init(n: Int? = nil) { self.n = n }
 
+    /// The request as a reader of a socket writes it, with its newline.
+    package func line(for source: String) -> [UInt8] {
+        let name = Array(source.utf8)
+        return [UInt8](unsafeUninitializedCapacity: 64 + LineWriter.mostEscaped(name.count)) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            var writer = LineWriter(start)
+            writer.raw("{\"poll\":")
+            name.withUnsafeBufferPointer { writer.string($0) }
+            if let n {
+                writer.raw(",\"n\":")
+                writer.integer(n)
+            }
+            writer.raw("}\n")
+            count = writer.next - start
+        }
+    }
+
     /// Why a source that takes no parameters does not take this request; nil when it has none.
     package func refusal(by source: String) -> PollRefusal? {
         n == nil ? nil : PollRefusal("the source \"\(source)\" takes no \"n\"")

@@ -9,9 +9,31 @@ package actor AttachInput {
     private let store: EventStore
     private let loop: EventLoop
     private let reconnects: Bool
-    private let tell: @Sendable (String) async -> Void
+    private let tell: @Sendable (Status) async -> Void
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// How the connection is doing.
+    package enum Status: Sendable, Equatable {
+        case connected
+        /// `retryIn` is nil when the agent is not waited for.
+        case lost(reason: String, retryIn: Duration?)
+
+        /// Whether there will be no other.
+        package var isFinal: Bool { if case .lost(_, retryIn: nil) = self { true } else { false } }
+
+        /// For a person; nil when there is nothing to say.
+        package var text: String? {
+            switch self {
+            case .connected: nil
+            case .lost(let reason, nil): "the agent is lost: \(reason)"
+            case .lost(let reason, let pause?): "\(reason); next try in \(pause.shortText)"
+            }
+        }
+    }
+
+    /// The connection there is, for requests.
+    private var stream: (any ByteStream)?
 
     /// A local agent is back soon or not at all.
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
@@ -22,11 +44,11 @@ package actor AttachInput {
     /// - Parameters:
     ///   - connect: opens the socket.
     ///   - reconnects: whether to come back when the agent is lost.
-    ///   - tell: says something to a person.
+    ///   - tell: says how the connection is doing.
     package init(
         store: EventStore, on loop: EventLoop, reconnects: Bool = true,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
-        tell: @escaping @Sendable (String) async -> Void,
+        tell: @escaping @Sendable (Status) async -> Void,
         connect: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.store = store
@@ -39,6 +61,10 @@ package actor AttachInput {
 
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
     package func run() async throws(CancellationError) {
+        await store.forwardPolls { [weak self] source, request in
+            guard let self else { return PollRefusal("there is no agent") }
+            return assumeIsolated { $0.ask(source, request) }
+        }
         while true {
             let reason: String
             do {
@@ -46,9 +72,9 @@ package actor AttachInput {
             } catch {
                 throw CancellationError()
             }
-            guard reconnects else { return await tell("the agent is lost: \(reason)") }
+            guard reconnects else { return await tell(.lost(reason: reason, retryIn: nil)) }
             let pause = backoff.fail(using: &random)
-            await tell("\(reason); next try in \(pause.shortText)")
+            await tell(.lost(reason: reason, retryIn: pause))
             try await loop.sleep(for: pause)
         }
     }
@@ -61,7 +87,10 @@ package actor AttachInput {
         } catch {
             return "no agent to attach to: \(error.reason)"
         }
-        defer { stream.close() }
+        defer {
+            self.stream = nil
+            stream.close()
+        }
         do {
             if let run {
                 // The greeting and a replay come first all the same; what is known of it is left out.
@@ -95,7 +124,9 @@ package actor AttachInput {
                 if !hasHello {
                     guard case .hello = line.body else { return Self.refusal(line) }
                     hasHello = true
+                    self.stream = stream
                     backoff.succeed()
+                    await tell(.connected)
                 }
                 note(line, &isLeaving)
                 lines.append(RelayedLine(line, bytes: bytes))
@@ -104,6 +135,17 @@ package actor AttachInput {
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
             try await loop.sleep(for: .zero)
         }
+    }
+
+    /// Passes on what one of our own readers asks for.
+    private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
+        guard let stream else { return PollRefusal("the agent is not there") }
+        let line = request.line(for: source)
+        // A socket that has no room for a line has an agent at its other end that reads nothing.
+        let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
+        if taken == line.count { return nil }
+        if taken > 0 { stream.close() }  // a torn request would spoil the next one
+        return PollRefusal("the agent takes no requests now")
     }
 
     private func note(_ line: Line, _ isLeaving: inout Bool) {

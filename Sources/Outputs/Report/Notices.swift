@@ -17,6 +17,9 @@ package actor Notices {
     private var status: String?
     private var drawn = 0
 
+    /// While somebody draws on the terminal, nothing is written.
+    private var isHeld = false
+
     private static let mostPending = 64 << 10
 
     package init(on loop: EventLoop) {
@@ -40,6 +43,15 @@ package actor Notices {
             dropped = 0
         }
         pending += Array(text.utf8)
+        arrived.signal()
+    }
+
+    /// Keeps what is said, as far as there is room, until `release`: the terminal is somebody else's for a while.
+    package func hold() { isHeld = true }
+
+    /// Says what was kept, and whatever comes from now on.
+    package func release() {
+        isHeld = false
         arrived.signal()
     }
 
@@ -92,7 +104,7 @@ package actor Notices {
     package func run(to stream: any ByteStream) async throws(CancellationError) {
         defer { stream.close() }
         while true {
-            while !pending.isEmpty {
+            while !pending.isEmpty, !isHeld {
                 let count: Int
                 do {
                     count = try pending.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }

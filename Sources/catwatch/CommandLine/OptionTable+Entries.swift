@@ -44,11 +44,14 @@ extension OptionTable {
             }),
         Entry(
             long: "output", short: "o", argument: .required("FORMAT"), group: .main,
-            help: "what stdout gets: ndjson or none (ndjson)",
+            help: "view, ndjson or none (view in a terminal)",
             completion: .words(Options.Output.allCases.map(\.rawValue)),
             effect: .set { (options, text) throws(UsageError) in
-                options.output = try choice(text, planned: ["view"])
+                options.output = try choice(text) as Options.Output
             }),
+        Entry(
+            long: "once", group: .main, help: "print one frame of the view as text, and end",
+            effect: .set { (options, text) throws(UsageError) in options.once = try flag(text) }),
         Entry(
             long: "count", short: "n", argument: .required("N"), group: .main, help: "stop after N data events",
             effect: .set { (options, text) throws(UsageError) in
@@ -230,6 +233,9 @@ extension OptionTable {
         Entry(
             long: "online", group: .program, help: "with check: ask every source once, show what comes",
             effect: .online),
+        Entry(
+            long: "mouse", group: .program, help: "let the wheel and clicks move the view",
+            effect: .set { (options, text) throws(UsageError) in options.mouse = try flag(text) }),
         Entry(
             long: "completions", argument: .required("SHELL"), group: .program,
             help: "print completions for bash, zsh or fish",

@@ -32,7 +32,12 @@ package struct Options: Sendable, Equatable {
     /// How far back windows are kept, whole seconds, `interval` to 1 day; see `resolvedHistory`.
     package var history: Duration?
 
-    package var output: Output = .ndjson
+    /// What stdout gets; nil: the view in a terminal, lines of JSON otherwise.
+    package var output: Output?
+    /// Print one frame of the view as text, and end.
+    package var once = false
+    /// Whether the view takes the mouse.
+    package var mouse = false
     /// Stop after that many data events, from 1.
     package var count: Int?
     /// Stop after that time, 10 ms to 365 days.
@@ -86,6 +91,8 @@ package struct Options: Sendable, Equatable {
     }
 
     package enum Output: String, Sendable, CaseIterable {
+        /// The live view, in a terminal.
+        case view
         /// Lines of JSON to stdout.
         case ndjson
         /// Nothing to stdout.

@@ -60,7 +60,9 @@ extension Options {
         switch long {
         case "interval": .string(DurationText.format(interval))
         case "history": .string(DurationText.format(resolvedHistory))
-        case "output": .string(output.rawValue)
+        case "output": output.map { .string($0.rawValue) }
+        case "once": once ? .boolean(true) : nil
+        case "mouse": mouse ? .boolean(true) : nil
         case "count": count.map(JSONTree.integer)
         case "duration": duration.map { .string(DurationText.format($0)) }
         case "verbose": verbosity == .verbose ? .boolean(true) : nil

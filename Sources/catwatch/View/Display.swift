@@ -1,0 +1,36 @@
+internal import Terminal
+
+/// What standard output gets.
+enum Display: Sendable, Equatable {
+    /// The live view, in a terminal.
+    case view
+    /// One frame of the view after another as text, on a terminal whose cursor cannot be moved.
+    case frames
+    /// One frame of the view as text, and then the end.
+    case once
+    /// Lines of JSON.
+    case ndjson
+    case none
+
+    /// - Parameter isTerminal: whether standard output is one.
+    /// - Throws: `UsageError` when what is asked for needs a terminal.
+    init(_ options: Options, capabilities: TerminalCapabilities, isTerminal: Bool) throws(UsageError) {
+        if options.once {
+            self = .once
+            return
+        }
+        switch options.output ?? (isTerminal ? .view : .ndjson) {
+        case .view:
+            guard isTerminal else {
+                throw UsageError(
+                    "stdout is no terminal; --once prints one frame of the view as text", option: "--output")
+            }
+            self = capabilities.isAddressable ? .view : .frames
+        case .ndjson: self = .ndjson
+        case .none: self = .none
+        }
+    }
+
+    /// Whether lines stay as they are printed: nothing is drawn over them.
+    var isLines: Bool { self == .ndjson || self == .none }
+}

@@ -1,0 +1,115 @@
+internal import Feed
+internal import Reactor
+internal import Terminal
+
+/// Prints frames of the view as text: once, for scripts and reports, or again and again, for terminals that only scroll.
+actor FramePrinter {
+    enum Rhythm: Sendable {
+        /// One frame, as soon as every source has said something, or after this time.
+        case once(Duration)
+        case every(Duration)
+    }
+
+    private var view: TerminalView
+    private let store: EventStore
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private let isASCII: Bool
+    private let rhythm: Rhythm
+    private let settled: Wakeup
+    private var isOver = false
+    /// What is written to, while `run` is under way.
+    private var stream: (any ByteStream)?
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(
+        _ view: TerminalView, store: EventStore, on loop: EventLoop, wall: any WallClock, isASCII: Bool, rhythm: Rhythm
+    ) {
+        self.view = view
+        self.store = store
+        self.loop = loop
+        self.wall = wall
+        self.isASCII = isASCII
+        self.rhythm = rhythm
+        settled = Wakeup(loop: loop)
+    }
+
+    /// Prints until the feed ends, or the one frame is out.
+    ///
+    /// - Throws: `SystemError` when nothing can be written, `CancellationError` when the task is cancelled.
+    func run(_ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream) async throws {
+        let stream = try open(loop)
+        self.stream = stream
+        defer {
+            stream.close()
+            self.stream = nil
+        }
+        let (reader, greeting) = await store.open("stdout")
+        apply(greeting)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.read(reader) }
+            defer { group.cancelAll() }
+            switch rhythm {
+            case .once(let patience):
+                let timer = loop.schedule(after: patience) { [settled] in settled.open() }
+                defer { loop.cancel(timer) }
+                try await settled.wait()
+                try await printFrame(end: "")
+            case .every(let pause):
+                while !isOver {
+                    // Between the windows' ends, so that each frame has a whole new window.
+                    try await loop.sleep(for: pause)
+                    try await printFrame(end: "\n")
+                }
+            }
+        }
+        await store.close(reader)
+    }
+
+    private func printFrame(end: String) async throws { try await stream?.write(all: frame() + Array(end.utf8)) }
+
+    private func frame() -> [UInt8] {
+        var rows = view.frame(now: wall.now).text(isASCII: isASCII).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        while rows.last?.isEmpty == true { rows.removeLast() }
+        return Array((rows.joined(separator: "\n") + "\n").utf8)
+    }
+
+    private func read(_ reader: ReaderID) async throws(CancellationError) {
+        while true {
+            switch try await store.next(for: reader) {
+            case .lines(let span): apply(span.withUnsafeBytes { Array($0) })
+            case .gap(let line), .greeting(let line): apply(line)
+            case .interrupted: break
+            case .end(let line):
+                apply(line)
+                isOver = true
+                return settled.open()
+            }
+        }
+    }
+
+    private func apply(_ bytes: [UInt8]) {
+        let now = wall.now
+        var splitter = LineSplitter()
+        splitter.push(bytes[...])
+        while case .line(let line)? = splitter.next() {
+            if let decoded = try? LineDecoder.decode(line) { view.apply(decoded, now: now) }
+        }
+        if case .waiting = view.connection, !view.board.series.isEmpty { view.connection = .open }
+        if isSettled { settled.open() }
+    }
+
+    /// Whether every source has come to something, listings to their end, and the replay of an attached feed to its own.
+    private var isSettled: Bool {
+        let board = view.board
+        guard let hello = board.hello, board.lastSequence >= hello.nextSeq - 1 else { return false }
+        let sources = board.sources.filter { $0.isListed && $0.name != "catwatch" }
+        return !sources.isEmpty
+            && sources.allSatisfy { source in
+                guard source.state != .starting else { return false }
+                guard source.state == .ok, let progress = source.progress, let total = progress.total else { return true }
+                return progress.done >= total
+            }
+    }
+}
