@@ -26,7 +26,9 @@ struct Catwatch {
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
                 let loop = try EventLoop()
-                exit(try loop.run { try await Agent(plan, display: display, capabilities: capabilities, on: loop).run() })
+                exit(
+                    try loop.run { try await Agent(plan, display: display, capabilities: capabilities, on: loop).run() }
+                )
             case .check(let options, let online):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
@@ -34,7 +36,10 @@ struct Catwatch {
                 guard online else { leave(printing: text) }
                 try write(text, to: STDOUT_FILENO)
                 let loop = try EventLoop()
-                exit(try loop.run { try await Agent(plan, display: .none, capabilities: .init(depth: .none), on: loop).check() })
+                exit(
+                    try loop.run {
+                        try await Agent(plan, display: .none, capabilities: .init(depth: .none), on: loop).check()
+                    })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)

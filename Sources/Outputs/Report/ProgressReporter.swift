@@ -55,7 +55,9 @@ package actor ProgressReporter {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span):
-                guard await store.mayHoldReports(span), let bar = span.withUnsafeBytes({ newest(in: $0) }), bar != self.bar else { continue }
+                guard await store.mayHoldReports(span), let bar = span.withUnsafeBytes({ newest(in: $0) }),
+                    bar != self.bar
+                else { continue }
                 self.bar = bar
                 isDrawn = false
                 changed.signal()

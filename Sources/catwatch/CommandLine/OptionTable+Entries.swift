@@ -38,11 +38,6 @@ extension OptionTable {
                 options.interval = try wholeSeconds(text, in: .seconds(1)...(.seconds(3_600)))
             }),
         Entry(
-            long: "history", argument: .required("DURATION"), group: .main, help: "how long windows are kept (2m)",
-            effect: .set { (options, text) throws(UsageError) in
-                options.history = try wholeSeconds(text, in: .seconds(1)...day)
-            }),
-        Entry(
             long: "output", short: "o", argument: .required("FORMAT"), group: .main,
             help: "view, ndjson or none (view in a terminal)",
             completion: .words(Options.Output.allCases.map(\.rawValue)),
@@ -224,6 +219,11 @@ extension OptionTable {
     ]
 
     private static let programEntries: [Entry] = [
+        Entry(
+            long: "history", argument: .required("DURATION"), group: .program, help: "how long windows are kept (2m)",
+            effect: .set { (options, text) throws(UsageError) in
+                options.history = try wholeSeconds(text, in: .seconds(1)...day)
+            }),
         Entry(
             long: "log-bytes", argument: .required("SIZE"), group: .program,
             help: "recent lines kept for readers, 1MiB to 4GiB (8MiB)",

@@ -9,7 +9,8 @@ extension Agent {
     /// Starts the live view.
     func startView(in group: inout TaskGroup<Void>) {
         let session = TerminalSession(
-            newView(size: ScreenSize(columns: 80, rows: 24)), capabilities: capabilities, store: store, on: loop, wall: wall,
+            newView(size: ScreenSize(columns: 80, rows: 24)), capabilities: capabilities, store: store, on: loop,
+            wall: wall,
             device: ControllingTerminal(), mouse: plan.options.mouse
         ) { [unowned self] action in
             await self.perform(action)

@@ -108,7 +108,9 @@ actor FramePrinter {
         return !sources.isEmpty
             && sources.allSatisfy { source in
                 guard source.state != .starting else { return false }
-                guard source.state == .ok, let progress = source.progress, let total = progress.total else { return true }
+                guard source.state == .ok, let progress = source.progress, let total = progress.total else {
+                    return true
+                }
                 return progress.done >= total
             }
     }

@@ -20,7 +20,7 @@ import Testing
         (#"{"count": 1.5}"#, ["1:11: count: '1.5' is not a whole number from 1"]),
         (#"{"verbose": "yes"}"#, ["1:13: verbose: is a string where true or false should be"]),
         (#"{"listen": 5}"#, ["1:12: listen: is a number where true, false or a string should be"]),
-        (#"{"output": "xml"}"#, ["1:12: output: 'xml' is not known; write ndjson or none"]),
+        (#"{"output": "xml"}"#, ["1:12: output: 'xml' is not known; write view, ndjson or none"]),
         (#"{"connect": ["udp:x"]}"#, ["1:13: connect: 'udp:x': write unix:PATH or tcp:HOST:PORT"]),
         (#"{"connect": [5]}"#, ["1:14: connect[0]: is a number where a string should be"]),
         (#"{"config": "x"}"#, ["1:2: config: is no known key"]),

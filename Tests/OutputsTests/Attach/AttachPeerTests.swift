@@ -38,7 +38,8 @@ import Testing
             let bound = LoopBound(here)
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, on: loop, reconnects: false, tell: { said.value.texts += [$0.text].compactMap(\.self) },
+                store: relay.store, on: loop, reconnects: false,
+                tell: { said.value.texts += [$0.text].compactMap(\.self) },
                 connect: { _ throws(SystemError) in bound.value })
             let peer = LoopBound(there)
             try await running {
