@@ -117,7 +117,7 @@ import Testing
         try await Stage.run { stage in
             let terminal = try Terminal()
             let before = terminal.flags
-            let program = try await stage.catwatch(["--demo", "-e", "10ms"]) { launch in
+            let program = try await stage.catwatch(["--demo", "-e", "10ms", "-o", "ndjson"]) { launch in
                 (launch.input, launch.output, launch.errors) = (
                     .shared(terminal.shell), .shared(terminal.shell), .shared(terminal.shell)
                 )
