@@ -111,24 +111,31 @@ run_build() {
     check_linkage
 }
 
+# Servers of others, for the tests that want one.
+use_python() {
+    prepare_python
+    export CATWATCH_PYTHON=$PWD/$venv/bin/python
+}
+
 run_tsan() {
+    use_python
     heading "thread sanitizer over the unit tests"
     run_tests --sanitize=thread --scratch-path .build/tsan --skip EndToEndTests
 }
 
 run_unit() {
+    use_python
     build_debug
     heading "unit tests"
     run_tests --skip-build --skip EndToEndTests "${strict[@]}"
 }
 
 run_e2e() {
-    prepare_python
+    use_python
     build_debug
     build_release
     heading "the checker of lines can fail"
     "$venv/bin/python" Tests/python/validate_lines.py --self-test
-    export CATWATCH_PYTHON=$PWD/$venv/bin/python
     heading "the quickstart"
     # With the flags of the build that is there already; it would be made anew without.
     SWIFT_BUILD_FLAGS="${strict[*]}" examples/quickstart.sh -n 3 -e 10ms >.build/quickstart.ndjson
