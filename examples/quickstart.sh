@@ -20,6 +20,9 @@ read -ra flags <<<"${SWIFT_BUILD_FLAGS:-}"
 swift build -c release --static-swift-stdlib --product catwatch "${flags[@]}" >&2
 catwatch=$(swift build -c release --static-swift-stdlib --show-bin-path)/catwatch
 
-if (($# == 0)); then set -- -d 15s; fi
+# In a terminal there is something to look at: all presets, until `q`.
+if (($# == 0)); then
+    if [[ -t 1 ]]; then set -- --preset all; else set -- -d 15s; fi
+fi
 say "running: $catwatch --demo $*"
 exec "$catwatch" --demo "$@"
