@@ -221,6 +221,8 @@ actor Agent {
             isHurried = true
             outputEnded.signal()
         }
+            // Its last lines wait for outputs, however long they take; that is over, too.
+            if self.stop == .complete { store.assumeIsolated { $0.finish(stop.reason) } }
         stopRequest.signal()
     }
 
