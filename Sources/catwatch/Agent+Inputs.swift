@@ -21,13 +21,18 @@ extension Agent {
         group.addTask {
             try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
         }
-        DescriptorLimit.raise(for: sources.count + (options.listen == nil ? 0 : options.maxReaders))
-        spread = PollSchedule.spread(of: sources.count)
+        prepare(for: sources.count)
         let runner = SourceRunner(store: store, on: loop) { [unowned self] source in
             self.assumeIsolated { $0.input(for: source, into: $0.store) }
         }
         self.runner = runner
         group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
+    }
+
+    /// Makes room for so many sources, and has their first polls not come all at once.
+    private func prepare(for sources: Int) {
+        DescriptorLimit.raise(for: sources + (plan.options.listen == nil ? 0 : plan.options.maxReaders))
+        spread = PollSchedule.spread(of: sources)
     }
 
     /// The input of a source, which brings its events into `store`.
@@ -93,6 +98,7 @@ extension Agent {
                 let new = try old.reload()
                 return (new, try new.sources(demoOrigin: origin))
             }
+            prepare(for: sources.count)
             let changes = await runner.replace(with: sources)
             plan = new
             await store.greetAll()
