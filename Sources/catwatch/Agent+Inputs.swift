@@ -45,7 +45,7 @@ extension Agent {
             PagesInput(source, store: store, transport: transport, on: loop, wall: wall, reader: reader)
         case .webSocket(let source): WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall)
         case .stdin(let source):
-            StdinInput(source, store: store, on: loop, wall: wall) { loop throws(SystemError) in
+            StdinInput(source, store: store, on: loop, wall: wall, lines: standardInput) { loop throws(SystemError) in
                 try DescriptorStream.standard(STDIN_FILENO, on: loop)
             }
         case .fibonacci(let source):
