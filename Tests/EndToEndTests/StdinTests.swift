@@ -70,7 +70,7 @@ import Testing
             let line = #"{"n":1,"text":"\#(String(repeating: "y", count: 200))"}"# + "\n"
             let path = try await stage.write(String(repeating: line, count: 120_000), to: "input")
             let program = try await stage.bash(
-                "\"$catwatch\" - --log-bytes 1MiB < '\(path)' | { sleep 1; grep -c '\"type\":\"stdin\"'; }")
+                "\"$catwatch\" - --log-bytes 1MiB < '\(path)' | { sleep 1; grep -c '\"type\":\"stdin\",\"source'; }")
             let run = try await Finished(of: program)
             #expect(run.outputText == "120000\n")
         }
