@@ -41,6 +41,7 @@ import Testing
             let terminal = try Terminal()
             let program = try await stage.catwatch([
                 "-u", stage.url("/fact"), "--text", "/fa\u{202E}ct\u{9B}2J", "-e", "10ms", "-q",
+                "--output", "ndjson",
             ]) { launch in
                 launch.output = .shared(terminal.shell)
                 launch.outputReader = terminal.screen
