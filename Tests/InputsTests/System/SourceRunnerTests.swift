@@ -146,19 +146,6 @@ import Testing
         }
     }
 
-    /// Removing waits for the store, which may be when another one comes to its end.
-    @Test(arguments: 0..<16) func aSourceThatEndsWhileOthersAreRemovedIsRemovedToo(hops: Int) async throws {
-        let endless = Self.source("z")
-        try await Self.run([Self.source("a", 2, isFinite: true), Self.source("b", 20, isFinite: true), endless]) {
-            loop, store, runner, diary in
-            try await loop.sleep(for: .seconds(19))
-            for _ in 0..<hops { await Task.yield() }
-            await runner.replace(with: [endless])
-            try await loop.sleep(for: .seconds(5))
-            #expect(await store.sourceStates.map(\.source) == ["z"])
-        }
-    }
-
     @Test(arguments: [UInt64](1...20)) func randomReloadsLeaveWhatWasAskedFor(seed: UInt64) async throws {
         try await Self.run([]) { _, _, _, _ in }  // nothing to run ends at once
         try await Self.run([Self.source("a"), Self.source("b")]) { loop, store, runner, diary in
