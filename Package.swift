@@ -78,6 +78,6 @@ let package = Package(
 if Context.environment["CATWATCH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "catwatch-fuzz", dependencies: ["Inputs", "Outputs", "Feed", "Reactor"], path: "Tests/Fuzz",
-            swiftSettings: settings))
+            name: "catwatch-fuzz", dependencies: ["Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
+            path: "Tests/Fuzz", swiftSettings: settings))
 }

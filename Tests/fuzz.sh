@@ -43,5 +43,11 @@ add 04 '\n[]'
 for first in 05 15 2d 45 8d fd; do
     add "$first" '{"d":[{"k":"x","a":[0,1],"a":2},null,"3",4],"e\\n":{"k":1,"a":{"1":"5"}}}'
 done
+add 06 '\x89\x01a\x01\x03\xe2\x82\xac\x80\x7e\x00\x80'"$(printf 'x%.0s' {1..128})"'\x82\x00\x88\x05\x03\xe8bye'
+add 0e '\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58\x88\x80\x01\x02\x03\x04'
+for first in 07 0f 17; do
+    add "$first" 'HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: b\r\n\r\n\x81\x00'
+    add "$first" 'HTTP/1.1 503 Busy\nRetry-After: 5\n\n'
+done
 "$(swift build "${build[@]}" --show-bin-path)/catwatch-fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 \
     -artifact_prefix=.build/fuzz/ "$corpus"

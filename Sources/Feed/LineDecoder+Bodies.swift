@@ -6,11 +6,12 @@ private let second = 1_000_000.0
 extension LatencySample {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         self.init(
-            endpoint: try members.string(.endpoint), status: try members.int(.status), ms: try members.double(.ms),
-            dns: try members.doubleIfAny(.dnsMs) ?? 0, connect: try members.doubleIfAny(.connectMs) ?? 0,
-            tls: try members.doubleIfAny(.tlsMs) ?? 0, wait: try members.doubleIfAny(.waitMs) ?? 0,
-            receive: try members.doubleIfAny(.receiveMs) ?? 0, bytes: try members.intIfAny(.bytes) ?? 0,
-            reused: try members.boolIfAny(.reused) ?? false, late: try members.doubleIfAny(.lateMs) ?? 0)
+            endpoint: try members.string(.endpoint), status: try members.int(.status),
+            ms: try members.milliseconds(.ms),
+            dns: try members.millisecondsIfAny(.dnsMs) ?? 0, connect: try members.millisecondsIfAny(.connectMs) ?? 0,
+            tls: try members.millisecondsIfAny(.tlsMs) ?? 0, wait: try members.millisecondsIfAny(.waitMs) ?? 0,
+            receive: try members.millisecondsIfAny(.receiveMs) ?? 0, bytes: try members.intIfAny(.bytes) ?? 0,
+            reused: try members.boolIfAny(.reused) ?? false, late: try members.millisecondsIfAny(.lateMs) ?? 0)
     }
 }
 
@@ -124,14 +125,14 @@ extension Line.Endpoint {
         source = try members.stringIfAny(.source)
         count = try members.int(.count)
         errors = try members.intIfAny(.errors) ?? 0
-        last = try members.doubleIfAny(.lastMs)
-        mean = try members.doubleIfAny(.meanMs)
-        min = try members.doubleIfAny(.minMs)
-        p50 = try members.doubleIfAny(.p50Ms)
-        p90 = try members.doubleIfAny(.p90Ms)
-        p95 = try members.doubleIfAny(.p95Ms)
-        p99 = try members.doubleIfAny(.p99Ms)
-        max = try members.doubleIfAny(.maxMs)
+        last = try members.millisecondsIfAny(.lastMs)
+        mean = try members.millisecondsIfAny(.meanMs)
+        min = try members.millisecondsIfAny(.minMs)
+        p50 = try members.millisecondsIfAny(.p50Ms)
+        p90 = try members.millisecondsIfAny(.p90Ms)
+        p95 = try members.millisecondsIfAny(.p95Ms)
+        p99 = try members.millisecondsIfAny(.p99Ms)
+        max = try members.millisecondsIfAny(.maxMs)
     }
 }
 
@@ -177,8 +178,8 @@ extension Line.Agent {
         series = try members.intIfAny(.series) ?? 0
         refusedSeries = try members.intIfAny(.refusedSeries) ?? 0
         refusedEndpoints = try members.intIfAny(.refusedEndpoints) ?? 0
-        loopLag = try members.doubleIfAny(.loopLagMs) ?? 0
-        cpu = try members.doubleIfAny(.cpuMs) ?? 0
+        loopLag = try members.millisecondsIfAny(.loopLagMs) ?? 0
+        cpu = try members.millisecondsIfAny(.cpuMs) ?? 0
         outputs = try members.list(.outputs) { members throws(LineFault) in try Line.Output(members) }
     }
 }

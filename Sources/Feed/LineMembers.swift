@@ -106,6 +106,13 @@ struct LineMembers: ~Copyable {
         return number
     }
 
+    func milliseconds(_ key: LineKey) throws(LineFault) -> Double { try required(key, millisecondsIfAny(key)) }
+
+    /// A time in milliseconds; 0 for one that an agent would have written as 0: sums and conversions overflow otherwise.
+    func millisecondsIfAny(_ key: LineKey) throws(LineFault) -> Double? {
+        try doubleIfAny(key).map { LineWriter.mostMilliseconds > $0 && $0 > 0 ? $0 : 0 }
+    }
+
     func intIfAny(_ key: LineKey, from least: Int = 0) throws(LineFault) -> Int? {
         guard let token = value(key) else { return nil }
         guard let number = JSONNumber.integer(token), number >= least else {

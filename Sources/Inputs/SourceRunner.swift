@@ -89,10 +89,15 @@ package actor SourceRunner {
             slots[name]?.source = source
             if slot.task == nil { start(source) } else { slot.task?.cancel() }
         }
-        for (name, slot) in slots where slot.source != nil && !wanted.contains(name) {
-            changes.removed += 1
+        let unwanted = slots.filter { $0.value.source != nil && !wanted.contains($0.key) }.keys
+        changes.removed = unwanted.count
+        // All of them before anything is waited for, since inputs may end by themselves meanwhile.
+        for name in unwanted {
             slots[name]?.source = nil
-            if slot.task == nil { await remove(name) } else { slot.task?.cancel() }
+            slots[name]?.task?.cancel()
+        }
+        for name in unwanted {
+            if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
         // Inputs do this too, when they get to it: but whoever asks for the sources from now on is to be told of all.
         for source in sources { if slots[source.description.name]?.isNew == true { await introduce(source) } }
@@ -117,6 +122,8 @@ package actor SourceRunner {
     /// Goes on with what has come instead, if anything has.
     private func didEnd(_ ended: Source, byItself: Bool) async {
         let name = ended.description.name
+        // What follows may neither be due nor take requests, and would not say so.
+        await store.release(named: name)
         slots[name]?.task = nil
         guard isRunning, let slot = slots[name] else { return }
         guard let next = slot.source else { return await remove(name) }

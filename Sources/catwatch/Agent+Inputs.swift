@@ -21,13 +21,18 @@ extension Agent {
         group.addTask {
             try? await ProcessSampler(store: store, on: loop, wall: wall, interval: options.interval).run()
         }
-        DescriptorLimit.raise(for: sources.count + (options.listen == nil ? 0 : options.maxReaders))
-        spread = PollSchedule.spread(of: sources.count)
+        prepare(for: sources.count)
         let runner = SourceRunner(store: store, on: loop) { [unowned self] source in
             self.assumeIsolated { $0.input(for: source, into: $0.store) }
         }
         self.runner = runner
         group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
+    }
+
+    /// Makes room for so many sources, and has their first polls not come all at once.
+    private func prepare(for sources: Int) {
+        DescriptorLimit.raise(for: sources + (plan.options.listen == nil ? 0 : plan.options.maxReaders))
+        spread = PollSchedule.spread(of: sources)
     }
 
     /// The input of a source, which brings its events into `store`.
@@ -40,7 +45,7 @@ extension Agent {
             PagesInput(source, store: store, transport: transport, on: loop, wall: wall, reader: reader)
         case .webSocket(let source): WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall)
         case .stdin(let source):
-            StdinInput(source, store: store, on: loop, wall: wall) { loop throws(SystemError) in
+            StdinInput(source, store: store, on: loop, wall: wall, lines: standardInput) { loop throws(SystemError) in
                 try DescriptorStream.standard(STDIN_FILENO, on: loop)
             }
         case .fibonacci(let source):
@@ -93,6 +98,7 @@ extension Agent {
                 let new = try old.reload()
                 return (new, try new.sources(demoOrigin: origin))
             }
+            prepare(for: sources.count)
             let changes = await runner.replace(with: sources)
             plan = new
             await store.greetAll()

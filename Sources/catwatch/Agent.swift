@@ -61,6 +61,8 @@ actor Agent {
     var runner: SourceRunner?
     /// Reads the documents of all sources: one at a time, as there is one loop.
     let reader = LoopBound(JSONReader.forInputs())
+    /// What was read of standard input and not looked at yet.
+    lazy var standardInput = LoopBound(StdinLines())
     /// Over which time the first polls are spread.
     var spread = Duration.zero
     /// Where the stand-in API is, when it runs.
@@ -219,6 +221,8 @@ actor Agent {
             self.stop = stop
         } else {
             isHurried = true
+            // Its last lines wait for outputs, however long they take; that is over, too.
+            if self.stop == .complete { store.assumeIsolated { $0.finish(stop.reason) } }
             outputEnded.signal()
         }
         stopRequest.signal()

@@ -51,6 +51,10 @@ struct WatchPlan: Sendable {
     /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
     func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
         guard options.attach == nil else { return [] }
+        // Who asks for the stand-in does not want the real services to be asked instead.
+        guard !options.demo || demoOrigin != nil else {
+            throw UsageError("the stand-in API can only be had from the start: restart for that", option: "--demo")
+        }
         var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
         let sources = try effectiveSources(demoOrigin: demoOrigin).compactMap { builder.build($0) }
         try builder.issues.check()

@@ -110,6 +110,22 @@ import Testing
         }
     }
 
+    /// Or the real services would be asked instead of the stand-in.
+    @Test func theStandInDoesNotComeWithAReload() async throws {
+        try await Stage.run { stage in
+            let path = try await stage.write(Self.configuration(stage, ["a"]), to: "config.jsonc")
+            let program = try await stage.catwatch(["-c", path])
+            try await Self.waitForEvents(program, of: "a")
+            _ = try await stage.write(#"{"demo":true}"#, to: "config.jsonc")
+            try await program.signal(SIGHUP)
+            try await program.waitForError("nothing was reloaded")
+            try await Self.waitForEvents(program, of: "a", after: Self.lastSeq(program))
+            try await program.signal(SIGTERM)
+            let run = try await Finished(of: program)
+            #expect(try run.lines().allSatisfy { $0.source != "fact" })
+        }
+    }
+
     @Test func whatNeedsARestartIsNamed() async throws {
         try await Stage.run { stage in
             let text = try await Self.configuration(stage, ["a"])

@@ -11,6 +11,6 @@ enum FuzzTargets {
     /// go by: new ones come last.
     static let all: [any FuzzTarget.Type] = [
         LineDecoderTarget.self, ReaderRequestTarget.self, LineSplitterTarget.self, StdinTarget.self,
-        JSONPointerTarget.self, ItemsTarget.self,
+        JSONPointerTarget.self, ItemsTarget.self, FrameDecoderTarget.self, HandshakeAnswerTarget.self,
     ]
 }

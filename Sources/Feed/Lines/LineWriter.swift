@@ -73,9 +73,12 @@ package struct LineWriter {
         text.withUTF8 { raw($0) }
     }
 
+    /// What durations in milliseconds are less than.
+    static let mostMilliseconds = 1e12
+
     /// Whole microseconds of a duration in milliseconds; 0 for one that is negative, not finite, or 10¹² and more.
     private static func microseconds(_ milliseconds: Double) -> Int {
-        let clamped = milliseconds > 0 && milliseconds < 1e12 ? milliseconds : 0
+        let clamped = milliseconds > 0 && milliseconds < mostMilliseconds ? milliseconds : 0
         return Int((clamped * 1_000).rounded())
     }
 

@@ -17,9 +17,19 @@ extension EventStore {
 
     /// The same for a source that was registered.
     package func retire(_ id: SourceID) {
+        release(id)
+        state.retire(id)
+    }
+
+    /// Expects nothing of a source, and lets nobody have it polled, until somebody says otherwise: what ran for it has ended,
+    /// and what follows may be of another kind.
+    package func release(named name: String) {
+        if let id = state.source(named: name) { release(id) }
+    }
+
+    private func release(_ id: SourceID) {
         expected[id] = nil
         pollers[state.sources[id.index].name] = nil
-        state.retire(id)
     }
 
     /// The agent itself as a source, for what it says of itself.

@@ -18,7 +18,7 @@ package struct LineBuffer: ~Copyable {
     package static let chunk = 128 << 10
 
     /// The longest line in bytes, newline not counted.
-    package let limit: Int
+    package var limit: Int
     /// Which line `next` gave last, from 1.
     package private(set) var number = 0
     private var memory: UnsafeMutableRawBufferPointer
@@ -40,6 +40,9 @@ package struct LineBuffer: ~Copyable {
 
     /// How many bytes of memory it takes.
     package var capacity: Int { memory.count }
+
+    /// Whether there may be lines to take before more is read.
+    package var hasBytes: Bool { searched < end }
 
     /// Reads once from the stream; every whole line must have been taken before.
     ///

@@ -35,16 +35,19 @@ package actor StdinInput: Input {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let reader: LineReader
-    private var buffer: LineBuffer
+    private let lines: StdinLines
     private var batch = EventBatch()
     private var bad = BadLines()
     private var summary = Summary()
     private var reportTimer: LoopTimer?
     private var budget = 0
 
-    /// - Parameter open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`.
+    /// - Parameters:
+    ///   - lines: what the input before this one has left of the same stream; nil when there was none.
+    ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`.
     package init(
         _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock,
+        lines: LoopBound<StdinLines>? = nil,
         open: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.source = source
@@ -53,13 +56,16 @@ package actor StdinInput: Input {
         self.wall = wall
         self.open = open
         reader = LineReader(source.extraction)
-        buffer = LineBuffer(limit: source.maxLine)
+        self.lines = lines?.value ?? StdinLines()
     }
 
     package func run() async throws(CancellationError) { _ = try await read() }
 
     /// Registers the source and reads to the end of the stream, once.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled; what is not read then stays where it is, for the next input.
     package func read() async throws(CancellationError) -> Summary {
+        lines.buffer.limit = source.maxLine
         let id = await store.register(source.description)
         // What a slice may add to the log, so that what an output has not seen when it is let in is there still after it.
         budget = await store.logCapacity / 4
@@ -73,24 +79,28 @@ package actor StdinInput: Input {
             await finish(id)
             throw CancellationError()
         }
+        takeLastLine(from: id)
         await finish(id)
         return summary
     }
 
     private func read(_ stream: any ByteStream, from id: SourceID) async throws {
         while true {
-            guard let count = try buffer.fill(from: stream) else {
-                try await stream.waitUntilReadable()
-                continue
-            }
-            if count == 0 { return }
-            var hasMore = true
+            // Before anything is read: the input before this one may have left some.
+            var hasMore = lines.buffer.hasBytes
             while hasMore {
                 try await store.admit()
                 hasMore = takeLines(from: id)
                 await publish(from: id)
                 // A stream that always has something to read would otherwise have the loop to itself.
                 try await loop.sleep(for: .zero)
+            }
+            while true {
+                if let count = try lines.buffer.fill(from: stream) {
+                    if count == 0 { return }
+                    break
+                }
+                try await stream.waitUntilReadable()
             }
         }
     }
@@ -101,7 +111,7 @@ package actor StdinInput: Input {
     private func takeLines(from id: SourceID) -> Bool {
         // One access to each of them for all lines.
         Self.takeLines(
-            &buffer, into: &batch, &bad, LineContext(reader: reader, source: id, now: wall.now, budget: budget))
+            &lines.buffer, into: &batch, &bad, LineContext(reader: reader, source: id, now: wall.now, budget: budget))
     }
 
     /// What does not change from line to line.
@@ -176,12 +186,15 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
-    /// Reads the last line, when it has no newline, and reports what has not been reported.
+    /// Reads the last line, when it has no newline.
+    private func takeLastLine(from id: SourceID) {
+        guard let item = lines.buffer.finish() else { return }
+        let context = LineContext(reader: reader, source: id, now: wall.now, budget: budget)
+        Self.take(item, lines.buffer.number, lines.buffer.limit, into: &batch, &bad, context)
+    }
+
+    /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
-        if let item = buffer.finish() {
-            let context = LineContext(reader: reader, source: id, now: wall.now, budget: budget)
-            Self.take(item, buffer.number, buffer.limit, into: &batch, &bad, context)
-        }
         summary.events += batch.count
         if let failure = bad.finish(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
@@ -189,7 +202,7 @@ package actor StdinInput: Input {
         if let failure = summary.failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }
         if let reportTimer { loop.cancel(reportTimer) }
         reportTimer = nil
-        summary.lines = buffer.number
+        summary.lines = lines.buffer.number
         summary.badLines = bad.total
         await store.publish(batch)
         batch.removeAll()

@@ -148,6 +148,20 @@ import Testing
         #expect(try decode("{" + repeated.map { "\($0):\($1)" }.joined(separator: ",") + "}") == expected)
     }
 
+    /// No agent writes such times, and converting or adding them up would trap.
+    @Test(arguments: ["1e300", "1e12", "-1", "-1e308"]) func takesTimesBeyondMeasureForNone(text: String) throws {
+        let line = Array(
+            #"""
+            {"seq":2,"time":"2026-10-16T14:42:43Z","type":"latency","source":"a","endpoint":"e","status":200,\#
+            "ms":\#(text),"dns_ms":\#(text),"late_ms":\#(text)}
+            """#.utf8)
+        guard case .latency(let sample) = try LineDecoder.decode(line[...]).body else {
+            Issue.record("it is no latency")
+            return
+        }
+        #expect([sample.ms, sample.dns, sample.late] == [0, 0, 0])
+    }
+
     @Test func passesUnknownTypesOn() throws {
         let connection = try decode(#"{"type":"weather","time":"2001-09-09T01:46:40Z","x":[1]}"#)
         #expect(connection == Line(seq: nil, time: time, type: "weather", source: nil, body: .unknown))

@@ -110,6 +110,45 @@ import Testing
         }
     }
 
+    /// As when a reload changes how standard input is read: the next input goes on in the middle of a line.
+    @Test func whatACancelledOneHasNotReadIsLeftToTheNext() async throws {
+        let numbers = 1_000..<4_000
+        let values = try await withLoop { loop in
+            let wall = SystemWallClock()
+            var limits = FeedState.Limits()
+            limits.logCapacity = 1 << 16
+            let store = EventStore(on: loop, wall: wall, identity: Self.identity, limits: limits)
+            let (reader, _) = await store.open("test", holdsInputs: true)
+            let pipe = try Descriptor.pipe()
+            let lines = LoopBound(StdinLines())
+            let first = try pipe.read.duplicate().release()
+            let second = try pipe.read.duplicate().release()
+            let writer = LoopBound(try DescriptorStream(owning: try pipe.write.duplicate(), on: loop))
+            _ = consume pipe
+            func input(_ number: Int32) -> StdinInput {
+                StdinInput(StdinRun.source(), store: store, on: loop, wall: wall, lines: lines) {
+                    (loop) throws(SystemError) in
+                    try DescriptorStream(owning: Descriptor(owning: number), on: loop)
+                }
+            }
+            try await writer.value.write(all: Array((numbers.map { "\($0)\n" }.joined() + "40").utf8))
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try? await input(first).read() }
+                while await store.counts.data == 0 { try? await loop.sleep(for: .milliseconds(1)) }
+                group.cancelAll()
+            }
+            #expect(await store.counts.data < numbers.count)
+            async let summary = input(second).read()
+            async let values = StdinRun.collectValues(store, reader)
+            try await writer.value.write(all: Array("00\n".utf8))
+            writer.value.close()
+            #expect(try await summary.badLines == 0)
+            await store.finish("end")
+            return try await values
+        }
+        #expect(values == (numbers.map(Double.init) + [4_000]))
+    }
+
     @Test func saysThatTheStreamCannotBeRead() async throws {
         let summary = try await withLoop(virtual: true) { loop in
             let (store, wall) = store(on: loop)

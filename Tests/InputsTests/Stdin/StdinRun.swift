@@ -80,6 +80,13 @@ struct StdinRun: Sendable {
         }
     }
 
+    /// The values of all data lines until the feed's end.
+    static func collectValues(_ store: EventStore, _ reader: ReaderID) async throws -> [Double?] {
+        var run = StdinRun()
+        run.lines = try await collect(store, reader)
+        return run.values
+    }
+
     var data: [Line.Data] {
         lines.compactMap { if case .data(let data) = $0.body { data } else { nil } }
     }

@@ -133,6 +133,19 @@ import Testing
         }
     }
 
+    /// An HTTP source that becomes standard input is not due any more, or the watchdog would end the agent.
+    @Test func nothingIsExpectedOfASuccessorThatSaysNothing() async throws {
+        try await Self.run([Self.source("a")]) { loop, store, runner, _ in
+            let id = await store.register(SourceDescription(name: "a"))
+            await store.expect(id, by: loop.clock.now.advanced(by: .seconds(1)))
+            await store.allowPolling(of: "a") { _ in nil }
+            await runner.replace(with: [Self.source("a", 2)])
+            try await loop.sleep(for: .seconds(5))
+            #expect(await store.isOnTime)
+            #expect(await store.requestPoll(of: "a") != nil)
+        }
+    }
+
     @Test(arguments: [UInt64](1...20)) func randomReloadsLeaveWhatWasAskedFor(seed: UInt64) async throws {
         try await Self.run([]) { _, _, _, _ in }  // nothing to run ends at once
         try await Self.run([Self.source("a"), Self.source("b")]) { loop, store, runner, diary in
