@@ -92,17 +92,18 @@ import Testing
 
     @Test func runsFibonacciAndSumsTheRunsUp() async throws {
         try await Stage.run { stage in
-            let source = #"{"name":"fibonacci","kind":"fibonacci","n":20,"emit":"pairs"}"#
+            let source = #"{"name":"fibonacci","kind":"fibonacci","n":15,"unit":"ms","emit":"pairs"}"#
             let path = try await stage.write(#"{"sources":[\#(source)]}"#, to: "config.json")
             let screen = try await ViewScreen(stage, ["--config", path])
-            try await screen.type("2", for: #"^ *20 +6765$"#)
+            try await screen.wait(for: "▸ fibonacci ")
+            try await screen.type("2", for: #"^ *15 +610$"#)
             // Letters are no digits.
             try await screen.type("nx", for: #"N = █"#)
             try await screen.type("12", for: #"N = 12█"#)
             let run = try await screen.type("\r", for: #"^ *12 +144$"#)
             #expect(
                 !run.contains { $0.contains("233") } && run.contains { $0.contains("total ") && $0.contains(" ms") })
-            try await screen.type("S", for: #"^ *20 +\d+\.\d+\n *12 +\d+\.\d+$"#)
+            try await screen.type("S", for: #"^ *15 +\d+\.\d+\n *12 +\d+\.\d+$"#)
             try await screen.type("q")
             #expect(try await screen.end().status == 0)
         }

@@ -24,8 +24,10 @@ final class ViewScreen {
     private let driver: ChildProcess
     private var answers = 0
 
+    /// A crash in a terminal would have the toolchain's backtracer wait for a key.
     static let environment = [
-        "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
     ]
 
     /// Starts a program; catwatch unless another one is named.

@@ -36,7 +36,7 @@ import Testing
         try await Stage.run { stage in
             let screen = try await ViewScreen(
                 stage, ["--demo", "-i", "1s", "-e", "100ms"], environment: ["TERM": terminal])
-            try await screen.find(#"(?s)fact .*fact .*\n\n.*fact .*fact "#)
+            try await screen.find(#"(?s)fact .*\r\n\r\n.*fact .*\r\n\r\n"#)
             #expect(try await screen.count(#"[^ -~\r\n]"#) == 0)
             #expect(try await screen.hasFirstModes())
             try screen.signal(SIGTERM)
@@ -99,7 +99,8 @@ import Testing
     @Test func onceWithNothingToShowFails() async throws {
         try await Stage.run { stage in
             let run = try await stage.finish(
-                ["--once", "-u", "http://127.0.0.1:\(stage.closedPort())/fact"], environment: ViewScreen.environment)
+                ["--once", "-u", "http://127.0.0.1:\(stage.closedPort())/fact"],
+                environment: ViewScreen.environment.merging(["COLUMNS": "150"]) { $1 })
             #expect(run.ending == .exited(1))
             #expect(run.outputText.contains("fact") && run.outputText.contains("refused"), "\(run.outputText)")
         }

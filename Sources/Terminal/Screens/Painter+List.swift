@@ -98,7 +98,11 @@ extension Painter {
                 longestBand = max(longestBand, row.standing.name.columns)
             }
         }
-        // Steady widths, lest columns move with every value.
+        // Steady widths, lest columns move with every value, and with every row that is scrolled.
+        for scale in board.sources.lazy.compactMap({ $0.isListed ? $0.bands : nil }) {
+            columns.hasBadge = columns.valueWidth > 0
+            for band in scale.bands { longestBand = max(longestBand, band.name.columns) }
+        }
         columns.valueWidth = columns.valueWidth == 0 ? 0 : min(max(columns.valueWidth, width >= 40 ? 7 : 3), 12)
         columns.unitWidth = min(columns.unitWidth, 9)
         if width < 30 { columns.unitWidth = 0 }
@@ -162,7 +166,11 @@ extension Painter {
         }
         let name = mark(.name, "name")
         put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
-        if columns.sparkWidth >= 7 { put([("history", theme.faint)], row: row, column: columns.spark) }
+        if columns.sparkWidth >= 7 {
+            // Without values, texts stand there.
+            let title = columns.valueWidth > 0 ? "history" : "text"
+            put([(title, theme.faint)], row: row, column: columns.spark)
+        }
         if columns.valueWidth > 0 {
             let value = mark(.value, "value")
             // The mark stands behind the numbers' last column.
@@ -182,7 +190,7 @@ extension Painter {
     private mutating func paint(_ item: ListRow, _ columns: ListColumns, row: Int, isChosen: Bool) {
         let plain = item.isStale ? theme.stale : theme.text
         let quiet = item.isStale ? theme.stale : theme.muted
-        if isChosen { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
+        if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
         let (prefix, rest) = parts(item.series)
         let nameStyle = isChosen ? plain.with(.bold) : plain
         put([(prefix, quiet), (rest, nameStyle)], row: row, column: columns.name, width: columns.nameWidth)

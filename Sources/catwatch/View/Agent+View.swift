@@ -41,8 +41,10 @@ extension Agent {
     func startFrames(isOnce: Bool, in group: inout TaskGroup<Void>) {
         let size = StandardStreams.size(of: STDOUT_FILENO, environment: plan.environment)
         let patience = plan.options.request.timeout + .seconds(2)
+        var view = newView(size: ScreenSize(columns: size.columns, rows: size.rows))
+        view.hasKeys = false
         let printer = FramePrinter(
-            newView(size: ScreenSize(columns: size.columns, rows: size.rows)), store: store, on: loop, wall: wall,
+            view, store: store, on: loop, wall: wall,
             isASCII: capabilities.isASCII, rhythm: isOnce ? .once(patience) : .every(plan.options.interval))
         addDraining(to: &group) {
             do {
