@@ -19,7 +19,7 @@ import Testing
             // Two seconds' worth, and then nothing more ever comes.
             try await stage.waitForRequests(100)
             _ = try await stage.stopServer()
-            let screen = try await ViewScreen(stage, ["--attach=\(path)"])
+            let screen = try await ViewScreen(stage, ["--attach=\(path)"], columns: 140)
             try await screen.wait(for: #"▸ fact +[·▁▂▃▄▅▆▇█]*[▁▂▃▄▅▆▇█]{2}·* +\d+ "#)
             // What is wrong is said, and when it is tried again.
             try await screen.wait(for: #"^ ✕ fact: next try (in [\d.]+ s|now) · .*refused"#)

@@ -70,9 +70,12 @@ extension Painter {
             row.quantity = Quantity(newest.value, series: series.name, unit: unit(series))
             if let change = standing.change, change != 0 {
                 let amount = Quantity(change, series: series.name, unit: unit(series))
-                row.change = (change > 0 ? "+" : "") + amount.text
-                // Another unit than the value's is said.
-                if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
+                // Less than can be shown is none.
+                if amount.text.utf8.contains(where: { 0x31...0x39 ~= $0 }) {
+                    row.change = (change > 0 ? "+" : "") + amount.text
+                    // Another unit than the value's is said.
+                    if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
+                }
             }
         }
         if let time = series.newestTime { row.age = NumberText.age(age(time)) }
