@@ -59,6 +59,27 @@ import Testing
         }
     }
 
+    @Test func theMouseChoosesRowsWhenAskedFor() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
+            try await screen.wait(for: "aqi/Varanasi")
+            // A press and a release in the fifth column of the sixth row, and the wheel.
+            let click = "\u{1B}[<0;5;6M\u{1B}[<0;5;6m"
+            try await screen.type(click, for: "▸ aqi/Bengaluru")
+            try await screen.type("\u{1B}[<65;5;6M", for: "▸ aqi/Chennai")
+            try await screen.type("\u{1B}[<64;5;6M", for: "▸ aqi/Bengaluru")
+            try await screen.type(click, for: "aqi/Bengaluru .*ago")
+            try await screen.type("q")
+            #expect(try await screen.end().changed == [])
+            #expect(try await screen.count(#"\x1b\[\?1000h"#) == 1)
+            #expect(try await screen.count(#"(?s)\x1b\[\?1000h.*\x1b\[\?1000l"#) == 1)
+
+            let other = try await ViewScreen(stage, ["--demo"])
+            try await other.wait(for: "▸ fact ")
+            #expect(try await other.count(#"\x1b\[\?100[0-6]h"#) == 0)
+        }
+    }
+
     @Test func sortsPausesAndWidens() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["-e", "100ms"])

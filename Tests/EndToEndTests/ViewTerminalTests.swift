@@ -149,10 +149,8 @@ import Testing
         try await Stage.run { stage in
             let screen = try await Self.running(stage)
             let end = try await screen.hangUp()
-            #expect(end.status == 0)
-            let count = try await stage.requestCount()
-            try await stage.waitForRequests(count)
-            #expect(try await stage.requestCount() == count)
+            // At once, that is: nothing is waited for, neither a reader nor the next poll.
+            #expect(end.status == 0 && end.seconds < 5, "\(end)")
         }
     }
 }

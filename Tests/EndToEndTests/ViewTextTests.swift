@@ -73,6 +73,8 @@ import Testing
             close(terminal.screen)
             #expect(run.ending == .exited(0))
             #expect(try run.lines().count(where: \.isData) == 3)
+            let refused = try await stage.finish(["--demo", "-o", "view"], environment: ViewScreen.environment)
+            #expect(refused.ending == .exited(2) && refused.output.isEmpty && refused.errors.contains("--once"))
         }
     }
 
