@@ -90,7 +90,8 @@ extension Painter {
         var hasText = false
         var longestBand = 0
         for row in rows {
-            longestName = max(longestName, row.series.name.columns)
+            let (prefix, rest) = label(row.series)
+            longestName = max(longestName, prefix.columns + rest.columns)
             if let quantity = row.quantity {
                 columns.valueWidth = max(columns.valueWidth, quantity.text.columns)
                 columns.unitWidth = max(columns.unitWidth, quantity.unit.columns)
@@ -194,7 +195,7 @@ extension Painter {
         let plain = item.isStale ? theme.stale : theme.text
         let quiet = item.isStale ? theme.stale : theme.muted
         if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
-        let (prefix, rest) = parts(item.series)
+        let (prefix, rest) = label(item.series)
         let nameStyle = isChosen ? plain.with(.bold) : plain
         put([(prefix, quiet), (rest, nameStyle)], row: row, column: columns.name, width: columns.nameWidth)
         put(item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet, width: 4)
@@ -254,6 +255,12 @@ extension Painter {
                 }
             }
         }
+    }
+
+    /// The two parts of a name as there is room for them: on a narrow screen, the key says more than its source.
+    func label(_ series: BoardSeries) -> (String, String) {
+        let (prefix, rest) = parts(series)
+        return grid.columns < 30 && prefix.utf8.last == UInt8(ascii: "/") ? ("", rest) : (prefix, rest)
     }
 
     /// What a series' name begins with, up to its key, and the rest.
