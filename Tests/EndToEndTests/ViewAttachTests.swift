@@ -46,6 +46,16 @@ import Testing
         }
     }
 
+    @Test func onceSaysWhyThereIsNothing() async throws {
+        try await Stage.run { stage in
+            let run = try await stage.finish(
+                ["--once", "--attach=\(stage.folder)/none", "--timeout", "100ms"],
+                environment: ViewScreen.environment.merging(["COLUMNS": "150"]) { $1 })
+            #expect(run.ending == .exited(1) && run.outputText.contains("✕ agent lost"), "\(run.outputText)")
+            #expect(run.outputText.contains("No such file"), "\(run.outputText)")
+        }
+    }
+
     @Test func waitingForAnAgentIsSaid() async throws {
         try await Stage.run { stage in
             let path = "\(stage.folder)/s"
@@ -66,6 +76,9 @@ import Testing
             try await stage.waitForRequests(3)
             let screen = try await ViewScreen(stage, [], environment: environment)
             try await screen.wait(for: "▸ breeds ")
+            let once = try await stage.finish(
+                ["--once"], environment: ViewScreen.environment.merging(environment) { $1 })
+            #expect(once.ending == .exited(0) && once.outputText.contains("  breeds "), "\(once.outputText)")
             let metrics = try await screen.type("3", for: "Endpoints")
             #expect(!metrics.contains { $0.contains("catfact") })
             try await screen.type("q")
