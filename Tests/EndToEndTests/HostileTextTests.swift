@@ -40,7 +40,7 @@ import Testing
         try await Stage.run { stage in
             let terminal = try Terminal()
             let program = try await stage.catwatch([
-                "-u", stage.url("/fact"), "--text", "/fa\u{202E}ct\u{9B}2J", "-e", "10ms", "-q",
+                "-u", stage.url("/fact"), "--text", "/fa\u{202E}ct\u{9B}2J", "-e", "10ms", "-q", "-o", "ndjson",
             ]) { launch in
                 launch.output = .shared(terminal.shell)
                 launch.outputReader = terminal.screen
