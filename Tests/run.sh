@@ -101,7 +101,7 @@ run_lint() {
     swift format lint --strict --parallel --recursive Package.swift Sources Tests
     if command -v shellcheck >/dev/null; then
         heading "shell scripts"
-        shellcheck examples/*.sh Tests/run.sh Tests/fuzz.sh .ci/run
+        shellcheck examples/*.sh Tests/run.sh Tests/fuzz.sh Tests/pictures.sh .ci/run
     fi
 }
 

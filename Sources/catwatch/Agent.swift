@@ -46,6 +46,7 @@ actor Agent {
     let display: Display
     let capabilities: TerminalCapabilities
     var session: TerminalSession?
+    var printer: FramePrinter?
     /// Whom is waited for, by name.
     var watched: [String] = []
     let store: EventStore

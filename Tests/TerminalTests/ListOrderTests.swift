@@ -23,7 +23,8 @@ import Testing
         .sorted { left, right in
             let (one, other) = (board.series[left], board.series[right])
             if rank(one.name) == rank(other.name), number(one) != number(other) { return number(one) > number(other) }
-            return (rank(one.name), one.name) < (rank(other.name), other.name)
+            if rank(one.name) != rank(other.name) { return rank(one.name) < rank(other.name) }
+            return NaturalOrder.isBefore(one.name, other.name)
         }.map(Int32.init)
     }
 

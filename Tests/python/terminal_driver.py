@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Runs a program in a pseudo-terminal and looks at its screen through pyte, a terminal emulator.
 
-Takes one JSON object a line on standard input and answers each with one on standard output:
+Takes one JSON object a line on standard input and answers each with one on standard output. Between two commands nothing
+is read: that is how the terminal of a program is made to stall.
 
     {"do": "start", "argv": […], "env": {…}, "columns": 80, "rows": 24}
-    {"do": "send", "text": "q"}             types
-    {"do": "wait", "text": "…"}             until the screen has the regular expression, 20 s at most
+    {"do": "type", "text": "q"}
+    {"do": "wait", "text": "…"}             until the screen has the regular expression
+    {"do": "wait", "text": "…", "gone": true}  until it has it no more
     {"do": "screen"}                        what it shows now
     {"do": "resize", "columns": 40, "rows": 10}
-    {"do": "stall", "seconds": 1.0}         reads nothing for so long, then everything
-    {"do": "signal", "number": 15}
-    {"do": "state"}                         of the process, and what is written in a second
-    {"do": "end"}                           waits for its exit
+    {"do": "fill"}                          reads nothing until the terminal takes nothing more
+    {"do": "raw", "pattern": "…"}           how often the bytes that came since the start have the expression
+    {"do": "find", "pattern": "…"}          reads until they have it
+    {"do": "hang-up"}                       closes the terminal
+    {"do": "modes"}                         whether the terminal is as it was at the start
+    {"do": "end"}                           waits for the program's exit; says that and how the terminal was left
 
-Every answer has the screen's rows. The one to "end" says how the terminal was left.
+Every answer has the screen's rows, one below the other, as they are between two frames.
 """
 
 import fcntl
@@ -30,7 +34,7 @@ import time
 
 import pyte
 
-PATIENCE = 20.0
+PATIENCE = 30.0
 
 
 class Driver:
@@ -39,7 +43,6 @@ class Driver:
         self.fd = -1
         self.shell = -1
         self.raw = bytearray()
-        self.written = 0
         self.screen = None
         self.stream = None
         self.before = None
@@ -59,13 +62,15 @@ class Driver:
                 os.dup2(self.shell, number)
             os.closerange(3, 256)
             os.execve(argv[0], argv, env)
-        return {}
+        return {"pid": self.pid}
 
     def set_size(self, columns, rows):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def take(self, seconds):
-        """Reads what comes within the time; stops early when nothing is there."""
+        """Reads what comes within the time; whether anything did."""
+        if self.fd < 0:
+            return False
         ready, _, _ = select.select([self.fd], [], [], seconds)
         if not ready:
             return False
@@ -73,26 +78,32 @@ class Driver:
             data = os.read(self.fd, 65536)
         except OSError:
             return False
-        self.written += len(data)
         self.raw += data
-        del self.raw[:-4096]
-        # pyte takes the private-mode letters of synchronised updates as text on some versions: they draw nothing.
         self.stream.feed(data)
         return bool(data)
 
-    def settle(self):
-        while self.take(0.15):
-            pass
+    def is_in_frame(self):
+        """Whether a synchronised update is under way."""
+        return self.raw.rfind(b"\x1b[?2026h") > self.raw.rfind(b"\x1b[?2026l")
 
-    def wait(self, text, seconds=PATIENCE):
-        pattern = re.compile(text)
-        deadline = time.monotonic() + seconds
+    def text(self):
+        return "\n".join(row.rstrip() for row in self.screen.display)
+
+    def wait_until(self, condition):
+        deadline = time.monotonic() + PATIENCE
         while True:
-            if pattern.search("\n".join(self.screen.display)):
+            ended = self.has_ended()
+            while self.take(0):
+                pass
+            if condition():
                 return {"ok": True}
-            if time.monotonic() > deadline or self.has_ended():
+            if ended or time.monotonic() > deadline:
                 return {"ok": False}
             self.take(0.05)
+
+    def wait(self, text, gone=False):
+        pattern = re.compile(text, re.MULTILINE)
+        return self.wait_until(lambda: not self.is_in_frame() and (pattern.search(self.text()) is None) == gone)
 
     def has_ended(self):
         if self.status is None:
@@ -101,57 +112,78 @@ class Driver:
                 self.status = status
         return self.status is not None
 
-    def state(self):
-        before = self.written
-        deadline = time.monotonic() + 1
+    def fill(self):
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            self.take(0.05)
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-            letter = file.read().rsplit(")", 1)[1].split()[0]
-        return {"process": letter, "written": self.written - before}
+            if not select.select([], [self.shell], [], 0)[1]:
+                return {"ok": True}
+            time.sleep(0.01)
+        return {"ok": False}
+
+    def hang_up(self):
+        os.close(self.fd)
+        os.close(self.shell)
+        self.fd = self.shell = -1
+        begun = time.monotonic()
+        while not self.has_ended() and time.monotonic() < begun + PATIENCE:
+            time.sleep(0.005)
+        return {"status": self.exit_code(), "seconds": time.monotonic() - begun}
+
+    def exit_code(self):
+        return None if self.status is None else os.waitstatus_to_exitcode(self.status)
+
+    def is_restored(self):
+        return termios.tcgetattr(self.shell) == self.before
 
     def end(self):
         deadline = time.monotonic() + PATIENCE
         while not self.has_ended() and time.monotonic() < deadline:
-            self.take(0.05)
-        while self.take(0.1):
+            self.take(0.02)
+        while self.take(0):
             pass
-        after = termios.tcgetattr(self.shell)
-        text = bytes(self.raw)
+        raw = bytes(self.raw)
+
+        def is_last(this, other):
+            return raw.rfind(this) > raw.rfind(other)
+
         return {
-            "status": None if self.status is None else os.waitstatus_to_exitcode(self.status),
-            "mode_restored": after == self.before,
-            "screen_restored": text.rfind(b"\x1b[?1049l") > text.rfind(b"\x1b[?1049h"),
-            "cursor_restored": text.rfind(b"\x1b[?25h") > text.rfind(b"\x1b[?25l"),
-            "after": text[text.rfind(b"\x1b[?1049l") + 8 :].decode("utf-8", "replace"),
+            "status": self.exit_code(),
+            "modes": self.is_restored(),
+            "screen": is_last(b"\x1b[?1049l", b"\x1b[?1049h"),
+            "cursor": is_last(b"\x1b[?25h", b"\x1b[?25l"),
+            "wrapping": is_last(b"\x1b[?7h", b"\x1b[?7l"),
+            "pasting": is_last(b"\x1b[?2004l", b"\x1b[?2004h"),
+            "after": raw[raw.rfind(b"\x1b[?1049l") + 8 :].decode("utf-8", "replace"),
         }
 
-    def handle(self, command):
-        match command.pop("do"):
+    def handle(self, do, **rest):
+        match do:
             case "start":
-                return self.start(**command)
-            case "send":
-                os.write(self.fd, command["text"].encode())
-                self.settle()
+                return self.start(**rest)
+            case "type":
+                os.write(self.fd, rest["text"].encode())
             case "wait":
-                return self.wait(**command)
+                return self.wait(**rest)
             case "screen":
-                self.settle()
+                return self.wait_until(lambda: not self.is_in_frame())
             case "resize":
-                self.screen.resize(command["rows"], command["columns"])
-                self.set_size(command["columns"], command["rows"])
-                self.settle()
-            case "stall":
-                time.sleep(command["seconds"])
-                self.settle()
-            case "signal":
-                os.kill(self.pid, command["number"])
-            case "state":
-                return self.state()
+                self.screen.resize(rest["rows"], rest["columns"])
+                self.set_size(rest["columns"], rest["rows"])
+            case "fill":
+                return self.fill()
+            case "raw":
+                return {"count": len(re.findall(rest["pattern"].encode("latin-1"), bytes(self.raw)))}
+            case "find":
+                pattern = re.compile(rest["pattern"].encode("latin-1"))
+                return self.wait_until(lambda: pattern.search(self.raw))
+            case "hang-up":
+                return self.hang_up()
+            case "modes":
+                return {"ok": self.is_restored()}
             case "end":
                 return self.end()
-            case other:
-                return {"error": f"unknown: {other}"}
+            case _:
+                return {"error": f"unknown: {do}"}
         return {}
 
 
@@ -159,9 +191,9 @@ def main():
     driver = Driver()
     try:
         for line in sys.stdin:
-            answer = driver.handle(json.loads(line))
-            answer["rows"] = [row.rstrip() for row in driver.screen.display]
-            print(json.dumps(answer), flush=True)
+            answer = driver.handle(**json.loads(line))
+            answer["rows"] = driver.text()
+            print(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), flush=True)
     finally:
         if driver.pid and not driver.has_ended():
             os.kill(driver.pid, signal.SIGKILL)

@@ -251,16 +251,23 @@ extension Painter {
         }
         let series = board.series[index]
         let standing = standing(series, windows(index))
-        var pieces: [Piece] = [(series.name + " ", theme.muted)]
+        var pieces: [Piece] = []
         if let newest = series.newest {
-            pieces.append((Quantity(newest.value, series: series.name, unit: unit(series)).whole, theme.title))
+            let quantity = Quantity(newest.value, series: series.name, unit: unit(series))
+            pieces.append((" " + (grid.columns < 30 ? quantity.text : quantity.whole), theme.title))
         } else if let text = series.text {
-            pieces.append((text, theme.text))
+            pieces.append((" " + text, theme.text))
         }
         if let letter = standing.letter { pieces.append((" " + letter, standing.style)) }
         if let arrow = standing.arrow { pieces.append((" \(Character(arrow))", standing.arrowStyle)) }
-        let age = series.newestTime.map { " " + NumberText.age(self.age($0)) } ?? ""
-        let used = put(pieces, row: 0, column: 0, width: grid.columns - age.columns)
+        // The value is what counts: the age goes first, then the end of the name.
+        let (prefix, rest) = label(series)
+        var age = series.newestTime.map { " " + NumberText.age(self.age($0)) } ?? ""
+        if grid.columns - Self.columns(pieces) - age.columns < min(rest.columns, 4) { age = "" }
+        let room = grid.columns - Self.columns(pieces) - age.columns
+        let name: [Piece] = [(prefix, theme.muted), (rest, theme.muted)]
+        var used = put(name, row: 0, column: 0, width: max(room, grid.columns / 3))
+        used += put(pieces, row: 0, column: used, width: max(grid.columns - age.columns - used, 0))
         put([(age, isStale(series) ? theme.warning : theme.muted)], row: 0, column: used)
     }
 }

@@ -70,9 +70,12 @@ extension Painter {
             row.quantity = Quantity(newest.value, series: series.name, unit: unit(series))
             if let change = standing.change, change != 0 {
                 let amount = Quantity(change, series: series.name, unit: unit(series))
-                row.change = (change > 0 ? "+" : "") + amount.text
-                // Another unit than the value's is said.
-                if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
+                // Less than can be shown is none.
+                if amount.text.utf8.contains(where: { 0x31...0x39 ~= $0 }) {
+                    row.change = (change > 0 ? "+" : "") + amount.text
+                    // Another unit than the value's is said.
+                    if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
+                }
             }
         }
         if let time = series.newestTime { row.age = NumberText.age(age(time)) }
@@ -87,7 +90,8 @@ extension Painter {
         var hasText = false
         var longestBand = 0
         for row in rows {
-            longestName = max(longestName, row.series.name.columns)
+            let (prefix, rest) = label(row.series)
+            longestName = max(longestName, prefix.columns + rest.columns)
             if let quantity = row.quantity {
                 columns.valueWidth = max(columns.valueWidth, quantity.text.columns)
                 columns.unitWidth = max(columns.unitWidth, quantity.unit.columns)
@@ -98,7 +102,11 @@ extension Painter {
                 longestBand = max(longestBand, row.standing.name.columns)
             }
         }
-        // Steady widths, lest columns move with every value.
+        // Steady widths, lest columns move with every value, and with every row that is scrolled.
+        for scale in board.sources.lazy.compactMap({ $0.isListed ? $0.bands : nil }) {
+            columns.hasBadge = columns.valueWidth > 0
+            for band in scale.bands { longestBand = max(longestBand, band.name.columns) }
+        }
         columns.valueWidth = columns.valueWidth == 0 ? 0 : min(max(columns.valueWidth, width >= 40 ? 7 : 3), 12)
         columns.unitWidth = min(columns.unitWidth, 9)
         if width < 30 { columns.unitWidth = 0 }
@@ -162,7 +170,11 @@ extension Painter {
         }
         let name = mark(.name, "name")
         put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
-        if columns.sparkWidth >= 7 { put([("history", theme.faint)], row: row, column: columns.spark) }
+        if columns.sparkWidth >= 7 {
+            // Without values, texts stand there.
+            let title = columns.valueWidth > 0 ? "history" : "text"
+            put([(title, theme.faint)], row: row, column: columns.spark)
+        }
         if columns.valueWidth > 0 {
             let value = mark(.value, "value")
             // The mark stands behind the numbers' last column.
@@ -182,8 +194,8 @@ extension Painter {
     private mutating func paint(_ item: ListRow, _ columns: ListColumns, row: Int, isChosen: Bool) {
         let plain = item.isStale ? theme.stale : theme.text
         let quiet = item.isStale ? theme.stale : theme.muted
-        if isChosen { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
-        let (prefix, rest) = parts(item.series)
+        if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
+        let (prefix, rest) = label(item.series)
         let nameStyle = isChosen ? plain.with(.bold) : plain
         put([(prefix, quiet), (rest, nameStyle)], row: row, column: columns.name, width: columns.nameWidth)
         put(item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet, width: 4)
@@ -243,6 +255,12 @@ extension Painter {
                 }
             }
         }
+    }
+
+    /// The two parts of a name as there is room for them: on a narrow screen, the key says more than its source.
+    func label(_ series: BoardSeries) -> (String, String) {
+        let (prefix, rest) = parts(series)
+        return grid.columns < 30 && prefix.utf8.last == UInt8(ascii: "/") ? ("", rest) : (prefix, rest)
     }
 
     /// What a series' name begins with, up to its key, and the rest.

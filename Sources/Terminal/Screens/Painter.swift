@@ -19,6 +19,8 @@ struct Painter {
     let agentNow: Timestamp
     let localNow: Timestamp
     let utcOffset: Int
+    /// Whether there is somebody to press a key.
+    let hasKeys: Bool
     /// How many lines came since the view was paused; nil when it is not.
     let newSince: Int?
     /// What the newest event of the chosen series says.
@@ -32,15 +34,15 @@ struct Painter {
         let hints: Int?
         let body: Range<Int>
 
-        init(_ size: ScreenSize) {
+        init(_ size: ScreenSize, hasKeys: Bool = true) {
             status = size.rows >= 10 ? 1 : nil
-            hints = size.rows >= 8 ? size.rows - 1 : nil
+            hints = hasKeys && size.rows >= 8 ? size.rows - 1 : nil
             body = (size.rows >= 10 ? 2 : 1)..<max(hints ?? size.rows, 1)
         }
     }
 
     mutating func paint() {
-        let chrome = Chrome(grid.size)
+        let chrome = Chrome(grid.size, hasKeys: hasKeys)
         guard grid.rows > 1 else {
             paintOneLine()
             return

@@ -43,7 +43,8 @@ struct ListOrder: Sendable {
     private mutating func extend(_ board: Board) {
         func isBefore(_ left: Int32, _ right: Int32) -> Bool {
             let (one, other) = (board.series[Int(left)].name, board.series[Int(right)].name)
-            return (Self.rank(one), one) < (Self.rank(other), other)
+            let (rank, otherRank) = (Self.rank(one), Self.rank(other))
+            return rank != otherRank ? rank < otherRank : NaturalOrder.isBefore(one, other)
         }
         let new = (Int32(byName.count)..<Int32(board.series.count)).sorted(by: isBefore)
         var merged: [Int32] = []

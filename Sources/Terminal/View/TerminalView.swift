@@ -28,6 +28,8 @@ package struct TerminalView: Sendable {
     /// By the local clock.
     package var connection: Connection
     package var theme = Theme()
+    /// Whether there is somebody to press a key: what keys do, and what they have chosen, is only then shown.
+    package var hasKeys = true
     /// How many seconds local time is ahead of UTC.
     package var utcOffset = 0
 
@@ -105,7 +107,7 @@ package struct TerminalView: Sendable {
         var painter = Painter(
             grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
             runs: paused?.runs ?? runs, connection: connection, agentNow: paused?.agentTime ?? live, localNow: now,
-            utcOffset: utcOffset,
+            utcOffset: utcOffset, hasKeys: hasKeys,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
             fields: series?.event == nil ? [] : fields.rows)
         painter.paint()

@@ -42,9 +42,12 @@ extension Agent {
     func startFrames(isOnce: Bool, in group: inout TaskGroup<Void>) {
         let size = StandardStreams.size(of: STDOUT_FILENO, environment: plan.environment)
         let patience = plan.options.request.timeout + .seconds(2)
+        var view = newView(size: ScreenSize(columns: size.columns, rows: size.rows))
+        view.hasKeys = false
         let printer = FramePrinter(
-            newView(size: ScreenSize(columns: size.columns, rows: size.rows)), store: store, on: loop, wall: wall,
+            view, store: store, on: loop, wall: wall,
             isASCII: capabilities.isASCII, rhythm: isOnce ? .once(patience) : .every(plan.options.interval))
+        self.printer = printer
         addDraining(to: &group) {
             do {
                 try await printer.run { loop throws(SystemError) in
@@ -87,12 +90,16 @@ extension Agent {
     /// Shows how the attached agent's feed comes here.
     func show(_ status: AttachInput.Status) async {
         switch status {
-        case .connected: await session?.setConnection(.open)
+        case .connected: await show(TerminalView.Connection.open)
         case .lost(let reason, let retryIn):
             let now = wall.now
-            await session?.setConnection(
-                .lost(reason: Sanitizer.visible(reason), since: now, retryAt: retryIn.map { now + $0 }))
+            await show(.lost(reason: Sanitizer.visible(reason), since: now, retryAt: retryIn.map { now + $0 }))
         }
+    }
+
+    private func show(_ connection: TerminalView.Connection) async {
+        await session?.setConnection(connection)
+        await printer?.setConnection(connection)
     }
 }
 

@@ -34,6 +34,9 @@ actor FramePrinter {
         settled = Wakeup(loop: loop)
     }
 
+    /// How the feed comes here, to be shown.
+    func setConnection(_ connection: TerminalView.Connection) { view.connection = connection }
+
     /// Prints until the feed ends, or the one frame is out.
     ///
     /// - Throws: `SystemError` when nothing can be written, `CancellationError` when the task is cancelled.

@@ -1,0 +1,167 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The view in a terminal, and what its keys do.
+@Suite(.enabled(if: Installation.hasPython)) struct ViewKeyTests {
+    static let demo = ["--demo", "--preset", "all", "-i", "1s"]
+
+    @Test(arguments: [(20, 5), (80, 24), (120, 40), (200, 60)])
+    func showsItsScreensAtAnySize(columns: Int, rows: Int) async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo, columns: columns, rows: rows)
+            try await screen.wait(for: "Ahm")
+            // From screen to screen and round, in both directions.
+            try await screen.type("\t", for: columns < 60 ? "^ Detail" : "aqi/Ahmedabad .*ago")
+            try await screen.type("\t", for: columns < 60 ? "^ Metrics" : "Endpoints")
+            try await screen.type("\t", for: columns < 60 ? "^ Feed" : #"^ \d\d:\d\d:\d\d\.\d\d\d  \w+"#)
+            try await screen.type("\t", for: "Ahm")
+            try await screen.type("\u{1B}[Z", for: columns < 60 ? "^ Feed" : #"^ \d\d:\d\d:\d\d\.\d\d\d  \w+"#)
+            try await screen.type("3", for: columns < 60 ? "^ Metrics" : "Endpoints")
+            let list = try await screen.type("1", for: "Ahm")
+            #expect(list.count == rows && list.allSatisfy { $0.unicodeScalars.count <= columns })
+            try await screen.type("q")
+            let left = try await screen.end()
+            #expect(left.status == 0 && left.changed == [] && left.after.contains("--- catwatch: "))
+        }
+    }
+
+    @Test func oneRowHasTheChosenSeries() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo, columns: 10, rows: 1)
+            // What does not fit is the name's end, and no part of the value.
+            try await screen.wait(for: #"^Ahm\w*… \d+ [GSMPVX]"#)
+            try await screen.type("j", for: #"^Amr\w*… \d+ [GSMPVX]"#)
+            try await screen.type("q")
+            let left = try await screen.end()
+            #expect(left.status == 0 && left.changed == [])
+        }
+    }
+
+    @Test func goesIntoACityAndBack() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo)
+            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.type("/", for: "filter: ")
+            try await screen.type("del", for: "filter: del.*1 of ")
+            try await screen.type("\r", for: #"\n▸ aqi/Delhi .* AQI  [GSMPVX] "#)
+            // The band's letter and its name, the graph's axis, the figures and the event's own members.
+            let names = "G  good|S  satisfactory|M  moderate|P  poor|V  very poor|X  severe"
+            let detail = try await screen.type("\r", for: "aqi/Delhi +\\d+ AQI .*(\(names))")
+            #expect(detail.contains { $0.contains("┤") } && detail.contains { $0.contains("mean ") })
+            #expect(detail.contains { $0.contains("city  Delhi") })
+            // The read-out of the cursor, and without it again.
+            try await screen.type("\u{1B}[D", for: #"\d\.\d   value \d+"#)
+            try await screen.type("\u{1B}", for: #"last \d+   min"#)
+            try await screen.type("\u{1B}", for: "▸ aqi/Delhi")
+            // The filter goes last.
+            try await screen.type("\u{1B}", for: "aqi/Amritsar")
+            try await screen.type("q")
+            #expect(try await screen.end().status == 0)
+        }
+    }
+
+    @Test func listsWhatHasNoValues() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo)
+            try await screen.wait(for: "aqi/Varanasi")
+            try await screen.type(
+                "/dogs/\r", for: #"name▾ +text  +age\n▸ dogs/1 (?s:.*)dogs/2 (?s:.*)dogs/9 .*\n  dogs/10 "#)
+            // The event's own members, its text first; the picture's address as text too.
+            try await screen.type("\r", for: #"newest event(?s:.*)picture  http://127\.0\.0\.1:\d+/pictures/"#)
+            #expect(try await screen.count(#"\x1b\]8;;http://127\.0\.0\.1:\d+/pictures/[^\x1b]*\x1b\\"#) > 0)
+            try await screen.type("q")
+            #expect(try await screen.end().changed == [])
+        }
+    }
+
+    @Test func theMouseChoosesRowsWhenAskedFor() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo + ["--mouse"])
+            try await screen.wait(for: "aqi/Varanasi")
+            // A press and a release in the fifth column of the sixth row, and the wheel.
+            let click = "\u{1B}[<0;5;6M\u{1B}[<0;5;6m"
+            try await screen.type(click, for: "▸ aqi/Bengaluru")
+            try await screen.type("\u{1B}[<65;5;6M", for: "▸ aqi/Chennai")
+            try await screen.type("\u{1B}[<64;5;6M", for: "▸ aqi/Bengaluru")
+            try await screen.type(click, for: "aqi/Bengaluru .*ago")
+            try await screen.type("q")
+            #expect(try await screen.end().changed == [])
+            #expect(try await screen.count(#"\x1b\[\?1000h"#) == 1)
+            #expect(try await screen.count(#"(?s)\x1b\[\?1000h.*\x1b\[\?1000l"#) == 1)
+
+            let other = try await ViewScreen(stage, ["--demo"])
+            try await other.wait(for: "▸ fact ")
+            #expect(try await other.count(#"\x1b\[\?100[0-6]h"#) == 0)
+        }
+    }
+
+    @Test func sortsPausesAndWidens() async throws {
+        try await Stage.run { stage in
+            let screen = try await ViewScreen(stage, Self.demo + ["-e", "100ms"])
+            try await screen.wait(for: "name▾")
+            let sorted = try await screen.type("s", for: "value▾")
+            let values = sorted.compactMap { row in
+                row.contains("AQI") ? row.split(separator: " ").lazy.compactMap { Int($0) }.first : nil
+            }
+            #expect(values.count > 10 && values == values.sorted(by: >), "\(sorted)")
+            try await screen.type("s", for: "change▾")
+            try await screen.type("s", for: "age▾")
+            try await screen.type("s", for: "name▾")
+
+            let paused = try await screen.type(" ", for: #" PAUSED  [1-9]\d* new "#)
+            let later = try await screen.wait(for: #" PAUSED  \d\d+ new "#)
+            // What was known then stands; how much is new is on the row above.
+            #expect(paused[2...] == later[2...])
+            try await screen.type(" ")
+            try await screen.waitUntilGone("PAUSED")
+
+            try await screen.type("+", for: "2 s windows")
+            try await screen.type("+", for: "5 s windows")
+            try await screen.type("-", for: "2 s windows")
+            try await screen.type("[", for: "2 s windows, 60 s")
+            try await screen.type("?", for: "Fibonacci up to N")
+            try await screen.type("x", for: "name▾")
+            try await screen.type("q")
+            #expect(try await screen.end().status == 0)
+        }
+    }
+
+    @Test func runsFibonacciAndSumsTheRunsUp() async throws {
+        try await Stage.run { stage in
+            let source = #"{"name":"fibonacci","kind":"fibonacci","n":15,"unit":"ms","emit":"pairs"}"#
+            let path = try await stage.write(#"{"sources":[\#(source)]}"#, to: "config.json")
+            let screen = try await ViewScreen(stage, ["--config", path])
+            try await screen.wait(for: "▸ fibonacci ")
+            try await screen.type("2", for: #"^ *15 +610$"#)
+            // Letters are no digits.
+            try await screen.type("nx", for: #"N = █"#)
+            try await screen.type("12", for: #"N = 12█"#)
+            let run = try await screen.type("\r", for: #"^ *12 +144$(?s:.*)total .* ms   13 numbers"#)
+            #expect(!run.contains { $0.contains("233") })
+            try await screen.type("S", for: #"^ *15 +\d+\.\d+\n *12 +\d+\.\d+$"#)
+            try await screen.type("q")
+            #expect(try await screen.end().status == 0)
+        }
+    }
+
+    @Test func takesASizeThatChanges() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            _ = try await stage.catwatch([
+                "--demo", "--preset", "all", "-e", "1h", "-i", "10s", "-o", "none", "--listen=\(path)",
+            ])
+            let screen = try await ViewScreen(stage, ["--attach=\(path)"])
+            try await screen.wait(for: "aqi/Varanasi")
+            for (columns, rows) in [(120, 40), (40, 10), (20, 5), (80, 24)] {
+                try await screen.resize(columns: columns, rows: rows)
+                let fresh = try await ViewScreen(stage, ["--attach=\(path)"], columns: columns, rows: rows)
+                try await fresh.wait(for: "Ahm")
+                // The same feed and the same time: nothing may be left of the other size.
+                #expect(try await screen.waitToShow(the: fresh).count == rows)
+                try await fresh.type("q")
+                _ = try await fresh.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Draws the pictures in README.md anew, from the program as it runs: Tests/pictures.sh [PROGRAM]
+#
+# Without PROGRAM it takes the release build, else the debug build. Values and times differ from run to run, and nothing
+# else does. Needs tmux, as the tests do.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+program=${1:-}
+for build in release debug; do
+    if [[ -z $program && -x .build/$build/catwatch ]]; then program=.build/$build/catwatch; fi
+done
+if [[ -z $program ]]; then
+    echo "Tests/pictures.sh: there is no build; swift build makes one" >&2
+    exit 1
+fi
+
+readonly columns=80 rows=16 history=36
+folder=$(mktemp -d)
+# A tmux server of its own, which ends with its only session.
+tmux() { command tmux -S "$folder/socket" -f /dev/null "$@"; }
+tidy_up() {
+    tmux kill-server 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap tidy_up EXIT
+
+# Waits until the screen has an extended regular expression.
+shown() {
+    local _
+    for _ in {1..300}; do
+        tmux capture-pane -p >"$folder/pane"
+        if grep -Eq -- "$1" "$folder/pane"; then return; fi
+        sleep 0.1
+    done
+    echo "Tests/pictures.sh: waited in vain for $1 on:" >&2
+    cat "$folder/pane" >&2
+    exit 1
+}
+
+# The screen as it is, with the name of this machine taken out.
+picture() {
+    tmux capture-pane -p >"$folder/$1"
+    local name
+    name=$(uname -n)
+    sed -i "1s/ ${name:0:8}[^ ]* /$(printf "%*s" $((${#name} + 2)) "")/" "$folder/$1"
+}
+
+# Puts a picture between its marks in the README.
+insert() {
+    if ! grep -q "^<!-- picture: $1 -->\$" README.md; then
+        echo "Tests/pictures.sh: README.md has no place for '$1'" >&2
+        exit 1
+    fi
+    awk -v mark="<!-- picture: $1 -->" -v picture="$folder/$1" '
+        $0 == mark {
+            print
+            print "```"
+            while ((getline line < picture) > 0) { sub(/ +$/, "", line); print line }
+            print "```"
+            skip = 1
+        }
+        $0 == "<!-- end of picture -->" { skip = 0 }
+        !skip
+    ' README.md >"$folder/README.md"
+    cat "$folder/README.md" >README.md
+}
+
+export LC_ALL=C.UTF-8 TZ=UTC
+tmux new-session -d -x $columns -y $rows \
+    "exec $(printf '%q' "$program") --demo --preset all -i 1s --history ${history}s"
+shown 'aqi/Bhopal'
+# A history's worth of windows.
+sleep $((history + 1))
+shown 'q quit'
+picture list
+tmux send-keys /
+tmux send-keys -l delhi
+shown 'filter: delhi'
+tmux send-keys Enter
+shown '▸ aqi/Delhi'
+tmux send-keys Enter
+shown 'mean '
+picture detail
+tmux send-keys q
+insert list
+insert detail
