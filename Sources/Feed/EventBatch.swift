@@ -1,3 +1,4 @@
+internal import Glibc
 package import Reactor
 
 /// Events in the order they happened, laid out so that publishing them costs no reference counting.
@@ -175,7 +176,15 @@ package struct EventBatch: Sendable {
     private mutating func grow(_ count: Int) {
         let needed = byteCount + count
         let wanted = bytes.isEmpty ? needed : max(needed, bytes.count * 2)
-        bytes.append(contentsOf: repeatElement(0, count: wanted - bytes.count))
+        // By memcpy and memset: appending repeated elements takes them one by one where nothing is optimised.
+        bytes = [UInt8](unsafeUninitializedCapacity: wanted) { [bytes, byteCount] room, count in
+            bytes.withUnsafeBytes { old in
+                guard let target = room.baseAddress else { return }
+                if let source = old.baseAddress { memcpy(target, source, byteCount) }
+                memset(target + byteCount, 0, wanted - byteCount)
+            }
+            count = wanted
+        }
     }
 }
 

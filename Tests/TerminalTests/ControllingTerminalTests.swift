@@ -2,6 +2,7 @@ import CLinux
 import Feed
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Terminal
@@ -96,7 +97,7 @@ import Testing
     }
 
     /// The handler of faults, in a process that dies of one: it writes, and the process ends as it would have.
-    @Test func isGivenBackByAFault() async {
+    @Test(.disabled(if: ThreadSanitizer.isOn)) func isGivenBackByAFault() async {
         let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]) {
             var modes = termios()
             let bytes = Array("given back".utf8)

@@ -176,7 +176,7 @@ import Testing
     }
 
     /// In a process of its own, as memory is the process's.
-    @Test func memoryStaysAtASliceHoweverMuchThereIs() async {
+    @Test(.disabled(if: ThreadSanitizer.isOn)) func memoryStaysAtASliceHoweverMuchThereIs() async {
         await #expect(processExitsWith: .success) {
             let last = LongRun.rounds(short: 20_000, long: FibonacciSource.largest)
             let worker = try LoopThread(name: "numbers")
