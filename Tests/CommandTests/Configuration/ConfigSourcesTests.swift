@@ -157,7 +157,8 @@ import Testing
             (["-v"], ["CATWATCH_DEMO": "0"], ["dogs", "a"]),
         ] as [([String], [String: String], [String])] {
             let plan = try ConfigFixture.plan(text, arguments, environment: environment)
-            #expect(try plan.sources(demoOrigin: nil).map(\.description.name) == names, "\(arguments)")
+            let origin = plan.options.demo ? "http://127.0.0.1:1" : nil
+            #expect(try plan.sources(demoOrigin: origin).map(\.description.name) == names, "\(arguments)")
             #expect(plan.options.interval == .seconds(20))
             #expect(plan.options.request.timeout == .seconds(3))
         }
