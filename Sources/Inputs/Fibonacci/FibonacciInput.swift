@@ -41,12 +41,12 @@ package actor FibonacciInput: Input {
 
     /// Asks for a run out of turn; to be called on the loop, and does not wait. Those before it come first.
     ///
-    /// - Parameter n: up to which number; nil for the source's own.
+    /// - Parameter n: up to which number, which publishes the numbers too; nil for a run like the source's own.
     /// - Returns: whether there will be one; false when `n` is out of range, or too many others wait.
     @discardableResult
     package nonisolated func requestRun(n: Int? = nil) -> Bool {
         assumeIsolated { input in
-            guard input.requests.add(n ?? input.source.n) else { return false }
+            guard input.requests.add(n ?? input.source.n, wantsPairs: n != nil) else { return false }
             input.request.signal()
             return true
         }
@@ -62,9 +62,9 @@ package actor FibonacciInput: Input {
         var due: LoopInstant? = loop.clock.now
         while true {
             await store.expect(id, by: due.map { $0.advanced(by: Self.grace) } ?? Self.never)
-            let (n, isScheduled) = try await nextRun(due: due)
+            let (request, isScheduled) = try await nextRun(due: due)
             let start = loop.clock.now
-            let elapsed = try await compute(n, id)
+            let elapsed = try await compute(request, id)
             let finished = loop.clock.now
             notBefore = max(start.advanced(by: Self.requestPause), finished.advanced(by: elapsed))
             if isScheduled, let begun = due { due = schedule?.next(after: begun, finished: finished) }
@@ -75,14 +75,13 @@ package actor FibonacciInput: Input {
     private static let never = LoopInstant(nanoseconds: .max)
 
     /// Suspends until a run's time has come, on schedule or on request.
-    private func nextRun(due: LoopInstant?) async throws(CancellationError) -> (n: Int, isScheduled: Bool) {
+    private func nextRun(due: LoopInstant?) async throws(CancellationError) -> (FibonacciRequests.Request, isScheduled: Bool) {
         while true {
             let now = loop.clock.now
             if let due, due <= now {
-                requests.remove(source.n)
-                return (source.n, true)
+                return (.init(n: source.n, wantsPairs: requests.remove(source.n)), true)
             }
-            if notBefore <= now, let n = requests.next() { return (n, false) }
+            if notBefore <= now, let next = requests.next() { return (next, false) }
             // A signal that is left over from before does no harm: then it is looked at again.
             var next = due
             if !requests.isEmpty { next = min(due ?? notBefore, notBefore) }
@@ -95,12 +94,15 @@ package actor FibonacciInput: Input {
     /// Makes one run and publishes it.
     ///
     /// - Returns: what computing took.
-    private func compute(_ n: Int, _ id: SourceID) async throws(CancellationError) -> Duration {
+    private func compute(
+        _ request: FibonacciRequests.Request, _ id: SourceID
+    ) async throws(CancellationError) -> Duration {
+        let n = request.n
         let run = FibonacciRun(through: n)
         while !run.isFinished {
             // A slice is progress, and what is waited for outputs is not this source's fault.
             await store.expect(id, by: loop.clock.now.advanced(by: Self.grace))
-            switch source.emission {
+            switch request.wantsPairs ? .pairs : source.emission {
             case .summary:
                 try await offload {
                     for _ in 0..<Self.slicesUnseen where !run.isFinished { run.advance() }

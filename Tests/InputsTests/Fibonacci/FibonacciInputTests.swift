@@ -46,6 +46,8 @@ import Testing
         }
         #expect(feed.runs.map(\.n) == [50, 50, 500])
         #expect(feed.runs.map(\.time) == [.zero, .seconds(3_600), .seconds(3_700)])
+        // Who names a number wants to see the numbers.
+        #expect(feed.pairs == FibonacciFeed.expectedPairs(through: 500))
     }
 
     @Test func whatIsAskedForAtOnceIsRunOnceEachASecondApart() async throws {

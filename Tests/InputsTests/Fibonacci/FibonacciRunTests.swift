@@ -35,19 +35,24 @@ import Testing
     @Test func waitsOnceForEachNumberAndForFewOfThem() {
         var requests = FibonacciRequests()
         #expect(requests.isEmpty)
-        let taken = (0..<16).map { requests.add($0 * 10) } + [requests.add(5), requests.add(70), requests.add(0)]
+        func add(_ n: Int, wantsPairs: Bool = true) -> Bool { requests.add(n, wantsPairs: wantsPairs) }
+        let taken = (0..<16).map { add($0 * 10, wantsPairs: $0 > 0) } + [add(5), add(70, wantsPairs: false), add(0)]
         #expect(taken == Array(repeating: true, count: 16) + [false, true, true])
-        requests.remove(10)
-        let later = [requests.add(5), requests.add(6)]
+        #expect(requests.remove(10) && !requests.remove(10))
+        let later = [add(5, wantsPairs: false), add(6)]
         #expect(later == [true, false])
         var order: [Int] = []
-        while let n = requests.next() { order.append(n) }
+        while let request = requests.next() {
+            order.append(request.n)
+            // Whoever asks last cannot take away what another one wanted.
+            #expect(request.wantsPairs == (request.n != 5))
+        }
         #expect(order == [0] + (2..<16).map { $0 * 10 } + [5])
     }
 
     @Test func refusesNumbersOutOfRange() {
         var requests = FibonacciRequests()
-        let taken = [-1, .min, 100_001, .max, 0, 100_000].map { requests.add($0) }
+        let taken = [-1, .min, 100_001, .max, 0, 100_000].map { requests.add($0, wantsPairs: true) }
         #expect(taken == [false, false, false, false, true, true])
     }
 
