@@ -294,26 +294,3 @@ actor Agent {
         await notices.say(summary.text)
     }
 }
-
-/// Names a run of the agent.
-enum RunName {
-    /// 16 hexadecimal digits.
-    static func random() -> String {
-        let digits = String(UInt64.random(in: 0...(.max)), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-}
-
-/// Signals by name.
-enum SignalName {
-    /// `SIGTERM`; the number where there is no name.
-    static func text(_ number: Int32) -> String {
-        switch number {
-        case SIGINT: "SIGINT"
-        case SIGTERM: "SIGTERM"
-        case SIGHUP: "SIGHUP"
-        case SIGQUIT: "SIGQUIT"
-        default: "signal \(number)"
-        }
-    }
-}

@@ -75,7 +75,9 @@ package actor FibonacciInput: Input {
     private static let never = LoopInstant(nanoseconds: .max)
 
     /// Suspends until a run's time has come, on schedule or on request.
-    private func nextRun(due: LoopInstant?) async throws(CancellationError) -> (FibonacciRequests.Request, isScheduled: Bool) {
+    private func nextRun(
+        due: LoopInstant?
+    ) async throws(CancellationError) -> (FibonacciRequests.Request, isScheduled: Bool) {
         while true {
             let now = loop.clock.now
             if let due, due <= now {

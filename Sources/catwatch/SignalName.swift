@@ -1,0 +1,15 @@
+internal import Glibc
+
+/// Signals by name.
+enum SignalName {
+    /// `SIGTERM`; the number where there is no name.
+    static func text(_ number: Int32) -> String {
+        switch number {
+        case SIGINT: "SIGINT"
+        case SIGTERM: "SIGTERM"
+        case SIGHUP: "SIGHUP"
+        case SIGQUIT: "SIGQUIT"
+        default: "signal \(number)"
+        }
+    }
+}
