@@ -120,8 +120,9 @@ use_python() {
 run_tsan() {
     use_python
     heading "thread sanitizer over the unit tests"
-    # Without the longest of those that have one thread: a line or a number at a time, and no loop.
-    run_tests --sanitize=thread --scratch-path .build/tsan --skip "EndToEndTests|LineBufferTests|LineReaderTests"
+    # Without the longest of those that have one thread: lines, numbers and documents, and no loop.
+    run_tests --sanitize=thread --scratch-path .build/tsan \
+        --skip 'EndToEndTests|Line(Buffer|Reader)Tests|JSON[A-Za-z]*Tests|ExtractionTwinTests|Config[A-Za-z]*Tests|ScreenSnapshotTests'
 }
 
 run_unit() {

@@ -24,7 +24,7 @@ enum RealSocket {
         let transport = try CurlTransport(on: loop)
         let input = WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall)
         let (reader, _) = await store.open("test", holdsInputs: true)
-        let limit = loop.clock.now.advanced(by: .seconds(60))
+        let limit = loop.clock.now.advanced(by: .seconds(300))
         let lines = try await withThrowingTaskGroup(of: [Line]?.self) { group in
             group.addTask {
                 try? await input.run()
