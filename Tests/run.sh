@@ -142,7 +142,7 @@ run_e2e() {
     # With the flags of the build that is there already; it would be made anew without.
     SWIFT_BUILD_FLAGS="${strict[*]}" examples/quickstart.sh -n 3 -e 10ms >.build/quickstart.ndjson
     "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
-    [[ $(grep -c '"type":"fact"' .build/quickstart.ndjson) == 3 ]]
+    [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     heading "end-to-end tests of $CATWATCH_BINARY"
     run_tests --skip-build --filter EndToEndTests "${strict[@]}"
 }
