@@ -87,6 +87,7 @@ package actor SourceRunner {
             // One that was to go, and has not gone yet, is as good as new.
             if slot.source == nil { changes.added += 1 } else { changes.changed += 1 }
             slots[name]?.source = source
+            slots[name]?.isNew = true
             if slot.task == nil { start(source) } else { slot.task?.cancel() }
         }
         let unwanted = slots.filter { $0.value.source != nil && !wanted.contains($0.key) }.keys
@@ -97,6 +98,8 @@ package actor SourceRunner {
             slots[name]?.task?.cancel()
         }
         for name in unwanted {
+            // Not only when it has ended: who is greeted after this is not to be told of it.
+            await store.retire(named: name)
             if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
         // Inputs do this too, when they get to it: but whoever asks for the sources from now on is to be told of all.
