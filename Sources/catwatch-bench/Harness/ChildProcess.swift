@@ -118,7 +118,13 @@ private func spawn(
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errorFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     if let passing { posix_spawn_file_actions_adddup2(&actions, passing, 3) }
+    return try spawnGroup(path, arguments, environment, &actions)
+}
 
+/// posix_spawn(3) into a process group of its own, with no signal blocked.
+func spawnGroup(
+    _ path: String, _ arguments: [String], _ environment: [String], _ actions: inout posix_spawn_file_actions_t
+) throws(BenchError) -> pid_t {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

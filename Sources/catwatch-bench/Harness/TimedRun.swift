@@ -42,20 +42,6 @@ struct TimedRun {
         posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        let envp: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/bin:/bin"), strdup("LC_ALL=C.UTF-8"), nil]
-        defer { for text in argv + envp { free(text) } }
-        var pid = pid_t()
-        let code = posix_spawnp(&pid, path, &actions, &attributes, argv, envp)
-        guard code == 0 else { throw BenchError("\(path) cannot be started: \(String(cString: strerror(code)))") }
-        return pid
+        return try spawnGroup(path, arguments, ["PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"], &actions)
     }
 }
