@@ -14,7 +14,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     package let clock: LoopClock
     private let inbox: Inbox
     private let owner = Atomic<UInt>(0)
-    private let poller: Poller
+    private let epoll: Epoll
     private var jobs = JobQueue()
     private var timers = TimerHeap()
     private var inboxWatch: Watch?
@@ -31,9 +31,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     package init(virtual: Bool = false) throws(SystemError) {
         clock = LoopClock(isVirtual: virtual)
         inbox = try Inbox()
-        poller = try Poller()
+        epoll = try Epoll()
         let inbox = self.inbox
-        inboxWatch = try poller.add(inbox.wakeup.number, .read) { _ in inbox.acknowledge() }
+        inboxWatch = try epoll.add(inbox.wakeup.number, .read) { _ in inbox.acknowledge() }
     }
 
     /// Whether the calling thread is the loop's.
@@ -119,7 +119,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
                     return
                 }
             } else {
-                poller.poll(timeout: .zero)
+                epoll.poll(timeout: .zero)
             }
         }
     }
@@ -154,8 +154,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     private func wait() {
         let untilTimer = timers.earliest.map { max(.zero, clock.now.duration(to: $0)) }
-        guard clock.isVirtual, untilTimer != .zero else { return poller.poll(timeout: untilTimer.map(Self.early)) }
-        poller.poll(timeout: offloaded > 0 ? nil : .zero)
+        guard clock.isVirtual, untilTimer != .zero else { return epoll.poll(timeout: untilTimer.map(Self.early)) }
+        epoll.poll(timeout: offloaded > 0 ? nil : .zero)
         guard jobs.isEmpty, offloaded == 0 else { return }
         let arrived = inbox.takeAll()
         guard arrived.isEmpty else { return take(arrived) }
@@ -203,7 +203,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         _ descriptor: Int32, interest: Readiness, handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> Watch {
         preconditionOnLoop()
-        return try poller.add(descriptor, interest, handler: handler)
+        return try epoll.add(descriptor, interest, handler: handler)
     }
 
     /// Timers that are set, for leak tests.

@@ -22,18 +22,18 @@ package struct Readiness: OptionSet, Sendable, Hashable {
 package final class Watch {
     package let descriptor: Int32
     package private(set) var interest: Readiness
-    private unowned let poller: Poller
+    private unowned let epoll: Epoll
     private let generation: UInt32
     private(set) var handler: ((Readiness) -> Void)?
 
     init(
-        descriptor: Int32, interest: Readiness, generation: UInt32, poller: Poller,
+        descriptor: Int32, interest: Readiness, generation: UInt32, epoll: Epoll,
         handler: @escaping (Readiness) -> Void
     ) {
         self.descriptor = descriptor
         self.interest = interest
         self.generation = generation
-        self.poller = poller
+        self.epoll = epoll
         self.handler = handler
     }
 
@@ -43,8 +43,8 @@ package final class Watch {
 
     /// Changes what is watched for.
     package func update(_ interest: Readiness) throws(SystemError) {
-        guard handler != nil, interest != self.interest, poller.knows(self) else { return }
-        try poller.control(EPOLL_CTL_MOD, descriptor, interest, token)
+        guard handler != nil, interest != self.interest, epoll.knows(self) else { return }
+        try epoll.control(EPOLL_CTL_MOD, descriptor, interest, token)
         self.interest = interest
     }
 
@@ -52,7 +52,7 @@ package final class Watch {
     package func cancel() {
         guard let handler else { return }
         self.handler = nil
-        poller.remove(self)
+        epoll.remove(self)
         withExtendedLifetime(handler) {}  // what dies with it may come back here
     }
 

@@ -57,7 +57,7 @@ extension Agent {
     private func startAttach(_ attach: Options.SocketPath, in group: inout TaskGroup<Void>) {
         let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
         let notices = self.notices
-        let tells = display.isLines
+        let tells = stdoutMode.isLines
         let input = AttachInput(store: store, on: loop, reconnects: plan.options.reconnects) { [weak self] status in
             if tells || status.isFinal, let text = status.text {
                 await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")

@@ -7,7 +7,7 @@ internal import Reactor
 extension Agent {
     /// Starts everything that gets the feed.
     func startOutputs(in group: inout TaskGroup<Void>) {
-        switch display {
+        switch stdoutMode {
         case .view: startView(in: &group)
         case .once: startFrames(isOnce: true, in: &group)
         case .frames: startFrames(isOnce: false, in: &group)

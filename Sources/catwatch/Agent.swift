@@ -43,7 +43,7 @@ actor Agent {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let wall = SystemWallClock()
-    let display: Display
+    let stdoutMode: StdoutMode
     let capabilities: TerminalCapabilities
     var session: TerminalSession?
     var printer: FramePrinter?
@@ -83,8 +83,8 @@ actor Agent {
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, display: Display, capabilities: TerminalCapabilities, on loop: EventLoop) throws {
-        self.display = display
+    init(_ plan: WatchPlan, stdoutMode: StdoutMode, capabilities: TerminalCapabilities, on loop: EventLoop) throws {
+        self.stdoutMode = stdoutMode
         self.capabilities = capabilities
         self.plan = plan
         self.loop = loop
@@ -124,7 +124,7 @@ actor Agent {
         var targets: Set<String> = []
         watched = sources.map(\.target).filter { targets.insert($0).inserted }
         // Before there is any other thread, which would take these for itself.
-        if display == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
+        if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, in: &group)
@@ -157,13 +157,13 @@ actor Agent {
     private func startEndings(_ sources: [Source], in group: inout TaskGroup<Void>) {
         let (store, loop, options) = (store, loop, plan.options)
         // A view shows failures itself, where they belong.
-        if options.verbosity > .quiet, display.isLines || isatty(STDERR_FILENO) == 0 {
+        if options.verbosity > .quiet, stdoutMode.isLines || isatty(STDERR_FILENO) == 0 {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
             group.addTask { try? await reporter.run() }
         }
         if options.verbosity > .quiet, sources.contains(where: \.hasPages), isatty(STDERR_FILENO) == 1,
-            isatty(STDOUT_FILENO) == 0, display.isLines
+            isatty(STDOUT_FILENO) == 0, stdoutMode.isLines
         {
             let reporter = ProgressReporter(
                 store: store, notices: notices, on: loop, style: .init(environment: plan.environment)

@@ -20,14 +20,16 @@ struct Catwatch {
             switch command {
             case .watch(let options):
                 let capabilities = TerminalCapabilities { environment[$0] }
-                let display = try Display(
+                let stdoutMode = try StdoutMode(
                     options, capabilities: capabilities, isTerminal: isatty(STDOUT_FILENO) == 1)
-                let options = display.isLines ? options : options.attachingByDefault(environment: environment)
+                let options = stdoutMode.isLines ? options : options.attachingByDefault(environment: environment)
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
                 let loop = try EventLoop()
                 exit(
-                    try loop.run { try await Agent(plan, display: display, capabilities: capabilities, on: loop).run() }
+                    try loop.run {
+                        try await Agent(plan, stdoutMode: stdoutMode, capabilities: capabilities, on: loop).run()
+                    }
                 )
             case .check(let options, let online):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
@@ -38,7 +40,7 @@ struct Catwatch {
                 let loop = try EventLoop()
                 exit(
                     try loop.run {
-                        try await Agent(plan, display: .none, capabilities: .init(depth: .none), on: loop).check()
+                        try await Agent(plan, stdoutMode: .none, capabilities: .init(depth: .none), on: loop).check()
                     })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)

@@ -69,11 +69,11 @@ final class CurlConnect: @unchecked Sendable {  // belongs to the transport's ac
     /// The failure for a libcurl code.
     func failure(_ code: CURLcode) -> HTTPFailure {
         let wasResolved = cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0
-        let circumstances = CurlCircumstances(
+        let text = CurlFailureText(
             endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody, isRedirected: false,
             isTooLarge: false, systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
             detail: String(cString: handle.errorText), received: 0,
             wasConnected: cw_get_size(handle.pointer, CURLINFO_CONNECT_TIME_T) > 0, wasResolved: wasResolved, status: 0)
-        return circumstances.failure(code)
+        return text.failure(code)
     }
 }

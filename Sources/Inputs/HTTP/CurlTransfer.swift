@@ -192,14 +192,14 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
     }
 
     private func failure(_ code: CURLcode) -> HTTPFailure {
-        let circumstances = CurlCircumstances(
+        let text = CurlFailureText(
             endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody,
             isRedirected: isRedirected, isTooLarge: isTooLarge,
             systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
             detail: String(cString: handle.errorText), received: timing.bytes,
             wasConnected: cw_get_size(handle.pointer, CURLINFO_PRETRANSFER_TIME_T) > 0,
             wasResolved: cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0, status: status)
-        var failure = circumstances.failure(code)
+        var failure = text.failure(code)
         if status > 0 { failure.begun = (status, timing) }
         return failure
     }

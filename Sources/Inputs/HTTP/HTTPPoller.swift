@@ -13,7 +13,7 @@ package actor HTTPPoller: Input {
 
     private let schedule: PollSchedule
     private let spread: Duration
-    private let exchanger: HTTPExchanger
+    private let requests: SourceRequests
     private var pacing: PollPacing
     /// What the last whole answer said of itself, to ask whether it still holds.
     private var validators = HTTPAnswerHeaders()
@@ -34,7 +34,7 @@ package actor HTTPPoller: Input {
         self.wall = wall
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
-        exchanger = HTTPExchanger(
+        requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, reader: reader?.value ?? .forInputs(), wall: wall)
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
@@ -68,7 +68,7 @@ package actor HTTPPoller: Input {
     /// - Returns: when the next poll is due.
     private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
         let late = due.duration(to: loop.clock.now)
-        guard let exchange = await exchanger.make(requestWithValidators(), late: late) else { return due }
+        guard let exchange = await requests.make(requestWithValidators(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
         switch exchange.content {

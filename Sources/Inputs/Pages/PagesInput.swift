@@ -14,7 +14,7 @@ package actor PagesInput: Input {
 
     /// Nil for one run.
     private let schedule: PollSchedule?
-    private let exchanger: HTTPExchanger
+    private let requests: SourceRequests
     private var pacing: PollPacing
 
     /// After so many failures in a row a page behind the first is given up when the listing can be begun anew: the links of
@@ -33,7 +33,7 @@ package actor PagesInput: Input {
         self.store = store
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
-        exchanger = HTTPExchanger(
+        requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, reader: reader?.value ?? .forInputs(), wall: wall)
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
@@ -119,7 +119,7 @@ package actor PagesInput: Input {
 
     /// Makes a request for the walk's page, publishes what it came to, and turns to the next page.
     private func take(_ id: SourceID, _ walk: inout PageWalk, late: Duration) async -> Step {
-        guard let exchange = await exchanger.make(walk.request, late: late) else { return .end(isWhole: false) }
+        guard let exchange = await requests.make(walk.request, late: late) else { return .end(isWhole: false) }
         var batch = EventBatch()
         var problem: Failure?
         var step = Step.end(isWhole: true)

@@ -34,7 +34,7 @@ package actor StdinInput: Input {
     private let open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let reader: LineReader
+    private let reader: StdinLineParser
     private let lines: StdinLines
     private var batch = EventBatch()
     private var bad = BadLines()
@@ -55,7 +55,7 @@ package actor StdinInput: Input {
         self.loop = loop
         self.wall = wall
         self.open = open
-        reader = LineReader(source.extraction)
+        reader = StdinLineParser(source.extraction)
         self.lines = lines?.value ?? StdinLines()
     }
 
@@ -116,7 +116,7 @@ package actor StdinInput: Input {
 
     /// What does not change from line to line.
     private struct LineContext {
-        let reader: LineReader
+        let reader: StdinLineParser
         let source: SourceID
         let now: Timestamp
         let budget: Int

@@ -7,7 +7,7 @@ enum StdinTarget: FuzzTarget {
     static func run(_ input: Bytes, choice: Int) {
         let stream = PieceStream(input, size: choice + 1)
         var buffer = LineBuffer(limit: 512)
-        let reader = LineReader(FuzzExtraction.make(choice, items: nil))
+        let reader = StdinLineParser(FuzzExtraction.make(choice, items: nil))
         while (try? buffer.fill(from: stream)) ?? 0 > 0 {
             precondition(buffer.capacity <= 2 * LineBuffer.chunk, "the buffer takes more than its limit")
             while let item = buffer.next() { compare(item, reader) }
@@ -15,7 +15,7 @@ enum StdinTarget: FuzzTarget {
         if let item = buffer.finish() { compare(item, reader) }
     }
 
-    private static func compare(_ item: LineBuffer.Item, _ reader: LineReader) {
+    private static func compare(_ item: LineBuffer.Item, _ reader: StdinLineParser) {
         guard case .line(let line) = item else { return }
         var fast = EventBatch()
         var general = EventBatch()

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 /// The way of a line without a document, compared with the way that all documents go.
-@Suite struct LineReaderTests {
+@Suite struct StdinLineParserTests {
     private static let arrival = Timestamp(seconds: 1_800_000_000)
 
-    private func compare(_ line: [UInt8], _ reader: LineReader, _ comment: Comment) {
+    private func compare(_ line: [UInt8], _ reader: StdinLineParser, _ comment: Comment) {
         line.withUnsafeBufferPointer { line in
             var fast = EventBatch()
             var general = EventBatch()
@@ -28,7 +28,7 @@ import Testing
         for round in 0..<JSONGenerator.rounds(150, long: 15_000) {
             let line = generator.document()
             let document = try documents.read(line[...])
-            let reader = LineReader(try generator.extraction(for: JSONTree(Array(document.minified))))
+            let reader = StdinLineParser(try generator.extraction(for: JSONTree(Array(document.minified))))
             let text = String(decoding: line, as: UTF8.self)
             compare(line, reader, "seed \(seed), round \(round): \(text)")
             compare(generator.broken(line), reader, "seed \(seed), round \(round), a broken form of \(text)")
@@ -38,7 +38,7 @@ import Testing
     @Test func saysTheSameOfEveryPrefix() throws {
         let line = Array(
             #"{"city":"M\u00fcnchen 猫","aqi":{"now":-1.5e1,"x":[null,true]},"t":"2027-01-15T07:59:59Z"}"#.utf8)
-        let reader = LineReader(
+        let reader = StdinLineParser(
             Extraction(
                 key: .at(try JSONPointer("/city")), value: .at(try JSONPointer("/aqi/now")), time: try JSONPointer("/t")
             ))
@@ -46,10 +46,10 @@ import Testing
     }
 
     @Test func addsToABatchThatHasEventsAlready() throws {
-        let reader = LineReader(Extraction(key: .at(try JSONPointer("/k"))))
+        let reader = StdinLineParser(Extraction(key: .at(try JSONPointer("/k"))))
         var batch = EventBatch()
         let lines = [#"{"k":"a","v":1}"#, "{", #"{"k":"\u0062","v":"x\n"}"#, #"{"v":1}"#, #" { "k" : 7 } "#]
-        var verdicts: [LineReader.Verdict] = []
+        var verdicts: [StdinLineParser.Verdict] = []
         for line in lines {
             Array(line.utf8).withUnsafeBufferPointer {
                 verdicts.append(reader.read($0, from: SourceID(index: 0), at: Self.arrival, into: &batch))

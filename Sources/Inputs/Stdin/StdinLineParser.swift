@@ -6,7 +6,7 @@ package import Reactor
 /// A line that is one event, and has what it was asked for, is validated and minified into the batch's own memory and
 /// looked at once more as far as the last thing that was asked for; nothing is allocated. Every other line goes the way
 /// that all documents go, which also finds the words for what is wrong.
-package final class LineReader {
+package final class StdinLineParser {
     /// What became of a line.
     package enum Verdict: Equatable {
         /// Its events are in the batch.

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Reactor
 
 /// What is known about a transfer that failed, and how to say it to a person.
-struct CurlCircumstances {
+struct CurlFailureText {
     let endpoint: Endpoint
     let timeout: Duration
     let maxBody: Int

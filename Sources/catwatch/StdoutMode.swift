@@ -1,7 +1,7 @@
 internal import Terminal
 
 /// What standard output gets.
-enum Display: Sendable, Equatable {
+enum StdoutMode: Sendable, Equatable {
     /// The live view, in a terminal.
     case view
     /// One frame of the view after another as text, on a terminal whose cursor cannot be moved.

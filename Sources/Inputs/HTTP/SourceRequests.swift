@@ -24,7 +24,7 @@ struct HTTPExchange {
 }
 
 /// Makes a source's requests, and reads the answers as far as that is the same for all sources.
-struct HTTPExchanger {
+struct SourceRequests {
     /// What all of the source's requests count for.
     let endpoint: Endpoint
     let transport: any HTTPTransport

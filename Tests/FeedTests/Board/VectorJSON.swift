@@ -190,9 +190,9 @@ private struct VectorParser {
 
 /// The files of test vectors, which the page's tests read as well.
 enum VectorFiles {
-    /// The folder next to this file, whatever the working folder is.
+    /// The folder beside that of this file, whatever the working folder is.
     static func folder(_ name: String, next file: String = #filePath) -> String {
-        file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/Vectors/"
+        file.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/") + "/Vectors/"
             + name
     }
 

@@ -2,7 +2,7 @@ import CLinux
 internal import Glibc
 
 /// The epoll instance of a loop and the table of what is registered with it.
-final class Poller {
+final class Epoll {
     private let epoll: Descriptor
     private var watches: [Watch?] = []
     private var generation: UInt32 = 0
@@ -27,7 +27,7 @@ final class Poller {
     ) throws(SystemError) -> Watch {
         generation &+= 1
         let watch = Watch(
-            descriptor: descriptor, interest: interest, generation: generation, poller: self, handler: handler)
+            descriptor: descriptor, interest: interest, generation: generation, epoll: self, handler: handler)
         try control(EPOLL_CTL_ADD, descriptor, interest, watch.token)
         let index = Int(descriptor)
         while watches.count <= index { watches.append(nil) }
