@@ -3,6 +3,7 @@ internal import Glibc
 internal import Inputs
 internal import Outputs
 internal import Reactor
+internal import Settings
 
 extension Source {
     /// Whether it shows progress.

@@ -4,6 +4,7 @@ internal import Glibc
 internal import Inputs
 internal import Outputs
 internal import Reactor
+internal import Settings
 internal import Terminal
 
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Reactor
+internal import Settings
 internal import Terminal
 
 /// The program: reads the command line, then watches on one loop, on this thread, until something ends it.

@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Outputs
 internal import Reactor
+internal import Settings
 
 /// The socket that readers connect to: made by us, or handed over by the service manager.
 final class ListeningSocket {

@@ -3,6 +3,7 @@ internal import Feed
 internal import Inputs
 internal import Outputs
 internal import Reactor
+internal import Settings
 
 /// Tries every source once and says what came of it: `catwatch check --online`.
 actor OnlineCheck {

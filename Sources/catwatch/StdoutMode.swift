@@ -1,3 +1,4 @@
+internal import Settings
 internal import Terminal
 
 /// What standard output gets.

@@ -1,5 +1,5 @@
+import Settings
 import Testing
-import catwatch
 
 @Suite struct SourceNameTests {
     private func names(_ urls: String...) throws -> [String] {

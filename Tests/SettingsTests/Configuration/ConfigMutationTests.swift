@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// Whatever a configuration holds, it is refused or taken, and nothing worse.
 @Suite struct ConfigMutationTests {

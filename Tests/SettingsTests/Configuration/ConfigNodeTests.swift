@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 @Suite struct ConfigNodeTests {
     private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }

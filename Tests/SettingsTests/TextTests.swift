@@ -1,6 +1,6 @@
 import Inputs
+import Settings
 import Testing
-import catwatch
 
 @Suite struct OptionTableTests {
     @Test func givesEveryOptionANameOfItsOwn() {

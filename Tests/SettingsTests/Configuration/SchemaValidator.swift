@@ -1,6 +1,6 @@
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// As much of JSON Schema 2020-12 as docs/config.schema.json uses; anything else in it is a failure of the test.
 struct SchemaValidator {

@@ -1,6 +1,6 @@
 import Feed
 
-@testable import catwatch
+@testable import Settings
 
 /// The tables of docs/configuration.md, made from the program's own.
 enum ConfigTables {

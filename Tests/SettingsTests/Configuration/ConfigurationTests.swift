@@ -1,6 +1,6 @@
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// What is wrong with a configuration, and where.
 @Suite struct ConfigurationTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 @Suite struct ConfigFileTests {
     /// A folder that goes away with the test.

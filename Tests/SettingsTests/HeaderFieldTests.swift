@@ -1,6 +1,6 @@
 import CLinux
+import Settings
 import Testing
-import catwatch
 
 @Suite struct HeaderFieldTests {
     @Test(arguments: [

@@ -2,7 +2,7 @@ import Glibc
 import Inputs
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// Configurations in memory, and the repository's own files.
 enum ConfigFixture {

@@ -3,7 +3,7 @@ import Glibc
 import Inputs
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 @Suite struct WatchPlanTests {
     @Test func roundsTheHistoryUpAndSaysSo() throws {

@@ -1,5 +1,5 @@
+import Settings
 import Testing
-import catwatch
 
 @Suite struct ByteSizeTests {
     @Test(arguments: [

@@ -2,7 +2,7 @@ import Feed
 import Inputs
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// What configurations, presets and options come to.
 @Suite struct ConfigSourcesTests {

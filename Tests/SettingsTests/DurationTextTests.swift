@@ -1,5 +1,5 @@
+import Settings
 import Testing
-import catwatch
 
 @Suite struct DurationTextTests {
     private static let all = Duration.zero...Duration.seconds(Int64.max / 1_000_000_000)

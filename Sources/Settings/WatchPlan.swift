@@ -1,14 +1,14 @@
 internal import Feed
 internal import Glibc
-internal import Inputs
+package import Inputs
 internal import Reactor
 
 /// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
-struct WatchPlan: Sendable {
-    let options: Options
-    let environment: [String: String]
+package struct WatchPlan: Sendable {
+    package let options: Options
+    package let environment: [String: String]
     /// What a person should know before it starts, a sentence each: what was rounded, what was left out.
-    let notices: [String]
+    package let notices: [String]
     /// As the program got them.
     private let arguments: [String]
     /// What every request carries.
@@ -20,7 +20,7 @@ struct WatchPlan: Sendable {
 
     /// - Parameter arguments: those that the options came from, for `reload`.
     /// - Throws: `UsageError` when a secret cannot be read or sources do not go together.
-    init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
+    package init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
         self.options = options
         self.environment = environment
         self.arguments = arguments
@@ -49,7 +49,7 @@ struct WatchPlan: Sendable {
     /// The sources to start; none when a feed is attached.
     ///
     /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
-    func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
+    package func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
         guard options.attach == nil else { return [] }
         // Who asks for the stand-in does not want the real services to be asked instead.
         guard !options.demo || demoOrigin != nil else {
@@ -71,7 +71,7 @@ struct WatchPlan: Sendable {
     /// Reads configuration, secrets and everything else anew, from the same arguments and environment. Blocks.
     ///
     /// - Throws: `UsageError` when something is wrong now.
-    func reload() throws(UsageError) -> WatchPlan {
+    package func reload() throws(UsageError) -> WatchPlan {
         let environment = environment
         let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
             try ConfigFile.find(named: path, environment: environment)
@@ -82,7 +82,7 @@ struct WatchPlan: Sendable {
 
     /// The keys of settings that differ from another plan's and hold from the next start on only: all but those of sources
     /// and bands.
-    func restartKeys(comparedTo other: WatchPlan) -> [String] {
+    package func restartKeys(comparedTo other: WatchPlan) -> [String] {
         func values(_ plan: WatchPlan) -> [String: JSONTree] {
             plan.options.settings.reduce(into: [:]) { $0[$1.name] = $1.value }
         }
@@ -93,7 +93,7 @@ struct WatchPlan: Sendable {
     }
 
     /// Whether there is anything to read again.
-    var canReload: Bool { options.configuration != nil }
+    package var canReload: Bool { options.configuration != nil }
 
     private static func effective(
         _ options: Options, demoOrigin: String?, notices: inout [String]
@@ -124,7 +124,7 @@ struct WatchPlan: Sendable {
 
 extension WatchPlan {
     /// Everything that holds, as a configuration: defaults filled in, presets written out, secrets left where they are.
-    func effectiveText() throws(UsageError) -> String {
+    package func effectiveText() throws(UsageError) -> String {
         var members = options.settings.filter { !["url", "preset"].contains($0.name) }
         let scales = options.configuration?.scales ?? [:]
         if !scales.isEmpty {
@@ -136,7 +136,7 @@ extension WatchPlan {
     }
 
     /// Which file was used, for stderr.
-    var origin: String {
+    package var origin: String {
         options.configuration.map { "configuration: \(Sanitizer.visible($0.path))" } ?? "no configuration file"
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import catwatch
+@testable import Settings
 
 /// The documents beside the program say what it does.
 ///

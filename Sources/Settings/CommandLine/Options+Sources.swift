@@ -27,7 +27,7 @@ extension Options {
     }
 
     /// Whether they name something to watch.
-    var namesSources: Bool { !urls.isEmpty || !presets.isEmpty || demo || attach != nil || readsStdin }
+    package var namesSources: Bool { !urls.isEmpty || !presets.isEmpty || demo || attach != nil || readsStdin }
 
     /// The sources to start: presets, URLs, standard input, then the configuration's; `fact` when there is none at all.
     ///

@@ -1,5 +1,5 @@
+import Settings
 import Testing
-import catwatch
 
 @Suite struct CommandTests {
     private func options(_ arguments: String..., environment: [String: String] = [:]) throws -> Options {

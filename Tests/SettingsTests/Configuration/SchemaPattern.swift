@@ -1,4 +1,4 @@
-@testable import catwatch
+@testable import Settings
 
 /// The schema's regular expressions, and what they mean: no engine for them is linked here.
 enum SchemaPattern {

@@ -1,7 +1,7 @@
 import Feed
 import Inputs
 
-@testable import catwatch
+@testable import Settings
 
 /// docs/config.schema.json, made from the program's tables (JSON Schema 2020-12).
 enum ConfigSchema {

@@ -1,5 +1,5 @@
+import Settings
 import Testing
-import catwatch
 
 @Suite struct EditDistanceTests {
     @Test(arguments: [
