@@ -33,16 +33,18 @@ package actor SourceRunner {
 
     private let store: EventStore
     private let loop: EventLoop
-    private let makeInput: @Sendable (Source) -> any Input
+    private let makeInput: @Sendable (Source, Duration) -> any Input
+    /// Over which time first polls are spread, so that those of many sources do not come all at once.
+    private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
     private var isRunning = false
     /// Told when an input came to its end.
     private let news: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter makeInput: the input of a source; called on the loop.
+    /// - Parameter makeInput: the input of a source, which gets the spread of first polls; called on the loop.
     package init(
-        store: EventStore, on loop: EventLoop, makeInput: @escaping @Sendable (Source) -> any Input
+        store: EventStore, on loop: EventLoop, makeInput: @escaping @Sendable (Source, Duration) -> any Input
     ) {
         self.store = store
         self.loop = loop
@@ -71,6 +73,7 @@ package actor SourceRunner {
     package func replace(with sources: [Source]) async -> Changes {
         var changes = Changes()
         guard isRunning else { return changes }
+        spread = PollSchedule.spread(of: sources.count)
         var wanted: Set<String> = []
         for source in sources {
             let name = source.description.name
@@ -114,7 +117,7 @@ package actor SourceRunner {
 
     private func start(_ source: Source) {
         let name = source.description.name
-        let input = makeInput(source)
+        let input = makeInput(source, spread)
         slots[name] = Slot(source: source)
         slots[name]?.task = Task(executorPreference: loop) {
             let hasEnded = (try? await input.run()) != nil

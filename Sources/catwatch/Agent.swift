@@ -39,72 +39,55 @@ actor Agent {
     }
 
     /// What it does; another one after a reload.
-    var plan: WatchPlan
-    let loop: EventLoop
+    private var plan: WatchPlan
+    private let stdoutMode: StdoutMode
+    private let surroundings: Surroundings
+    private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let wall = SystemWallClock()
-    let stdoutMode: StdoutMode
-    let capabilities: TerminalCapabilities
-    var session: TerminalSession?
-    var printer: FramePrinter?
-    /// Whom is waited for, by name.
-    var watched: [String] = []
-    let store: EventStore
-    let notices: Notices
+    private let store: EventStore
+    private let notices: Notices
+    private let outputs: OutputFactory
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
     /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
     private var isHurried = false
     private let summaryRequest: Wakeup
-    let reloadRequest: Wakeup
-    let transport: CurlTransport
-    var runner: SourceRunner?
-    /// Reads the documents of all sources: one at a time, as there is one loop.
-    let reader = LoopBound(JSONReader.forInputs())
-    /// What was read of standard input and not looked at yet.
-    lazy var standardInput = LoopBound(StdinLines())
-    /// Over which time the first polls are spread.
-    var spread = Duration.zero
+    private let reloadRequest: Wakeup
+    private var runner: SourceRunner?
     /// Where the stand-in API is, when it runs.
-    var demoOrigin: String?
+    private var demoOrigin: String?
     private let outputEnded: Wakeup
     /// Outputs that are to have everything before the end.
     private var draining = 0
-    var fileOutput: FileOutput?
-    /// Where blocking work is done, and where long sums are; made when there are some.
-    private var worker: LoopThread?
-    private var computer: LoopThread?
-    let service: ServiceManager?
-    var listening: ListeningSocket?
+    private var fileOutput: FileOutput?
 
     /// How long stdout is waited for at the end.
     private static let drainTime = Duration.seconds(5)
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, stdoutMode: StdoutMode, capabilities: TerminalCapabilities, on loop: EventLoop) throws {
-        self.stdoutMode = stdoutMode
-        self.capabilities = capabilities
+    init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) {
         self.plan = plan
+        self.stdoutMode = stdoutMode
+        self.surroundings = surroundings
+        let (loop, options) = (surroundings.loop, plan.options)
         self.loop = loop
-        let options = plan.options
         var limits = FeedState.Limits()
         limits.interval = options.interval
         limits.history = options.resolvedHistory
         limits.logCapacity = options.logBytes
         limits.data = options.count
-        let identity = AgentIdentity(
-            run: RunName.random(), version: Version.current, started: wall.now, host: .current())
-        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: options.attach != nil)
+        let isRelay = options.attach != nil
+        store = EventStore(
+            on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits, isRelay: isRelay)
         notices = Notices(on: loop)
-        service = ServiceManager(environment: plan.environment)
+        outputs = OutputFactory(store: store, notices: notices, surroundings: surroundings, isRelay: isRelay)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
         reloadRequest = Wakeup(loop: loop)
-        transport = try CurlTransport(on: loop)
         outputEnded = Wakeup(loop: loop)
     }
 
@@ -112,26 +95,28 @@ actor Agent {
     ///
     /// - Returns: the exit status.
     func run() async throws -> Int32 {
-        let heard = [SIGTERM] + [SIGINT, SIGQUIT, SIGHUP].filter { !SignalWatch.isIgnored($0) }
-        let signals = try SignalWatch(heard, on: loop) { [unowned self] number in
+        let signals = try surroundings.watchSignals { [unowned self] number in
             self.assumeIsolated { $0.received(number) }
         }
-        defer { signals.cancel() }
-        listening = try ListeningSocket.open(plan.options, environment: plan.environment)
+        defer { signals?.value.cancel() }
+        let listening = try surroundings.listen(plan.options)
         defer { listening?.remove() }
-        let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
+        let listener = listening?.listener
+        let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
         let sources = try plan.sources(demoOrigin: demoOrigin)
-        var targets: Set<String> = []
-        watched = sources.map(\.target).filter { targets.insert($0).inserted }
-        // Before there is any other thread, which would take these for itself.
-        if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
+        let service = surroundings.service
+        let view = ViewOutput(
+            stdoutMode, plan.options, target: target(of: sources), store: store, notices: notices, in: surroundings)
 
         let status = await withTaskGroup(of: Void.self) { group in
-            startInputs(sources, in: &group)
-            startOutputs(in: &group)
-            group.addTask { [notices] in try? await notices.run() }
-            startEndings(sources, in: &group)
+            startInputs(sources, shownBy: view, in: &group)
+            startOutputs(view, listener, in: &group)
+            group.addTask { [notices, surroundings] in
+                try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
+            }
+            startReports(sources, in: &group)
+            startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }
             service?.tell("READY=1\nSTATUS=\(statusText(sources))")
@@ -143,8 +128,128 @@ actor Agent {
         }
         listening?.remove()  // before what takes time
         await demo?.stop()
-        stopThreads()
+        surroundings.stopWorkers()
         return status
+    }
+
+    // MARK: Inputs
+
+    /// Starts everything that brings events.
+    private func startInputs(_ sources: [Source], shownBy view: ViewOutput?, in group: inout TaskGroup<Void>) {
+        let (store, loop, interval) = (store, loop, plan.options.interval)
+        group.addTask { try? await store.run() }
+        if let attach = plan.options.attach {
+            startAttach(attach, shownBy: view, in: &group)
+            return
+        }
+        group.addTask { [wall = surroundings.wall] in
+            try? await ProcessSampler(store: store, on: loop, wall: wall, interval: interval).run()
+        }
+        makeRoom(for: sources)
+        let factory = surroundings.inputs
+        let runner = SourceRunner(store: store, on: loop) { factory.input(of: $0, into: store, spread: $1) }
+        self.runner = runner
+        group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
+    }
+
+    private func makeRoom(for sources: [Source]) {
+        surroundings.makeRoom(sources.count + (plan.options.listen == nil ? 0 : plan.options.maxReaders))
+    }
+
+    /// Starts reading from a running agent.
+    private func startAttach(
+        _ attach: Options.SocketPath, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
+    ) {
+        let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
+        let input = AttachInput(
+            store: store, on: loop, reconnects: plan.options.reconnects, random: surroundings.random()
+        ) { [notices, tells = stdoutMode.isLines] status in
+            if tells || status.isFinal, let text = status.text {
+                await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
+            }
+            await view?.show(status)
+        } connect: { [connect = surroundings.connect] _ throws(SystemError) in
+            try connect(path)
+        }
+        group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
+    }
+
+    // MARK: Outputs
+
+    /// Starts everything that gets the feed.
+    private func startOutputs(
+        _ view: ViewOutput?, _ listener: LoopBound<any Listener>?, in group: inout TaskGroup<Void>
+    ) {
+        let options = plan.options
+        if let view { startDraining(in: &group) { await view.run() } }
+        if stdoutMode == .ndjson { startDraining(in: &group, outputs.stdout()) }
+        if let path = options.outputFile, let output = outputs.file(path) {
+            fileOutput = output
+            startDraining(in: &group) {
+                try? await output.run()
+                return nil
+            }
+        }
+        for target in options.connect { startDraining(in: &group, outputs.push(to: target)) }
+        if let listener {
+            var limits = FeedServer.Limits()
+            limits.readers = options.maxReaders
+            limits.stall = options.readerTimeout
+            group.addTask { [outputs, limits] in await outputs.serve(listener, limits) }
+        }
+    }
+
+    /// Runs an output that is waited for at the end.
+    private func startDraining(in group: inout TaskGroup<Void>, _ run: @escaping OutputFactory.Run) {
+        draining += 1
+        group.addTask {
+            let stop = await run()
+            await self.outputDidEnd(stop)
+        }
+    }
+
+    private func outputDidEnd(_ stop: Stop?) {
+        draining -= 1
+        if draining == 0 { outputEnded.signal() }
+        if let stop { request(stop) }
+    }
+
+    /// What is waited for, as a person would name it.
+    private func target(of sources: [Source]) -> String {
+        if let attach = plan.options.attach {
+            return Sanitizer.visible(attach.path ?? DefaultSocket.path(environment: plan.environment))
+        }
+        var targets: Set<String> = []
+        let watched = sources.map(\.target).filter { targets.insert($0).inserted }
+        return Sanitizer.visible(watched.joined(separator: ", "), limit: 200)
+    }
+
+    /// Starts what tells a person, or the service manager, how it goes.
+    private func startReports(_ sources: [Source], in group: inout TaskGroup<Void>) {
+        let (store, loop, options, surroundings) = (store, loop, plan.options, surroundings)
+        // A view shows failures itself, where they belong.
+        if options.verbosity > .quiet, stdoutMode.isLines || !surroundings.errorIsTerminal {
+            let reporter = FailureReporter(
+                store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
+            group.addTask { try? await reporter.run() }
+        }
+        if options.verbosity > .quiet, sources.contains(where: { if case .pages = $0 { true } else { false } }),
+            surroundings.errorIsTerminal, !surroundings.outputIsTerminal, stdoutMode.isLines
+        {
+            let reporter = ProgressReporter(
+                store: store, notices: notices, on: loop, style: surroundings.capabilities.isASCII ? .ascii : .unicode
+            ) { surroundings.screenSize(STDERR_FILENO).columns }
+            group.addTask { try? await reporter.run() }
+        }
+        if let service = surroundings.service, let interval = service.watchdog {
+            group.addTask { try? await Watchdog(store: store, on: loop, service: service, interval: interval).run() }
+        }
+    }
+
+    /// As `systemctl status` shows it.
+    private func statusText(_ sources: [Source]) -> String {
+        if plan.options.attach != nil { return "attached" }
+        return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }
 
     /// Prints the summary whenever a signal asks for it.
@@ -155,70 +260,71 @@ actor Agent {
         }
     }
 
-    private func startEndings(_ sources: [Source], in group: inout TaskGroup<Void>) {
-        let (store, loop, options) = (store, loop, plan.options)
-        // A view shows failures itself, where they belong.
-        if options.verbosity > .quiet, stdoutMode.isLines || isatty(STDERR_FILENO) == 0 {
-            let reporter = FailureReporter(
-                store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
-            group.addTask { try? await reporter.run() }
-        }
-        if options.verbosity > .quiet, sources.contains(where: \.hasPages), isatty(STDERR_FILENO) == 1,
-            isatty(STDOUT_FILENO) == 0, stdoutMode.isLines
-        {
-            let reporter = ProgressReporter(
-                store: store, notices: notices, on: loop, style: .init(environment: plan.environment)
-            ) { [environment = plan.environment] in
-                StandardStreams.size(of: STDERR_FILENO, environment: environment).columns
+    // MARK: Reload
+
+    /// Does what SIGHUP asks for whenever it comes; many signals are one.
+    private func runReloads() async throws(CancellationError) {
+        let service = surroundings.service
+        while true {
+            try await reloadRequest.wait()
+            service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
+            if plan.canReload { await reload() }
+            if let fileOutput {
+                await fileOutput.reopen()
+                try await fileOutput.waitUntilReopened()
             }
-            group.addTask { try? await reporter.run() }
-        }
-        if let duration = options.duration {
-            group.addTask { if (try? await loop.sleep(for: duration)) != nil { await self.request(.duration) } }
-        }
-        if options.count != nil {
-            group.addTask { if (try? await store.waitForLimit()) != nil { await self.request(.count) } }
-        }
-        if let service, let watchdog = service.watchdog {
-            group.addTask { try? await Watchdog(store: store, on: loop, service: service, interval: watchdog).run() }
+            service?.tell("READY=1")
         }
     }
 
-    /// As `systemctl status` shows it.
-    private func statusText(_ sources: [Source]) -> String {
-        if plan.options.attach != nil { return "attached" }
-        return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
-    }
-
-    /// The loop for blocking work.
-    func workerLoop() -> EventLoop? {
-        if worker == nil { worker = try? LoopThread(name: "disk") }
-        return worker?.loop
-    }
-
-    func stopThreads() {
-        worker?.stop()
-        computer?.stop()
-    }
-
-    /// The loop for work that keeps a processor busy, so that it holds up no disk.
-    func computerLoop() -> EventLoop? {
-        if computer == nil { computer = try? LoopThread(name: "compute") }
-        return computer?.loop
-    }
-
-    /// Runs an output that is waited for at the end.
-    func addDraining(to group: inout TaskGroup<Void>, _ run: @escaping @Sendable () async -> Stop?) {
-        draining += 1
-        group.addTask {
-            let stop = await run()
-            await self.outputDidEnd(stop)
+    /// Reads the configuration again and swaps the sources; a wrong one changes nothing.
+    private func reload() async {
+        guard let worker = surroundings.disk.loop, let runner else { return }
+        let old = plan
+        let origin = demoOrigin
+        do {
+            // Files are read where it may take time.
+            let (new, sources) = try await loop.offload(to: worker) {
+                let new = try old.reload()
+                return (new, try new.sources(demoOrigin: origin))
+            }
+            makeRoom(for: sources)
+            let changes = await runner.replace(with: sources)
+            plan = new
+            await store.greetAll()
+            for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
+            let frozen = new.restartKeys(comparedTo: old)
+            if !frozen.isEmpty {
+                await notices.say("catwatch: restart to change \(frozen.joined(separator: ", "))\n")
+            }
+            await notices.say(
+                "catwatch: reloaded: \(changes.added) sources added, \(changes.changed) changed, "
+                    + "\(changes.removed) removed, \(changes.kept) kept\n")
+        } catch {
+            let text = (error as? UsageError)?.description ?? "\(error)"
+            await notices.say("\(text)\ncatwatch: nothing was reloaded\n")
+            let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
+            await store.publish([Event(time: surroundings.wall.now, source: store.agentSource, body: .error(failure))])
         }
+    }
+
+    private static func firstLine(of text: String) -> String {
+        String(text.split(whereSeparator: \.isNewline).first ?? "")
     }
 
     // MARK: The end
 
-    func request(_ stop: Stop) {
+    private func startEndings(in group: inout TaskGroup<Void>) {
+        let (store, loop) = (store, loop)
+        if let duration = plan.options.duration {
+            group.addTask { if (try? await loop.sleep(for: duration)) != nil { await self.request(.duration) } }
+        }
+        if plan.options.count != nil {
+            group.addTask { if (try? await store.waitForLimit()) != nil { await self.request(.count) } }
+        }
+    }
+
+    private func request(_ stop: Stop) {
         if self.stop == nil {
             self.stop = stop
         } else {
@@ -235,15 +341,9 @@ actor Agent {
         case SIGQUIT: summaryRequest.signal()
         case SIGHUP where fileOutput != nil || plan.canReload: reloadRequest.signal()
         // The second one leaves at once.
-        case SIGINT where stop != nil && (stop != .complete || isHurried): _exit(0)
+        case SIGINT where stop != nil && (stop != .complete || isHurried): surroundings.exit(0)
         default: request(.signal(number))
         }
-    }
-
-    private func outputDidEnd(_ stop: Stop?) {
-        draining -= 1
-        if draining == 0 { outputEnded.signal() }
-        if let stop { request(stop) }
     }
 
     /// Lets the outputs have what there is, for a while, and says what it all came to.
@@ -257,7 +357,7 @@ actor Agent {
         case .signal(SIGINT), .quit: await printSummary()
         case .frame: status = hadEvents ? 0 : 1
         case .count, .duration, .complete:
-            if isatty(STDERR_FILENO) == 1 { await printSummary() }
+            if surroundings.errorIsTerminal { await printSummary() }
             if !hadEvents {
                 status = 1
                 if plan.options.verbosity > .quiet { await notices.say("catwatch: not a single event came\n") }

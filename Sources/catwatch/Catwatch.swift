@@ -26,12 +26,11 @@ struct Catwatch {
                 let options = stdoutMode.isLines ? options : options.attachingByDefault(environment: environment)
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
+                // Before there is any other thread, which would take these for itself.
+                if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
                 let loop = try EventLoop()
-                exit(
-                    try loop.run {
-                        try await Agent(plan, stdoutMode: stdoutMode, capabilities: capabilities, on: loop).run()
-                    }
-                )
+                let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
+                exit(try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
             case .check(let options, let online):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
@@ -39,10 +38,8 @@ struct Catwatch {
                 guard online else { leave(printing: text) }
                 try write(text, to: STDOUT_FILENO)
                 let loop = try EventLoop()
-                exit(
-                    try loop.run {
-                        try await Agent(plan, stdoutMode: .none, capabilities: .init(depth: .none), on: loop).check()
-                    })
+                let surroundings = try Surroundings(of: environment, capabilities: .init(depth: .none), on: loop)
+                exit(try loop.run { try await OnlineCheck.run(plan, in: surroundings) })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)

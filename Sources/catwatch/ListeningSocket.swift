@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Outputs
 internal import Reactor
@@ -6,41 +5,43 @@ internal import Settings
 
 /// The socket that readers connect to: made by us, or handed over by the service manager.
 final class ListeningSocket {
-    private var socket: Descriptor?
+    let listener: LoopBound<any Listener>
     private var file: SocketFile?
 
-    /// The listening descriptor, for a listener of its own.
-    func duplicate() throws(SystemError) -> Descriptor? {
-        guard let number = socket?.number else { return nil }
-        return Descriptor(owning: try systemCall("dup") { dup(number) })
+    init(_ listener: any Listener, file: consuming SocketFile? = nil) {
+        self.listener = LoopBound(listener)
+        self.file = file
     }
 
     /// - Returns: nil when the feed is not to be served.
     /// - Throws: `UsageError` when the path cannot be had.
-    static func open(_ options: Options, environment: [String: String]) throws -> ListeningSocket? {
-        let opened = ListeningSocket()
+    static func open(
+        _ options: Options, environment: [String: String], on loop: EventLoop
+    ) throws -> ListeningSocket? {
         if let inherited = InheritedSockets.takeListener(environment: environment) {
             DescriptorLimit.raise(for: options.maxReaders)
-            opened.socket = consume inherited
-            return opened
+            return ListeningSocket(try SocketListener(owning: inherited, on: loop))
         }
         guard let listen = options.listen else { return nil }
         DescriptorLimit.raise(for: options.maxReaders)
+        var socket: Descriptor?
+        let file: SocketFile
         do throws(SocketFile.Refusal) {
             let path = listen.path ?? DefaultSocket.path(environment: environment)
             if listen.path == nil { try DefaultSocket.prepareFolder(of: path) }
-            opened.file = try SocketFile.claim(path, mode: options.listenMode) { (socket: consuming Descriptor) in
-                opened.socket = consume socket
+            file = try SocketFile.claim(path, mode: options.listenMode) { (claimed: consuming Descriptor) in
+                socket = consume claimed
             }
         } catch {
             throw UsageError(error.description, option: "--listen")
         }
-        return opened
+        guard let socket = socket.take() else { return nil }
+        return ListeningSocket(try SocketListener(owning: socket, on: loop), file: file)
     }
 
     /// Closes the socket and removes its file, if it is ours.
     func remove() {
-        socket = nil
+        listener.value.close()
         file.take()?.remove()
     }
 }

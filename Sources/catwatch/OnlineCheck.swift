@@ -1,5 +1,6 @@
 internal import CatAPI
 internal import Feed
+internal import Glibc
 internal import Inputs
 internal import Outputs
 internal import Reactor
@@ -31,15 +32,14 @@ actor OnlineCheck {
     /// What a source gets beyond its own deadline.
     private static let grace = Duration.seconds(5)
 
-    /// - Parameter makeInput: the input of a source over a store.
-    init(
-        on loop: EventLoop, identity: AgentIdentity,
-        makeInput: @escaping @Sendable (Source, EventStore) -> any Input
-    ) {
-        let store = EventStore(on: loop, wall: SystemWallClock(), identity: identity)
+    init(in surroundings: Surroundings) {
+        let loop = surroundings.loop
+        let store = EventStore(on: loop, wall: surroundings.wall, identity: surroundings.identity)
+        let factory = surroundings.inputs
         self.store = store
         self.loop = loop
-        runner = SourceRunner(store: store, on: loop) { makeInput($0, store) }
+        // All at once: none is to be waited for longer than its own deadline.
+        runner = SourceRunner(store: store, on: loop) { source, _ in factory.input(of: source, into: store) }
         decided = Wakeup(loop: loop)
     }
 
@@ -130,28 +130,26 @@ extension Source {
     }
 }
 
-extension Agent {
-    /// Tries every source once instead of watching them.
+extension OnlineCheck {
+    /// Tries the sources of a plan once and says on stderr what came of it.
     ///
     /// - Returns: the exit status: 1 when a source has nothing to tell.
-    func check() async throws -> Int32 {
-        let demo = plan.options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
+    static func run(_ plan: WatchPlan, in surroundings: Surroundings) async throws -> Int32 {
+        let demo = try surroundings.startDemo(plan.options)
         let sources = try plan.sources(demoOrigin: demo?.origin)
-        let identity = AgentIdentity(
-            run: RunName.random(), version: Version.current, started: wall.now, host: .current())
-        let check = OnlineCheck(on: loop, identity: identity) { [unowned self] source, store in
-            self.assumeIsolated { $0.input(for: source, into: store) }
-        }
+        let notices = Notices(on: surroundings.loop)
         let isFine = await withTaskGroup(of: Void.self) { group in
-            group.addTask { [notices] in try? await notices.run() }
-            let result = await check.run(sources)
+            group.addTask {
+                try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
+            }
+            let result = await OnlineCheck(in: surroundings).run(sources)
             await notices.say(result.report)
             await notices.drain(within: .seconds(5))
             group.cancelAll()
             return result.isFine
         }
         await demo?.stop()
-        stopThreads()
+        surroundings.stopWorkers()
         return isFine ? 0 : 1
     }
 }

@@ -13,13 +13,4 @@ enum StandardStreams {
             _ = cw_open("/dev/null", O_RDONLY, 0)
         }
     }
-
-    /// How large the terminal is that a stream is, or the screen that `COLUMNS` and `LINES` tell of; else 80 by 24.
-    static func size(of number: Int32, environment: [String: String]) -> (columns: Int, rows: Int) {
-        var columns: Int32 = 0
-        var rows: Int32 = 0
-        if cw_window_size(number, &columns, &rows) == 0, columns > 0, rows > 0 { return (Int(columns), Int(rows)) }
-        func said(_ name: String) -> Int? { environment[name].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } }
-        return (said("COLUMNS") ?? 80, said("LINES") ?? 24)
-    }
 }

@@ -1,5 +1,4 @@
 internal import Feed
-internal import Glibc
 package import Reactor
 
 /// What the program says to a person, on stderr, without ever waiting for it.
@@ -88,20 +87,16 @@ package actor Notices {
         drawn = ProgressBar.columns(of: status)
     }
 
-    /// Writes what is said until the task is cancelled or stderr is closed.
-    package func run() async throws(CancellationError) {
-        let stream: any ByteStream
-        do {
-            stream = try DescriptorStream.standard(STDERR_FILENO, on: loop)
-        } catch {
+    /// Writes what is said until the task is cancelled or the stream is gone; closes it.
+    ///
+    /// - Parameter open: makes the stream, on the loop.
+    package func run(
+        _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    ) async throws(CancellationError) {
+        guard let stream = try? open(loop) else {
             isGone = true
             return
         }
-        try await run(to: stream)
-    }
-
-    /// The same to another stream, which it closes.
-    package func run(to stream: any ByteStream) async throws(CancellationError) {
         defer { stream.close() }
         while true {
             while !pending.isEmpty, !isHeld {

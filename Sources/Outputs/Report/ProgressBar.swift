@@ -10,15 +10,6 @@ package struct ProgressBar: Sendable, Equatable {
     package enum Style: Sendable, Equatable {
         case unicode
         case ascii
-
-        /// ASCII on a dumb terminal, and where the locale's characters are not UTF-8. (locale(7): the first of `LC_ALL`,
-        /// `LC_CTYPE` and `LANG` that is not empty counts.)
-        package init(environment: [String: String]) {
-            let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
-            let codeset = locale?.lowercased().split(separator: "@").first?.split(separator: ".").dropFirst().first
-            let isUTF8 = codeset == "utf-8" || codeset == "utf8"
-            self = isUTF8 && environment["TERM"] != "dumb" ? .unicode : .ascii
-        }
     }
 
     package var source: String

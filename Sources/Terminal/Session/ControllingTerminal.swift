@@ -9,6 +9,7 @@ package import Reactor
 package final class ControllingTerminal: TerminalDevice {
     private let inputNumber: Int32
     private let outputNumber: Int32
+    private let environment: [String: String]
     /// A descriptor of our own for what is written besides the stream, and for the modes.
     private var own: Descriptor?
     private var saved: termios?
@@ -21,7 +22,11 @@ package final class ControllingTerminal: TerminalDevice {
     /// - Parameters:
     ///   - input: where keys come from; /dev/tty if that is no terminal.
     ///   - output: what is drawn on; must be a terminal.
-    package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
+    ///   - environment: see `ScreenSize.of`.
+    package init(
+        input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, environment: [String: String] = [:]
+    ) {
+        self.environment = environment
         inputNumber = input
         outputNumber = output
     }
@@ -46,15 +51,7 @@ package final class ControllingTerminal: TerminalDevice {
         return (input, output)
     }
 
-    package var size: ScreenSize {
-        var rows: Int32 = 0
-        var columns: Int32 = 0
-        if cw_window_size(outputNumber, &columns, &rows) == 0, rows > 0, columns > 0 {
-            return ScreenSize(columns: Int(columns), rows: Int(rows))
-        }
-        func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
-        return ScreenSize(columns: number("COLUMNS") ?? 80, rows: number("LINES") ?? 24)
-    }
+    package var size: ScreenSize { ScreenSize.of(outputNumber, environment: environment) }
 
     package func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError) {
         guard let number = own?.number, saved == nil else { return }
@@ -131,5 +128,18 @@ package final class ControllingTerminal: TerminalDevice {
         signals?.cancel()
         signals = nil
         own = nil
+    }
+}
+
+extension ScreenSize {
+    /// How large the terminal is that a descriptor is, or the screen that `COLUMNS` and `LINES` tell of; else 80 by 24.
+    package static func of(_ number: Int32, environment: [String: String]) -> ScreenSize {
+        var columns: Int32 = 0
+        var rows: Int32 = 0
+        if cw_window_size(number, &columns, &rows) == 0, columns > 0, rows > 0 {
+            return ScreenSize(columns: Int(columns), rows: Int(rows))
+        }
+        func said(_ name: String) -> Int? { environment[name].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } }
+        return ScreenSize(columns: said("COLUMNS") ?? 80, rows: said("LINES") ?? 24)
     }
 }

@@ -53,7 +53,7 @@ import Testing
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
             let diary = Diary(on: loop)
-            let runner = SourceRunner(store: store, on: loop) { source in
+            let runner = SourceRunner(store: store, on: loop) { source, _ in
                 guard case .fibonacci(let source) = source else { preconditionFailure("made above") }
                 let life = source.every == nil ? Duration.seconds(source.n) : nil
                 return IdleInput(

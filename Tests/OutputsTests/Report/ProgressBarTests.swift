@@ -65,16 +65,4 @@ import Testing
         }
         #expect(!Self.text(.max, of: .max, columns: 200).contains("░"))
     }
-
-    @Test(
-        arguments: [
-            ([:], ProgressBar.Style.ascii), (["LANG": "de_DE.UTF-8"], .unicode), (["LANG": "C.utf8"], .unicode),
-            (["LANG": "C"], .ascii), (["LANG": "de_DE.ISO-8859-1"], .ascii), (["LANG": "de_DE.UTF-8@euro"], .unicode),
-            (["LANG": "C.UTF-8", "LC_ALL": "POSIX"], .ascii),
-            (["LANG": "C", "LC_CTYPE": "C.UTF-8", "LC_ALL": ""], .unicode),
-            (["LANG": "C.UTF-8", "TERM": "dumb"], .ascii), (["LANG": "C.UTF-8", "TERM": "xterm"], .unicode),
-        ] as [([String: String], ProgressBar.Style)])
-    func theLocaleDecides(environment: [String: String], style: ProgressBar.Style) {
-        #expect(ProgressBar.Style(environment: environment) == style)
-    }
 }

@@ -64,7 +64,7 @@ import Testing
             let reporter = ProgressReporter(store: stage.store, notices: notices, on: loop, style: .ascii) { columns }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await terminal.run() }
-                group.addTask { try await notices.run(to: terminal.near) }
+                group.addTask { try await notices.run { _ in terminal.near } }
                 group.addTask { try await reporter.run() }
                 try await loop.sleep(for: .milliseconds(1))
                 try await body(stage, notices) { terminal.screen }
@@ -141,7 +141,7 @@ import Testing
             await notices.say("catwatch: said\n")
             try? await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await terminal.run() }
-                group.addTask { try await notices.run(to: terminal.near) }
+                group.addTask { try await notices.run { _ in terminal.near } }
                 try await loop.sleep(for: .milliseconds(1))
                 await notices.show(nil)
                 try await loop.sleep(for: .milliseconds(1))

@@ -1,0 +1,54 @@
+package import Feed
+package import Reactor
+
+/// Makes the inputs of sources, and holds what they share.
+package struct InputFactory: Sendable {
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private let transport: any HTTPTransport & StreamTransport
+    private let computer: Worker
+    private let random: @Sendable () -> any RandomNumberGenerator & Sendable
+    private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    /// Reads the documents of all sources: one at a time, as there is one loop.
+    private let reader = LoopBound(JSONReader.forInputs())
+    /// What was read of standard input and not looked at yet.
+    private let lines = LoopBound(StdinLines())
+
+    /// - Parameters:
+    ///   - computer: where long sums are done.
+    ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
+    ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
+    package init(
+        on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, computer: Worker,
+        random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
+        openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    ) {
+        self.loop = loop
+        self.wall = wall
+        self.transport = transport
+        self.computer = computer
+        self.random = random
+        self.openStandardInput = openStandardInput
+    }
+
+    /// The input of a source, which brings its events into `store`.
+    ///
+    /// - Parameter spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
+    package func input(of source: Source, into store: EventStore, spread: Duration = .zero) -> any Input {
+        switch source {
+        case .http(let source):
+            HTTPPoller(
+                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, spread: spread,
+                random: random())
+        case .pages(let source):
+            PagesInput(
+                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, random: random())
+        case .webSocket(let source):
+            WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall, random: random())
+        case .stdin(let source):
+            StdinInput(source, store: store, on: loop, wall: wall, lines: lines, open: openStandardInput)
+        case .fibonacci(let source):
+            FibonacciInput(source, store: store, on: loop, worker: computer.loop ?? loop, wall: wall)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import CatAPI
+internal import Feed
+internal import Glibc
+internal import Inputs
+internal import Outputs
+internal import Reactor
+internal import Settings
+internal import Terminal
+
+/// All that an agent has from outside: the process's own, or a world in memory on a virtual loop, for simulations.
+struct Surroundings: Sendable {
+    let loop: EventLoop
+    let wall: any WallClock
+    let transport: any HTTPTransport & StreamTransport
+    /// Generators of random numbers, which nobody can guess in a real run.
+    let random: @Sendable () -> any RandomNumberGenerator & Sendable
+    /// Whether standard output and standard error are terminals, and what may be written to those.
+    let outputIsTerminal: Bool
+    let errorIsTerminal: Bool
+    let capabilities: TerminalCapabilities
+    /// For blocking work, and for long sums, so that these hold up no disk.
+    let disk: Worker
+    let computer: Worker
+    let host: AgentIdentity.Host
+    let service: ServiceManager?
+    /// Opens standard input, output or error, by its number.
+    let openStandard: @Sendable (Int32) throws(SystemError) -> any ByteStream
+    /// How large the terminal is that a standard stream is, or is said to be.
+    let screenSize: @Sendable (Int32) -> ScreenSize
+    /// The terminal for a live view.
+    let openTerminal: @Sendable () -> LoopBound<any TerminalDevice>
+    /// Has signals come to a handler, until the watch is cancelled; nil when nothing has to be cancelled.
+    let watchSignals: @Sendable (@escaping @Sendable (Int32) -> Void) throws(SystemError) -> LoopBound<SignalWatch>?
+    /// Ends the process on the spot.
+    let exit: @Sendable (Int32) -> Void
+    /// Claims the socket that readers connect to; nil when the feed is not to be served.
+    let listen: @Sendable (Options) throws -> ListeningSocket?
+    /// Connects to a Unix socket, and to a host by its name.
+    let connect: @Sendable (_ path: String) throws(SystemError) -> any ByteStream
+    let connectHost: @Sendable (_ host: String, _ port: UInt16) async throws -> LoopBound<any ByteStream>
+    /// Has room made for so many connections.
+    let makeRoom: @Sendable (Int) -> Void
+
+    /// Who is watching: another run at each call.
+    var identity: AgentIdentity {
+        var random = random()
+        let digits = String(random.next() as UInt64, radix: 16)
+        let run = String(repeating: "0", count: 16 - digits.count) + digits
+        return AgentIdentity(run: run, version: Version.current, started: wall.now, host: host)
+    }
+
+    var inputs: InputFactory {
+        InputFactory(on: loop, wall: wall, transport: transport, computer: computer, random: random) {
+            [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO)
+        }
+    }
+
+    func stopWorkers() {
+        disk.stop()
+        computer.stop()
+    }
+
+    /// Starts the stand-in API, if that is asked for.
+    func startDemo(_ options: Options) throws -> CatAPIServer? {
+        options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
+    }
+}
+
+extension Surroundings {
+    /// The process's own.
+    init(of environment: [String: String], capabilities: TerminalCapabilities, on loop: EventLoop) throws(SystemError) {
+        let disk = Worker(name: "disk")
+        self.loop = loop
+        wall = SystemWallClock()
+        transport = try CurlTransport(on: loop)
+        random = { SystemRandomNumberGenerator() }
+        outputIsTerminal = isatty(STDOUT_FILENO) == 1
+        errorIsTerminal = isatty(STDERR_FILENO) == 1
+        self.capabilities = capabilities
+        self.disk = disk
+        computer = Worker(name: "compute")
+        host = .current()
+        service = ServiceManager(environment: environment)
+        openStandard = { number throws(SystemError) in try DescriptorStream.standard(number, on: loop) }
+        screenSize = { ScreenSize.of($0, environment: environment) }
+        openTerminal = { LoopBound(ControllingTerminal(environment: environment)) }
+        watchSignals = { handler throws(SystemError) in
+            let heard = [SIGTERM] + [SIGINT, SIGQUIT, SIGHUP].filter { !SignalWatch.isIgnored($0) }
+            return LoopBound(try SignalWatch(heard, on: loop, handler: handler))
+        }
+        exit = { _exit($0) }
+        listen = { try ListeningSocket.open($0, environment: environment, on: loop) }
+        connect = { path throws(SystemError) in
+            try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
+        }
+        connectHost = { host, port in
+            guard let worker = disk.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+            let addresses = try await loop.offload(to: worker) { try SocketAddress.resolve(host: host, port: port) }
+            return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
+        }
+        makeRoom = { DescriptorLimit.raise(for: $0) }
+    }
+}

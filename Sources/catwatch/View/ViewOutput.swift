@@ -1,0 +1,122 @@
+internal import Feed
+internal import Glibc
+internal import Inputs
+internal import Outputs
+internal import Reactor
+internal import Settings
+internal import Terminal
+
+/// The view on standard output: live in a terminal, or frame by frame as text.
+struct ViewOutput: Sendable {
+    private enum Form: Sendable {
+        case live(TerminalSession)
+        case frames(FramePrinter, isOnce: Bool)
+    }
+
+    private let form: Form
+    private let notices: Notices
+    private let surroundings: Surroundings
+
+    /// - Parameters:
+    ///   - mode: nothing is made when it is none of the view's.
+    ///   - target: whom is waited for, as a person would name it.
+    init?(
+        _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, notices: Notices,
+        in surroundings: Surroundings
+    ) {
+        self.notices = notices
+        self.surroundings = surroundings
+        let (loop, wall, capabilities) = (surroundings.loop, surroundings.wall, surroundings.capabilities)
+        var view = TerminalView(
+            size: surroundings.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now))
+        view.utcOffset = LocalTime.offset(at: wall.now)
+        switch mode {
+        case .view:
+            // Before anything is said: the screen is the view's until it ends.
+            notices.assumeIsolated { $0.hold() }
+            form = .live(
+                TerminalSession(
+                    view, capabilities: capabilities, store: store, on: loop, wall: wall,
+                    device: surroundings.openTerminal().value, mouse: options.mouse
+                ) { action in
+                    await Self.perform(action, on: store)
+                })
+        case .once, .frames:
+            view.hasKeys = false
+            let rhythm: FramePrinter.Rhythm =
+                mode == .once ? .once(options.request.timeout + .seconds(2)) : .every(options.interval)
+            let printer = FramePrinter(
+                view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII, rhythm: rhythm)
+            form = .frames(printer, isOnce: mode == .once)
+        case .ndjson, .none: return nil
+        }
+    }
+
+    /// Shows the feed to its end, or until somebody leaves the view; says why the agent is to stop now, if it is.
+    func run() async -> Agent.Stop? {
+        switch form {
+        case .live(let session):
+            let stop: Agent.Stop?
+            do {
+                switch try await session.run() {
+                case .quit: stop = .quit
+                case .terminalGone: stop = .readerGone
+                case .finished: stop = nil
+                }
+            } catch {
+                stop = (error as? SystemError).map { .outputFailed($0) }
+            }
+            // Only now: anything else would have been drawn over the screen.
+            await notices.release()
+            return stop
+        case .frames(let printer, let isOnce):
+            do {
+                try await printer.run { [surroundings] _ throws(SystemError) in
+                    try surroundings.openStandard(STDOUT_FILENO)
+                }
+                return isOnce ? .frame : nil
+            } catch {
+                return (error as? SystemError).map { $0.code == EPIPE ? .readerGone : .outputFailed($0) }
+            }
+        }
+    }
+
+    /// Shows how the attached agent's feed comes here.
+    func show(_ status: AttachInput.Status) async {
+        let connection: TerminalView.Connection
+        switch status {
+        case .connected: connection = .open
+        case .lost(let reason, let retryIn):
+            let now = surroundings.wall.now
+            connection = .lost(reason: Sanitizer.visible(reason), since: now, retryAt: retryIn.map { now + $0 })
+        }
+        switch form {
+        case .live(let session): await session.setConnection(connection)
+        case .frames(let printer, _): await printer.setConnection(connection)
+        }
+    }
+
+    /// Does what keys ask for.
+    private static func perform(_ action: Action, on store: EventStore) async {
+        switch action {
+        case .poll(let source?): _ = await store.requestPoll(of: source)
+        case .poll(nil):
+            for status in await store.sourceStates { _ = await store.requestPoll(of: status.source) }
+        case .calculate(let source, let n): _ = await store.requestPoll(of: source, PollRequest(n: n))
+        case .quit, .suspend, .redraw: break  // the session's own
+        }
+    }
+}
+
+extension Source {
+    /// Whom or what it waits for.
+    var target: String {
+        switch self {
+        case .http(let source): source.request.endpoint.authority
+        case .pages(let source): source.request.endpoint.authority
+        case .webSocket(let source): source.request.endpoint.authority
+        case .stdin: "standard input"
+        case .fibonacci: "F(n)"
+        }
+    }
+}
