@@ -69,7 +69,9 @@ let package = Package(
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "WebSocket", "TestSupport"]),
         tests("SettingsTests", ["Settings", "Inputs", "Feed", "TestSupport", "CLinux"]),
-        tests("CommandTests", ["catwatch", "Inputs", "Outputs", "Feed", "Reactor", "CLinux"]),
+        tests(
+            "CommandTests",
+            ["catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],
     swiftLanguageModes: [.v6],

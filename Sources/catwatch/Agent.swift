@@ -142,9 +142,9 @@ actor Agent {
             startAttach(attach, shownBy: view, in: &group)
             return
         }
-        group.addTask { [wall = surroundings.wall] in
-            try? await ProcessSampler(store: store, on: loop, wall: wall, interval: interval).run()
-        }
+        let sampler = ProcessSampler(
+            store: store, on: loop, wall: surroundings.wall, interval: interval, usage: surroundings.usage)
+        group.addTask { try? await sampler.run() }
         makeRoom(for: sources)
         let factory = surroundings.inputs
         let runner = SourceRunner(store: store, on: loop) { factory.input(of: $0, into: store, spread: $1) }

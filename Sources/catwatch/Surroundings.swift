@@ -22,6 +22,7 @@ struct Surroundings: Sendable {
     let disk: Worker
     let computer: Worker
     let host: AgentIdentity.Host
+    let usage: @Sendable () -> ProcessSampler.Usage
     let service: ServiceManager?
     /// Opens standard input, output or error, by its number.
     let openStandard: @Sendable (Int32) throws(SystemError) -> any ByteStream
@@ -80,6 +81,7 @@ extension Surroundings {
         self.disk = disk
         computer = Worker(name: "compute")
         host = .current()
+        usage = { ProcessSampler.usage() }
         service = ServiceManager(environment: environment)
         openStandard = { number throws(SystemError) in try DescriptorStream.standard(number, on: loop) }
         screenSize = { ScreenSize.of($0, environment: environment) }

@@ -3,6 +3,7 @@ import Feed
 import Glibc
 import Outputs
 import Reactor
+import TestSupport
 import Testing
 
 @testable import catwatch
@@ -10,16 +11,8 @@ import Testing
 /// Signs of life in virtual time, with a datagram socket in the service manager's place.
 @Suite struct WatchdogTests {
     @Test func livesOnlyWhileAttemptsComeToSomethingInTime() async throws {
-        var template = Array("/tmp/catwatch-watchdog-XXXXXX".utf8CString)
-        let made = template.withUnsafeMutableBufferPointer { bytes in
-            bytes.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        let folder = try #require(made)
-        let path = "\(folder)/notify.sock"
-        defer {
-            unlink(path)
-            rmdir(folder)
-        }
+        let folder = try TemporaryFolder()
+        let path = folder.path("notify.sock")
         let manager = Descriptor(owning: try systemCall("socket") { cw_datagram_socket() })
         let number = manager.number
         try systemCall("bind") { cw_bind_unix(number, path) }

@@ -8,9 +8,19 @@ package struct ProcessSampler: Sendable {
     private let loop: EventLoop
     private let wall: any WallClock
     private let interval: Duration
+    private let usage: @Sendable () -> Usage
 
-    /// - Parameter interval: the width of a window.
-    package init(store: EventStore, on loop: EventLoop, wall: any WallClock, interval: Duration) {
+    /// What the process uses: memory, nil where the system does not say, and processor time so far in milliseconds.
+    package typealias Usage = (memory: MemorySample?, processorTime: Double)
+
+    /// - Parameters:
+    ///   - interval: the width of a window.
+    ///   - usage: measures it.
+    package init(
+        store: EventStore, on loop: EventLoop, wall: any WallClock, interval: Duration,
+        usage: @escaping @Sendable () -> Usage = { Self.usage() }
+    ) {
+        self.usage = usage
         self.store = store
         self.loop = loop
         self.wall = wall
@@ -23,8 +33,9 @@ package struct ProcessSampler: Sendable {
         while true {
             let now = wall.now
             var events: [Event] = []
-            if let memory = Self.memory() { events.append(Event(time: now, source: id, body: .memory(memory))) }
-            let agent = AgentSample(loopLag: loop.takeLag().milliseconds, cpu: Self.processorTime())
+            let usage = usage()
+            if let memory = usage.memory { events.append(Event(time: now, source: id, body: .memory(memory))) }
+            let agent = AgentSample(loopLag: loop.takeLag().milliseconds, cpu: usage.processorTime)
             events.append(Event(time: now, source: id, body: .agent(agent)))
             await store.publish(events)
             // In the middle of each window, so that one sample falls into every one.
@@ -34,6 +45,8 @@ package struct ProcessSampler: Sendable {
             try await loop.sleep(for: max(.milliseconds(1), middle - wall.now))
         }
     }
+
+    package static func usage() -> Usage { (memory(), processorTime()) }
 
     /// What this process holds now; nil where /proc does not say. (proc(5): status, smaps_rollup.)
     package static func memory() -> MemorySample? {

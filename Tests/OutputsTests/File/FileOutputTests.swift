@@ -3,6 +3,7 @@ import Glibc
 import Outputs
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 /// Real files, in virtual time: what the disk does counts as pending.

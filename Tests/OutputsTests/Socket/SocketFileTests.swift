@@ -2,6 +2,7 @@ import Glibc
 import Outputs
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 /// Real sockets in a folder of the test's own.

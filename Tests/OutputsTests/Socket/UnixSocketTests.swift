@@ -2,6 +2,7 @@ import Feed
 import Glibc
 import Outputs
 import Reactor
+import TestSupport
 import Testing
 
 /// The server over real Unix sockets, in real time; nothing here depends on how long anything takes.

@@ -1,20 +1,20 @@
-import Glibc
-import Reactor
+package import Glibc
+package import Reactor
 
 /// A folder of its own for a test, removed with the files in it when the owner goes.
-final class TemporaryFolder: Sendable {
-    let path: String
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    init() throws(SystemError) {
-        var template = Array("/tmp/outputs-tests-XXXXXX".utf8CString)
+    package init() throws(SystemError) {
+        var template = Array("/tmp/catwatch-tests-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
         path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // it is not empty
     }
 
-    func path(_ name: String) -> String { "\(path)/\(name)" }
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
 
     /// The names of what is in it, in order.
-    var names: [String] {
+    package var names: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -27,12 +27,12 @@ final class TemporaryFolder: Sendable {
         return names.filter { $0 != "." && $0 != ".." }.sorted()
     }
 
-    func write(_ text: String, to name: String) throws(SystemError) {
+    package func write(_ text: String, to name: String) throws(SystemError) {
         let file = try Descriptor.open(path(name), flags: O_WRONLY | O_CREAT | O_TRUNC)
         _ = Glibc.write(file.number, text, text.utf8.count)
     }
 
-    func read(_ name: String) throws(SystemError) -> [UInt8] {
+    package func read(_ name: String) throws(SystemError) -> [UInt8] {
         let file = try Descriptor.open(path(name), flags: O_RDONLY)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -43,8 +43,13 @@ final class TemporaryFolder: Sendable {
         }
     }
 
+    /// The file's lines that are not empty.
+    package func lines(_ name: String) throws(SystemError) -> [String] {
+        String(decoding: try read(name), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
     /// What lstat(2) says; nil when there is nothing.
-    func status(_ name: String) -> stat? {
+    package func status(_ name: String) -> stat? {
         var status = stat()
         return lstat(path(name), &status) == 0 ? status : nil
     }

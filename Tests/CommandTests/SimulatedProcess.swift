@@ -1,0 +1,147 @@
+import Feed
+import Glibc
+import Inputs
+import Outputs
+import Reactor
+import Settings
+import Terminal
+import TestSupport
+
+@testable import catwatch
+
+/// What processes of one machine share in a simulation: time, the network, and sockets in the file system.
+final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
+    let loop: EventLoop
+    let wall: SteppedWallClock
+    let transport: SimulatedTransport
+    fileprivate var listeners: [String: SimulatedListener] = [:]
+
+    init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_800_000_000))
+        transport = SimulatedTransport(on: loop, answer: answer)
+    }
+
+    func connect(to path: String) throws(SystemError) -> SimulatedStream {
+        guard let listener = listeners[path] else { throw SystemError(code: ENOENT, call: "connect", subject: path) }
+        return try listener.connect()
+    }
+}
+
+/// Answers every request, 40 ms after it was made.
+actor SimulatedTransport: HTTPTransport, StreamTransport {
+    private let loop: EventLoop
+    private let answer: @Sendable (Int, HTTPRequest) -> HTTPAnswer
+    private(set) var requests = 0
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
+        self.loop = loop
+        self.answer = answer
+    }
+
+    func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+        requests += 1
+        let number = requests
+        do { try await loop.sleep(for: .milliseconds(40)) } catch { throw HTTPFailure(.closed, "cancelled") }
+        return answer(number, request)
+    }
+
+    func connect(
+        _ request: HTTPRequest
+    ) async throws(HTTPFailure) -> (stream: LoopBound<any ByteStream>, timing: HTTPTiming) {
+        throw HTTPFailure(.connect, "nobody takes WebSockets here")
+    }
+}
+
+/// An agent as a process would run it, whose world is in memory.
+final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
+    private let machine: SimulatedMachine
+    private let random: SeededGenerator
+    private let pipes: [(near: SimulatedStream, far: SimulatedStream)]
+    private var handler: (@Sendable (Int32) -> Void)?
+    /// What it exited with on the spot, if it did.
+    private(set) var exited: Int32?
+    /// What came out, whole lines.
+    private(set) var output: [String] = []
+    private(set) var errors: [String] = []
+
+    init(on machine: SimulatedMachine, seed: UInt64) {
+        self.machine = machine
+        random = SeededGenerator(seed: seed)
+        pipes = (0..<3).map { _ in SimulatedStream.pair(on: machine.loop) }
+    }
+
+    /// Runs `catwatch` with arguments to its end, and returns its exit status.
+    ///
+    /// - Parameter isRead: whether anybody reads its output before it has ended.
+    func run(_ arguments: [String], isRead: Bool = true) async throws -> Int32 {
+        let command = try Command.parse(arguments) { path throws(UsageError) in
+            try ConfigFile.find(named: path, environment: [:])
+        }
+        guard case .watch(let options) = command else { preconditionFailure("only watching is simulated") }
+        let plan = try WatchPlan(options, environment: [:], arguments: arguments)
+        let surroundings = surroundings
+        let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
+        return try await withThrowingTaskGroup(of: Int32?.self) { group in
+            for number in isRead ? [1, 2] : [2] {
+                group.addTask {
+                    let lines = try await Self.lines(of: self.pipes[number].far)
+                    if number == 1 { self.output = lines } else { self.errors = lines }
+                    return nil
+                }
+            }
+            group.addTask { try await Agent(plan, stdoutMode: mode, in: surroundings).run() }
+            var status: Int32 = -1
+            for try await ended in group { status = ended ?? status }
+            return status
+        }
+    }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) { handler?(number) }
+
+    /// Writes a line to its standard input.
+    func write(_ line: String) async throws { try await pipes[0].far.write(all: Array("\(line)\n".utf8)) }
+
+    /// Reads a stream to its end.
+    static func lines(of stream: SimulatedStream) async throws -> [String] {
+        let buffer = ReadBuffer()
+        var bytes: [UInt8] = []
+        while true {
+            guard let count = try stream.read(into: buffer.memory) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            if count == 0 { break }
+            bytes += buffer.memory[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    private var surroundings: Surroundings {
+        let (machine, loop) = (machine, machine.loop)
+        let worker = Worker(simulatedOn: loop)
+        return Surroundings(
+            loop: loop, wall: machine.wall, transport: machine.transport, random: { self.random },
+            outputIsTerminal: false, errorIsTerminal: false, capabilities: TerminalCapabilities(depth: .none),
+            disk: worker, computer: worker, host: AgentIdentity.Host(),
+            usage: { (MemorySample(resident: 1, peak: 1, privateBytes: 1), 0) }, service: nil,
+            openStandard: { self.pipes[Int($0)].near }, screenSize: { _ in ScreenSize(columns: 80, rows: 24) },
+            openTerminal: { preconditionFailure("there is no terminal") },
+            watchSignals: {
+                self.handler = $0
+                return nil
+            },
+            exit: { self.exited = $0 },
+            listen: { options in
+                guard let path = options.listen?.path else { return nil }
+                let listener = SimulatedListener(on: loop)
+                machine.listeners[path] = listener
+                return ListeningSocket(listener)
+            },
+            connect: { path throws(SystemError) in try machine.connect(to: path) },
+            connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },
+            makeRoom: { _ in })
+    }
+}
