@@ -11,7 +11,6 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// Text that is not UTF-8.
     package static let invalidData = CloseCode(rawValue: 1007)
     package static let tooBig = CloseCode(rawValue: 1009)
-    package static let internalError = CloseCode(rawValue: 1011)
 
     /// Whether a close frame may carry it: 1004 to 1006 and 1015 only stand for what happened without one, and what is
     /// not registered below 3000 means nothing yet.

@@ -24,9 +24,7 @@ package enum FrameEncoder {
     }
 
     /// Appends a close frame; a reason that is too long is cut between two characters.
-    package static func appendClose(
-        _ code: CloseCode, _ reason: String = "", key: UInt32?, to output: inout [UInt8]
-    ) {
+    package static func appendClose(_ code: CloseCode, _ reason: String = "", key: UInt32?, to output: inout [UInt8]) {
         var payload = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]
         for scalar in reason.unicodeScalars {
             let encoded = UTF8.encode(scalar).map { Array($0) } ?? []

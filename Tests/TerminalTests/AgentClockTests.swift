@@ -33,6 +33,14 @@ import Testing
         #expect(clock.time(at(101)) == at(101))
     }
 
+    @Test func forgetsAStepBackOfBothClocks() {
+        var clock = AgentClock()
+        clock.note(at(150), local: at(100))
+        // Both are put back, the agent's by more.
+        clock.note(at(0), local: at(0))
+        #expect(clock.time(at(1)) == at(1))
+    }
+
     @Test func staysWhileNothingComes() {
         var clock = AgentClock()
         clock.note(at(50), local: at(0))

@@ -19,7 +19,7 @@ struct FeedScript {
     mutating func pass(_ seconds: Double) { now = now + .microseconds(Int64(seconds * 1e6)) }
 
     mutating func hello(run: String = "1", interval: Int = 10, history: Int = 120) {
-        let host = Line.Host(
+        let host = AgentIdentity.Host(
             name: "observatory", device: "QEMU Standard PC", os: "Debian GNU/Linux 12 (bookworm)",
             kernel: "6.1.0-18-amd64",
             arch: "x86_64")
@@ -90,8 +90,8 @@ struct FeedScript {
         script.now = noon - .seconds(121)
         script.hello()
         let sources = [("fact", nil), ("aqi", "µg/m³"), ("breeds", nil)].map { name, unit in
-            Line.Source(
-                source: name, state: "starting", since: script.now, type: name, unit: unit,
+            SourceStatus(
+                source: name, state: .starting, since: script.now, type: name, unit: unit,
                 bands: name == "aqi" ? bands : nil)
         }
         script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))

@@ -225,6 +225,47 @@ private struct Harness: Sendable {
         }
     }
 
+    @Test func eachByteGivesAnEscapeItsTimeAnew() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop)
+            _ = try await harness.run {
+                await harness.publish(1)
+                try await loop.sleep(for: .milliseconds(130))
+                harness.terminal.press("2")
+                // An arrow in three reads, each in time, all together not.
+                for byte in ["\u{1B}", "[", "D"] {
+                    harness.terminal.press(byte)
+                    try await loop.sleep(for: .milliseconds(20))
+                }
+                _ = harness.terminal.take()
+                harness.terminal.signal(.resized)
+                try await loop.sleep(for: .milliseconds(1))
+                var screen = ScreenModel(columns: 60, rows: 12)
+                screen.write(harness.terminal.take()) { Cluster($0).columns }
+                #expect(screen.text.holds("Esc back"))
+                harness.terminal.press("q")
+            }
+        }
+    }
+
+    @Test func leavesTheRestOfAFrameOutOnceTheScreenWasGivenAway() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop, capacity: 100)
+            let terminal = harness.terminal
+            _ = try await harness.run {
+                await harness.publish(77)
+                // A frame is under way, of which the terminal took a hundred bytes.
+                #expect(terminal.take().count == 100)
+                try await loop.sleep(for: .milliseconds(1))
+                terminal.signal(.suspend)
+                #expect(terminal.take().count == 100)
+                try await loop.sleep(for: .milliseconds(1))
+                #expect(String(decoding: terminal.take(), as: UTF8.self).hasPrefix("\u{1B}[?2026h"))
+                terminal.press("q")
+            }
+        }
+    }
+
     /// A terminal that takes nothing skips frames, and holds nothing else up; then it shows what is there by then.
     @Test func skipsFramesWhileTheTerminalStalls() async throws {
         try await withLoop(virtual: true) { loop in

@@ -56,11 +56,67 @@ import Testing
         script.pass(12)
         #expect(text(&script).holds(" 12s"))
         #expect(script.frame()[3, 2].style != script.view.theme.stale)
-        script.pass(20)
+        let shown = script.frame()
+        let fact = (0..<shown.rows).first { shown[$0, 2].glyph == 0x66 } ?? 0
+        // Not before two and a half windows have passed without anything new.
+        script.pass(13)
+        #expect(script.frame()[fact, 2].style != script.view.theme.stale)
+        script.pass(0.000_001)
+        #expect(script.frame()[fact, 2].style == script.view.theme.stale)
+        script.pass(6.999_999)
         let grid = script.frame()
         #expect(grid.text().holds(" 32s"))
         let row = (0..<grid.rows).first { grid[$0, 2].glyph == 0x66 } ?? 0
         #expect(grid[row, 2].style == script.view.theme.stale)
+    }
+
+    @Test(arguments: [(0.25, "↑", "+0.25"), (-0.25, "↓", "-0.25")])
+    func aSmallChangeHasItsDirection(_ change: Double, _ arrow: String, _ amount: String) {
+        var script = FeedScript()
+        script.hello()
+        script.data("x", 10)
+        script.pass(10)
+        script.data("x", 10 + change)
+        let row = text(&script).split(separator: "\n").first { $0.hasPrefix("▸ x") } ?? ""
+        #expect(String(row).holds(arrow) && String(row).holds(amount), "\(row)")
+    }
+
+    @Test func nothingIsGreenWhileTheAgentIsLost() {
+        var script = FeedScript()
+        script.hello()
+        script.add("progress", "breeds", .progress(Progress(done: 1, total: nil, page: 0)))
+        func dot(_ grid: CellGrid) -> Style? { grid.cells.first { $0.glyph == 0x25CF }?.style }
+        // In the middle of the screen, as nothing else can be shown yet.
+        #expect(dot(script.frame()) == script.view.theme.good)
+        script.view.connection = .lost(reason: "gone", since: script.now, retryAt: nil)
+        #expect(dot(script.frame()) == script.view.theme.warning)
+    }
+
+    @Test func theNewestFailureIsTold() {
+        var script = FeedScript.busy()
+        script.fail("fact", Failure(.dns, "first"))
+        script.pass(1)
+        script.fail("breeds", Failure(.dns, "second"))
+        #expect(text(&script).holds("2 sources failing · ✕ breeds: dns, second"))
+    }
+
+    @Test func nIsAskedOfSourcesThatSaySo() {
+        var script = FeedScript()
+        script.hello()
+        var sources = ["a", "b"].map {
+            SourceStatus(source: $0, state: .starting, since: script.now, type: "fibonacci")
+        }
+        sources[1].takesN = true
+        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: sources)))
+        script.data("a", 1)
+        script.data("b", 1)
+        _ = script.frame()
+        script.choose("a")
+        script.type("n")
+        #expect(script.view.state.prompt == nil)
+        script.choose("b")
+        script.type("n1234567")
+        #expect(script.view.state.prompt == .number("123456"))
     }
 
     @Test func windowsGetWiderAndNarrower() {
@@ -153,7 +209,7 @@ import Testing
         script.type(" ")
         script.hello(run: "2")
         #expect(script.view.state.selected == nil)
-        #expect(!script.view.isPaused)
+        #expect(script.view.paused == nil)
         #expect(text(&script).holds("waiting for the first value"))
     }
 

@@ -45,7 +45,7 @@ extension Board {
     /// The series' points as windows, ascending.
     private func windowsOfPoints(_ series: Int, width: Int64) -> [Window] {
         var windows: [Window] = []
-        for point in points[series] {
+        for point in points(of: series) {
             let index = Window.index(of: point.time, width: width)
             // Points come nearly in order, so the place is nearly always the last.
             var place = windows.endIndex

@@ -29,8 +29,8 @@ package import Reactor
 ///    with the same count and errors stays as it is, any other begins as `LatencyHistogram(summary)`, one not listed is
 ///    gone; newest phases stay. Latency lines with a higher number than the last such `as_of` are counted on top, and
 ///    likewise the errors of error lines that name an endpoint.
-/// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8) and
-///    bands, all three to none where they are missing; a source that they do not name has none either and is no longer
+/// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8),
+///    bands and `takesN`, all four to none where they are missing; a source that they do not name has none either and is no longer
 ///    `isListed`.
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
@@ -67,63 +67,73 @@ package struct Board: Sendable {
         package init() {}
     }
 
+    static let longestText = 1_000
+    private static let longestName = 2_048
+    private static let longestCode = 64
+    private static let defaultHistory: Int64 = 120_000_000
+
+    /// Sources that ask the same endpoint have it counted for each.
+    private struct EndpointName: Sendable, Hashable {
+        var endpoint: String
+        var source: String
+    }
+
     package let limits: Limits
 
     /// The hello of the newest connection.
-    package internal(set) var hello: Line.Hello?
+    package private(set) var hello: Line.Hello?
     /// How many times the run changed since the board was made.
-    package internal(set) var runChanges = 0
+    package private(set) var runChanges = 0
     /// Why the agent said goodbye; nil while it has not, or is back.
-    package internal(set) var bye: Line.Bye?
+    package private(set) var bye: Line.Bye?
     /// The number of the newest line applied or named as missed; 0 before the first.
-    package internal(set) var lastSequence = 0
+    package private(set) var lastSequence = 0
     /// The agent's time, as the newest line tells.
-    package internal(set) var clock: Timestamp?
+    package private(set) var clock: Timestamp?
 
     /// In the order of their first line.
-    package internal(set) var series: [BoardSeries] = []
+    package private(set) var series: [BoardSeries] = []
     /// The points of all series.
-    package internal(set) var points: BoardPoints
+    package private(set) var points: BoardHistories<BoardPoint>
     /// How many events' data was not kept for its length, or let go for others'.
-    package internal(set) var dataLeftOut = 0
+    package private(set) var dataLeftOut = 0
     /// How many events, points and window lines had no series for being refused one.
-    package internal(set) var refusedSeries = 0
+    package private(set) var refusedSeries = 0
 
     /// In the order of their first line, or the newest stats line's.
-    package internal(set) var endpoints: [BoardEndpoint] = []
+    package private(set) var endpoints: [BoardEndpoint] = []
     /// How many lines had no endpoint for being refused one.
-    package internal(set) var refusedEndpoints = 0
+    package private(set) var refusedEndpoints = 0
     /// In the order of their first line.
-    package internal(set) var sources: [BoardSource] = []
-    /// The errors of all sources.
-    package internal(set) var errors: BoardHistories<BoardError>
+    package private(set) var sources: [BoardSource] = []
+    private var errors: BoardHistories<BoardError>
     /// How many lines had no source for being refused one.
-    package internal(set) var refusedSources = 0
+    package private(set) var refusedSources = 0
 
-    package internal(set) var memory: BoardRing<BoardMemory>
+    package private(set) var memory: BoardRing<BoardMemory>
     /// The newest agent line.
-    package internal(set) var agent: Line.Agent?
+    package private(set) var agent: Line.Agent?
     /// The newest numbered lines, the oldest first.
-    package internal(set) var lines: BoardRing<BoardLine>
+    package private(set) var lines: BoardRing<BoardLine>
     /// The newest gaps, the oldest first.
-    package internal(set) var gaps: BoardRing<BoardGap>
+    package private(set) var gaps: BoardRing<BoardGap>
     /// How many gaps there were in this run.
-    package internal(set) var gapCount = 0
+    package private(set) var gapCount = 0
     /// How many lines were missed in this run.
-    package internal(set) var missed = 0
+    package private(set) var missed = 0
 
-    var seriesByName: [String: Int] = [:]
-    var endpointsByName: [EndpointName: Int] = [:]
-    var sourcesByName: [String: Int] = [:]
+    private var seriesByName: [String: Int] = [:]
+    private var endpointsByName: [EndpointName: Int] = [:]
+    private var sourcesByName: [String: Int] = [:]
     /// What the endpoints' base counts already.
-    var statsAsOf = 0
-    var windowCount = 0
-    var eventData: BoardEventData
-    var isRunning = false
+    private var statsAsOf = 0
+    private var windowCount = 0
+    private var eventData: BoardEventData
+    private var isRunning = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
-        points = BoardPoints(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
+        points = BoardHistories(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
         errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
         eventData = BoardEventData(series: limits.series)
         memory = BoardRing(capacity: limits.memory)
@@ -134,10 +144,8 @@ package struct Board: Sendable {
     /// The index of the series of this name; nil when there is none.
     package func series(named name: String) -> Int? { seriesByName[name] }
 
-    /// The index of the endpoint of this name as a source asks it; nil when there is none.
-    package func endpoint(named name: String, of source: String) -> Int? {
-        endpointsByName[EndpointName(name, source: source)]
-    }
+    /// The index of a source's own series of this kind; nil when there is none.
+    package func series(_ kind: SeriesKind, of source: String) -> Int? { series(named: kind.prefix + source) }
 
     /// The index of the source of this name; nil when there is none.
     package func source(named name: String) -> Int? { sourcesByName[name] }
@@ -150,20 +158,291 @@ package struct Board: Sendable {
 
     /// Whether points within the history were given up for the bounds.
     package func isTrimmed(_ series: Int) -> Bool { points.isTrimmed(series) }
+
+    // MARK: The fold
+
+    /// Folds one line in; see `Board` for what it does.
+    package mutating func apply(_ line: Line) {
+        switch line.body {
+        case .hello(let hello): begin(hello)
+        case .stats(let stats): list(stats, at: line.time)
+        case .gap(let gap): miss(from: gap.from, to: gap.to, reason: gap.reason ?? "", time: line.time)
+        case .bye(let bye): self.bye = bye
+        default: break
+        }
+        guard let sequence = line.seq else {
+            clock = line.time
+            return
+        }
+        guard advance(to: sequence, time: line.time) else { return }
+        if case .data = line.body {
+            clock = Swift.max(clock ?? line.time, line.time)
+        } else {
+            clock = line.time
+        }
+        fold(line, sequence: sequence)
+        lines.append(BoardLine(line, sequence: sequence))
+    }
+
+    private mutating func fold(_ line: Line, sequence: Int) {
+        let source = line.source ?? ""
+        let time = line.time
+        switch line.body {
+        case .data(let data):
+            if let series = take(data, source: source, time: time, sequence: sequence), let value = data.value {
+                plot(value, time: time, sequence: sequence, in: series)
+            }
+            guard let index = sourceIndex(source, time: time) else { return }
+            sources[index].enter(.ok, at: time)
+            sources[index].events += 1
+            sources[index].newest = time
+        case .latency(let sample):
+            if let series = seriesIndex(SeriesKind.latency.prefix + source, source: source) {
+                plot(sample.ms, time: time, sequence: sequence, in: series)
+            }
+            self.time(sample, source: source, time: time, sequence: sequence)
+            guard let index = sourceIndex(source, time: time) else { return }
+            if sample.status == 304 { sources[index].enter(.ok, at: time) }
+        case .memory(let sample):
+            if let series = seriesIndex(SeriesKind.memory.prefix + source, source: source) {
+                plot(Double(sample.resident), time: time, sequence: sequence, in: series)
+            }
+            memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestText), sample: sample))
+        case .window(let window):
+            keep(BoardWindow(window), series: window.series, source: source)
+        case .error(let failure):
+            fail(failure, source: source, time: time, sequence: sequence)
+        case .progress(let progress):
+            guard let index = sourceIndex(source, time: time) else { return }
+            sources[index].enter(.ok, at: time)
+            sources[index].progress = progress
+        case .agent(let agent):
+            self.agent = agent
+        case .hello, .stats, .gap, .bye, .resync, .refusal, .unknown:
+            break
+        }
+    }
+
+    /// Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here.
+    private mutating func list(_ stats: Line.Stats, at time: Timestamp) {
+        guard stats.asOf >= lastSequence else { return }
+        rebase(asOf: stats.asOf, stats.endpoints)
+        // Descriptions go as well, so that those of all sources together are never more than one line has room for.
+        for index in sources.indices { sources[index].list(as: nil) }
+        for status in stats.sources {
+            guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
+            sources[index].list(as: status)
+            sources[index].enter(status.state, at: status.since ?? time)
+            sources[index].since = status.since ?? sources[index].since
+        }
+    }
+
+    /// Rule 1: a connection begins.
+    private mutating func begin(_ new: Line.Hello) {
+        if let old = hello, old.run != new.run {
+            let changes = runChanges + 1
+            self = Board(limits: limits)
+            runChanges = changes
+        }
+        hello = new
+        bye = nil
+    }
+
+    /// Rule 2: whether a numbered line is new; if so its number is the last one now.
+    private mutating func advance(to sequence: Int, time: Timestamp) -> Bool {
+        guard sequence > lastSequence else { return false }
+        if isRunning, hello?.filtered != true, sequence > lastSequence + 1 {
+            note(from: lastSequence + 1, to: sequence - 1, reason: "hole", time: time)
+        }
+        isRunning = true
+        lastSequence = sequence
+        return true
+    }
+
+    /// Rule 2: a gap line.
+    private mutating func miss(from: Int, to: Int, reason: String, time: Timestamp) {
+        guard to > lastSequence else { return }
+        let first = Swift.max(from, lastSequence + 1)
+        if first <= to { note(from: first, to: to, reason: reason, time: time) }
+        lastSequence = to
+        isRunning = true
+    }
+
+    private mutating func note(from: Int, to: Int, reason: String, time: Timestamp) {
+        gaps.append(BoardGap(from: from, to: to, reason: reason.cut(to: Self.longestText), time: time))
+        gapCount += 1
+        // Both are positive, so that only the sum could overflow.
+        missed = missed.addingReportingOverflow(to - from + 1).overflow ? .max : missed + (to - from + 1)
+    }
+
+    /// Rule 4: an event of a series; gives the series' index, nil when it is refused one.
+    private mutating func take(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
+        guard let index = seriesIndex(data.series, source: source) else { return nil }
+        series[index].events += 1
+        let old = series[index].event
+        if let old, (old.time, old.sequence) > (time, sequence) { return index }
+        var event = BoardEvent(
+            time: time, sequence: sequence, value: data.value, text: data.text?.cut(to: Self.longestText),
+            isCut: data.truncated)
+        if let bytes = data.data {
+            if bytes.count <= limits.dataPerEvent {
+                // A copy, as the slice keeps the whole chunk alive that the line came in.
+                event.data = Array(bytes)
+            } else {
+                event.isCut = true
+                dataLeftOut += 1
+            }
+        }
+        series[index].event = event
+        eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count, sequence: sequence)
+        while let oldest = eventData.removeOldest(above: limits.data) {
+            series[oldest].event?.data = nil
+            series[oldest].event?.isCut = true
+            dataLeftOut += 1
+        }
+        return index
+    }
+
+    /// Rule 4: a value of a series.
+    private mutating func plot(_ value: Double, time: Timestamp, sequence: Int, in index: Int) {
+        guard value.isFinite else { return }
+        let point = BoardPoint(time: time, value: value, sequence: sequence)
+        series[index].count += 1
+        if series[index].newest.map({ point.isLater(than: $0) }) ?? true { series[index].newest = point }
+        let expiry = expiry(at: time)
+        if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
+    }
+
+    /// What is not later than this is past the history, in microseconds; `time` is the line's, for want of a clock.
+    private func expiry(at time: Timestamp) -> Int64 {
+        let history = hello?.history.microseconds ?? Self.defaultHistory
+        let (oldest, overflow) = (clock ?? time).microseconds.subtractingReportingOverflow(history)
+        return overflow ? .min : oldest
+    }
+
+    /// Rule 5: a window of a series.
+    private mutating func keep(_ window: BoardWindow, series name: String, source: String) {
+        guard window.width > 0, window.count > 0, let index = seriesIndex(name, source: source) else { return }
+        if let first = series[index].windows.first, first.width != window.width {
+            windowCount -= series[index].windows.count
+            series[index].windows = []
+        }
+        var place = series[index].windows.endIndex
+        while place > 0, series[index].windows[place - 1].start > window.start { place -= 1 }
+        if place > 0, series[index].windows[place - 1].start == window.start {
+            if series[index].windows[place - 1].revision <= window.revision {
+                series[index].windows[place - 1] = window
+            }
+            return
+        }
+        series[index].windows.insert(window, at: place)
+        windowCount += 1
+        if series[index].windows.count > limits.windowsPerSeries || windowCount > limits.windows {
+            series[index].windows.removeFirst()
+            windowCount -= 1
+        }
+    }
+
+    /// Rule 6: the base of all endpoints.
+    private mutating func rebase(asOf sequence: Int, _ said: [Line.Endpoint]) {
+        let known = endpoints
+        let places = endpointsByName
+        endpoints = []
+        endpointsByName = [:]
+        statsAsOf = sequence
+        for endpoint in said {
+            let name = EndpointName(endpoint: endpoint.endpoint, source: endpoint.source)
+            guard endpointsByName[name] == nil, let index = endpointIndex(name) else { continue }
+            let summary = endpoint.summary
+            if let old = places[name].map({ known[$0] }) {
+                endpoints[index].newest = old.newest
+                endpoints[index].newestTime = old.newestTime
+                if old.histogram.count == summary.count, old.histogram.errors == summary.errors {
+                    endpoints[index].histogram = old.histogram
+                    continue
+                }
+            }
+            endpoints[index].histogram = LatencyHistogram(summary)
+        }
+    }
+
+    /// Rule 6: one answered request.
+    private mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
+        guard let index = endpointIndex(EndpointName(endpoint: sample.endpoint, source: source)) else { return }
+        endpoints[index].newest = sample
+        endpoints[index].newestTime = time
+        if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
+    }
+
+    /// Rules 6 and 7: an error.
+    private mutating func fail(_ failure: Failure, source name: String, time: Timestamp, sequence: Int) {
+        if sequence > statsAsOf, let endpoint = failure.endpoint,
+            let index = endpointIndex(EndpointName(endpoint: endpoint, source: name))
+        {
+            endpoints[index].histogram.recordErrors()
+        }
+        guard let index = sourceIndex(name, time: time) else { return }
+        sources[index].enter(.failing, at: time)
+        sources[index].errors += 1
+        let error = BoardError(
+            microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
+        let expiry = expiry(at: time)
+        if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
+        sources[index].code = failure.code.rawValue.cut(to: Self.longestText)
+        sources[index].message = failure.message.cut(to: Self.longestText)
+        sources[index].attempt = failure.attempt
+        sources[index].retryAt = failure.retryIn.map { time.adding($0.microseconds) }
+    }
+
+    // MARK: Names
+
+    private mutating func seriesIndex(_ name: String, source: String) -> Int? {
+        if let index = seriesByName[name] { return index }
+        guard series.count < limits.series, Self.isShort(name), Self.isShort(source) else {
+            refusedSeries += 1
+            return nil
+        }
+        series.append(BoardSeries(name: name, source: source))
+        seriesByName[name] = series.count - 1
+        return series.count - 1
+    }
+
+    private mutating func endpointIndex(_ name: EndpointName) -> Int? {
+        if let index = endpointsByName[name] { return index }
+        guard endpoints.count < limits.endpoints, Self.isShort(name.endpoint), Self.isShort(name.source) else {
+            refusedEndpoints += 1
+            return nil
+        }
+        endpoints.append(BoardEndpoint(name: name.endpoint, source: name.source))
+        endpointsByName[name] = endpoints.count - 1
+        return endpoints.count - 1
+    }
+
+    private mutating func sourceIndex(_ name: String, time: Timestamp) -> Int? {
+        if let index = sourcesByName[name] { return index }
+        guard sources.count < limits.sources, Self.isShort(name) else {
+            refusedSources += 1
+            return nil
+        }
+        sources.append(BoardSource(name: name, since: time))
+        sourcesByName[name] = sources.count - 1
+        return sources.count - 1
+    }
+
+    private static func isShort(_ name: String) -> Bool { name.utf8.count <= longestName }
 }
 
-/// One line as a feed screen shows it.
-package struct BoardLine: Sendable, Equatable {
-    package var sequence: Int
-    package var time: Timestamp
-    package var type: String
-    /// Empty when the line has none.
-    package var source: String
-    package var series: String?
-    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done.
-    package var value: Double?
-    /// A data line's text, an error's message, a latency's endpoint; at most 1,000 code points.
-    package var text: String?
-    /// An error's code.
-    package var code: String?
+extension String {
+    /// At most `limit` code points from the start.
+    func cut(to limit: Int) -> String {
+        utf8.count <= limit ? self : String(unicodeScalars.prefix(limit))
+    }
+}
+
+extension Timestamp {
+    /// The time `microseconds` later, limited to what a `Timestamp` can say.
+    fileprivate func adding(_ microseconds: Int64) -> Timestamp {
+        let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
+        return Timestamp(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)
+    }
 }

@@ -1,8 +1,5 @@
 package import Reactor
 
-/// The points of all series.
-package typealias BoardPoints = BoardHistories<BoardPoint>
-
 /// One value of one series as a board keeps it.
 package struct BoardPoint: BoardMoment, Equatable {
     /// The event's time, in microseconds since the epoch.

@@ -5,6 +5,7 @@ package struct BoardSeries: Sendable, Equatable {
     /// `source`, `source/key`, `latency:SOURCE` or `memory:SOURCE`.
     package let name: String
     package let source: String
+    package let kind: SeriesKind
     /// The latest point by event time, also when it is past the history.
     package internal(set) var newest: BoardPoint?
     /// The newest data line, with a value or without; nil for series of latencies and memory.
@@ -19,6 +20,7 @@ package struct BoardSeries: Sendable, Equatable {
     init(name: String, source: String) {
         self.name = name
         self.source = source
+        kind = SeriesKind(of: name)
     }
 
     /// The newest event's text.
@@ -42,20 +44,15 @@ package struct BoardWindow: Sendable, Equatable {
     /// Where the agent sees the values going, where it says so.
     package var trend: String?
 
-    package init(
-        start: Timestamp, width: Int64, last: Double, count: Int, minimum: Double, maximum: Double, mean: Double,
-        revision: Int = 0, band: String? = nil, trend: String? = nil
-    ) {
-        self.start = start
-        self.width = width
-        self.last = last
-        self.count = count
-        self.minimum = minimum
-        self.maximum = maximum
-        self.mean = mean
-        self.revision = revision
-        self.band = band
-        self.trend = trend
+}
+
+extension BoardWindow {
+    /// A window that the agent said.
+    init(_ window: Line.Window) {
+        self.init(
+            start: window.start, width: window.width.microseconds, last: window.last, count: window.count,
+            minimum: window.min, maximum: window.max, mean: window.mean, revision: window.revision,
+            band: window.band?.cut(to: Board.longestText), trend: window.trend?.cut(to: Board.longestText))
     }
 
     /// A window made from points.

@@ -2,18 +2,8 @@ package import Reactor
 
 /// One source as a board knows it.
 package struct BoardSource: Sendable, Equatable {
-    /// How a source is doing.
-    package enum State: String, Sendable {
-        /// Nothing came from it yet.
-        case starting
-        /// What came last was no error.
-        case ok
-        /// What came last was an error.
-        case failing
-    }
-
     package let name: String
-    package internal(set) var state = State.starting
+    package internal(set) var state = SourceStatus.State.starting
     /// When it came into `state`.
     package internal(set) var since: Timestamp
     /// Whether the newest stats line names it; true before the first.
@@ -24,6 +14,8 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var unit: String?
     /// What its values mean; nil when nobody has said.
     package internal(set) var bands: BandScale?
+    /// Whether it takes the question of how far to go; false when nobody has said.
+    package internal(set) var takesN = false
     /// Of the newest error, while failing.
     package internal(set) var code: String?
     /// Of the newest error, while failing; at most 1,000 code points.
@@ -46,16 +38,17 @@ package struct BoardSource: Sendable, Equatable {
         self.since = since
     }
 
-    /// Forgets what a stats line has said of how it is to be read.
-    mutating func unlist() {
-        isListed = false
-        type = nil
-        unit = nil
-        bands = nil
+    /// Takes over how a stats line says it is to be read; nil when the line does not name it.
+    mutating func list(as status: SourceStatus?) {
+        isListed = status != nil
+        type = status?.type?.cut(to: Board.longestText)
+        unit = status?.unit
+        bands = status?.bands
+        takesN = status?.takesN ?? false
     }
 
     /// Comes into a state at a time; being in it already changes nothing but what the last error said.
-    mutating func enter(_ state: State, at time: Timestamp) {
+    mutating func enter(_ state: SourceStatus.State, at time: Timestamp) {
         if self.state != state {
             self.state = state
             since = time

@@ -77,8 +77,7 @@ package struct Band: Sendable, Equatable {
                 digits.allSatisfy({ JSONText.hexValue($0) != nil }),
                 let number = UInt32(String(Substring(digits)), radix: 16)
             else { return nil }
-            self.init(
-                red: UInt8(number >> 16), green: UInt8(number >> 8 & 0xFF), blue: UInt8(number & 0xFF))
+            self.init(red: UInt8(number >> 16), green: UInt8(number >> 8 & 0xFF), blue: UInt8(number & 0xFF))
         }
 
         /// `#rrggbb`

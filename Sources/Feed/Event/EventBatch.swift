@@ -54,8 +54,7 @@ package struct EventBatch: Sendable {
     /// Adds an event of any kind.
     package mutating func add(_ event: Event) {
         guard case .data(let datum) = event.body else {
-            records.append(
-                Record(time: event.time, source: Int32(event.source.index), other: Int32(others.count)))
+            records.append(Record(time: event.time, source: Int32(event.source.index), other: Int32(others.count)))
             others.append(event)
             return
         }

@@ -8,12 +8,17 @@ package struct SourceDescription: Sendable, Equatable {
     package var unit: String?
     /// What its values mean; nil when nobody has said.
     package var bands: BandScale?
+    /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
+    package var takesN: Bool
 
     /// - Parameter type: nil for the name.
-    package init(name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil) {
+    package init(
+        name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, takesN: Bool = false
+    ) {
         self.name = name
         self.type = type ?? name
         self.unit = unit
         self.bands = bands
+        self.takesN = takesN
     }
 }

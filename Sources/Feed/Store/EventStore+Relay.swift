@@ -26,23 +26,17 @@ struct Relayed: Sendable {
     }
 
     var sources: [SourceStatus] {
-        board.sources.filter(\.isListed).map { source in
-            let state: SourceStatus.State =
-                switch source.state {
-                case .ok: .ok
-                case .failing: .failing
-                default: .starting
-                }
-            return SourceStatus(
-                source: source.name, state: state, since: source.since, type: source.type, unit: source.unit,
-                bands: source.bands)
+        board.sources.filter(\.isListed).map {
+            SourceStatus(
+                source: $0.name, state: $0.state, since: $0.since, type: $0.type, unit: $0.unit, bands: $0.bands,
+                takesN: $0.takesN)
         }
     }
 
     /// What tells readers how to read the sources' lines.
     var descriptions: [SourceDescription] {
         board.sources.filter(\.isListed).map {
-            SourceDescription(name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands)
+            SourceDescription(name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands, takesN: $0.takesN)
         }
     }
 }
@@ -115,11 +109,7 @@ extension EventStore {
         identity.run = hello.run
         identity.version = hello.app.version ?? ""
         identity.started = hello.app.started ?? wallTime
-        identity.host.name = hello.host.name ?? ""
-        identity.host.device = hello.host.device ?? ""
-        identity.host.os = hello.host.os ?? ""
-        identity.host.kernel = hello.host.kernel ?? ""
-        identity.host.arch = hello.host.arch ?? ""
+        identity.host = hello.host
         wakeNow()
     }
 

@@ -3,15 +3,10 @@ internal import Reactor
 /// Which series there are, and what lines call them.
 extension FeedState {
     struct Series: Sendable {
-        /// What its values are.
-        enum Kind: Int, Sendable {
-            case data, latency, memory
-        }
-
         var ring: WindowRing
         /// An index into `sources`.
         let source: Int
-        let kind: Kind
+        let kind: SeriesKind
         /// Where `prefixes` has `"type":"…","source":"…","series":"…"`; empty when there was no room.
         var prefix: Range<Int>
         /// How far behind the start of `prefix` it has `"source":"…","series":"…"`, which is what a window line says.
@@ -20,7 +15,7 @@ extension FeedState {
 
     /// The series of a source and kind in `table`.
     @inline(__always)
-    func place(_ source: SourceID, _ kind: Series.Kind) -> SourceID {
+    func place(_ source: SourceID, _ kind: SeriesKind) -> SourceID {
         SourceID(index: source.index &* 3 &+ kind.rawValue)
     }
 
@@ -32,7 +27,7 @@ extension FeedState {
 
     /// The series' index; made when it is new, nil when it cannot be.
     @inline(__always)
-    mutating func seriesIndex(_ source: SourceID, kind: Series.Kind, key: UnsafeBufferPointer<UInt8>?) -> Int? {
+    mutating func seriesIndex(_ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?) -> Int? {
         let place = place(source, kind)
         let found: Int?
         if let key {
@@ -47,7 +42,7 @@ extension FeedState {
 
     /// Adds the series that `table` has just numbered.
     @inline(never)
-    private mutating func addSeries(_ source: SourceID, _ kind: Series.Kind) {
+    private mutating func addSeries(_ source: SourceID, _ kind: SeriesKind) {
         let index = series.count
         let ring = WindowRing(width: limits.interval, history: limits.history)
         series.append(Series(ring: ring, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0))
@@ -74,25 +69,19 @@ extension FeedState {
         switch series[index].kind {
         case .data:
             guard let key = table.key(of: index) else { return source.prefix + [UInt8(ascii: "\"")] }
-            let most = 3 + LineWriter.mostEscaped(key.count)
-            let escaped = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-                guard let start = buffer.baseAddress else { return }
-                var writer = LineWriter(start)
+            let escaped = LineWriter.bytes(atMost: 3 + LineWriter.mostEscaped(key.count)) { writer in
                 writer.byte(UInt8(ascii: "/"))
                 key.withUnsafeBufferPointer { key in
                     if let start = key.baseAddress { writer.escape(start, key.count) }
                 }
                 writer.byte(UInt8(ascii: "\""))
-                count = writer.next - start
             }
             return source.prefix + escaped
-        case .latency: return Self.prefix(type: "latency", of: source.name) + [UInt8(ascii: "\"")]
-        case .memory: return Self.prefix(type: "memory", of: source.name) + [UInt8(ascii: "\"")]
+        case .latency, .memory:
+            let prefix = series[index].kind.prefix
+            return Self.prefix(type: String(prefix.dropLast()), source: source.name, series: prefix + source.name)
+                + [UInt8(ascii: "\"")]
         }
-    }
-
-    private static func prefix(type: String, of source: String) -> [UInt8] {
-        prefix(type: type, source: source, series: type + ":" + source)
     }
 
     private static func namesOffset(in prefix: [UInt8]) -> Int {

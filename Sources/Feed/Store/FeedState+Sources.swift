@@ -21,14 +21,7 @@ extension FeedState {
         init(_ scale: BandScale) {
             self.scale = scale
             labels = scale.bands.map { band in
-                Bytes(
-                    [UInt8](unsafeUninitializedCapacity: 2 + LineWriter.mostEscaped(band.name.utf8.count)) {
-                        buffer, count in
-                        guard let start = buffer.baseAddress else { return }
-                        var writer = LineWriter(start)
-                        writer.string(band.name)
-                        count = writer.next - start
-                    })
+                LineWriter.bytes(atMost: 2 + LineWriter.mostEscaped(band.name.utf8.count)) { $0.string(band.name) }[...]
             }
         }
     }
@@ -58,7 +51,8 @@ extension FeedState {
             name: name, prefix: Self.prefix(type: type, source: name, series: name),
             status: SourceStatus(
                 source: name, state: .starting, since: time, type: type,
-                unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands),
+                unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
+                takesN: description.takesN),
             bands: description.bands.map { Bands($0) })
         guard let index = sourceIndices[name] else {
             sourceIndices[name] = sources.count
@@ -105,16 +99,12 @@ extension FeedState {
 
     static func prefix(type: String, source: String, series: String) -> [UInt8] {
         let most = 64 + LineWriter.mostEscaped(type.utf8.count + source.utf8.count + series.utf8.count)
-        return [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            var writer = LineWriter(start)
+        let names = LineWriter.bytes(atMost: most) { writer in
             writer.raw("\"type\":")
             writer.string(type)
-            writer.raw(",\"source\":")
-            writer.string(source)
-            writer.raw(",\"series\":")
-            writer.string(series)
-            count = writer.next - start - 1
+            writer.string("source", source)
+            writer.string("series", series)
         }
+        return Array(names.dropLast())
     }
 }

@@ -10,18 +10,11 @@ package struct PollRequest: Sendable, Equatable {
 
     /// The request as a reader of a socket writes it, with its newline.
     package func line(for source: String) -> [UInt8] {
-        let name = Array(source.utf8)
-        return [UInt8](unsafeUninitializedCapacity: 64 + LineWriter.mostEscaped(name.count)) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            var writer = LineWriter(start)
-            writer.raw("{\"poll\":")
-            name.withUnsafeBufferPointer { writer.string($0) }
-            if let n {
-                writer.raw(",\"n\":")
-                writer.integer(n)
-            }
+        LineWriter.bytes(atMost: 64 + LineWriter.mostEscaped(source.utf8.count)) { writer in
+            writer.raw("{")
+            writer.string("poll", source)
+            writer.integer("n", n)
             writer.raw("}\n")
-            count = writer.next - start
         }
     }
 

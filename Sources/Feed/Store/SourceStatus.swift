@@ -2,31 +2,32 @@ package import Reactor
 
 /// What a `stats` line says of one source: whether it works, since when, and how its values are to be read.
 package struct SourceStatus: Sendable, Equatable {
-    package enum State: Sendable { case starting, ok, failing }
+    /// How a source is doing.
+    package enum State: String, Sendable {
+        /// Nothing came from it yet.
+        case starting
+        /// What came last was no error.
+        case ok
+        /// What came last was an error.
+        case failing
+    }
 
     package var source: String
     package var state: State
-    package var since: Timestamp
+    /// Since when it is in that state; nil where a line does not say.
+    package var since: Timestamp?
     /// The `type` of its data lines; nil where nobody has said, as an older agent that is passed on.
     package var type: String?
+    /// At most 32 bytes of UTF-8.
     package var unit: String?
+    /// Nil when there are none, or they make no sense.
     package var bands: BandScale?
-
-    package init(
-        source: String, state: State, since: Timestamp, type: String? = nil, unit: String? = nil,
-        bands: BandScale? = nil
-    ) {
-        self.source = source
-        self.state = state
-        self.since = since
-        self.type = type
-        self.unit = unit
-        self.bands = bands
-    }
+    /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
+    package var takesN = false
 }
 
 extension SourceStatus {
-    /// The bytes that `write` may write, and a comma.
+    /// The bytes that `write` may write, its braces, and a comma.
     var mostEncoded: Int {
         var most = LineEncoder.most(source.utf8.count, type?.utf8.count ?? 0, unit?.utf8.count ?? 0)
         for band in bands?.bands ?? [] {
@@ -35,52 +36,23 @@ extension SourceStatus {
         return most
     }
 
-    /// One element of the line's `sources`.
+    /// The members of one element of the line's `sources`.
     func write(to writer: inout LineWriter) {
-        writer.raw("{\"source\":")
-        writer.string(source)
-        writer.raw(",\"state\":\"")
-        switch state {
-        case .starting: writer.raw("starting")
-        case .ok: writer.raw("ok")
-        case .failing: writer.raw("failing")
-        }
-        writer.raw("\",\"since\":")
-        ControlLine.write(since, &writer)
-        if let type {
-            writer.raw(",\"type\":")
-            writer.string(type)
-        }
-        if let unit {
-            writer.raw(",\"unit\":")
-            writer.string(unit)
-        }
+        writer.string("source", source)
+        writer.string("state", state.rawValue)
+        writer.time("since", since)
+        writer.string("type", type)
+        writer.string("unit", unit)
         if let bands {
-            writer.raw(",\"bands\":[")
-            for (index, band) in bands.bands.enumerated() {
-                if index > 0 { writer.byte(UInt8(ascii: ",")) }
-                band.write(to: &writer)
+            // At most 96 bytes besides the name and the letter.
+            writer.list("bands", bands.bands) { band, writer in
+                writer.string("name", band.name)
+                writer.string("letter", String(band.letter))
+                writer.string("color", band.color.hex)
+                writer.number("up_to", band.upTo)
             }
-            writer.raw("],\"higher_is_better\":")
-            writer.bool(bands.higherIsBetter)
+            writer.bool("higher_is_better", bands.higherIsBetter)
         }
-        writer.byte(UInt8(ascii: "}"))
-    }
-}
-
-extension Band {
-    /// At most 96 bytes besides the name and the letter.
-    fileprivate func write(to writer: inout LineWriter) {
-        writer.raw("{\"name\":")
-        writer.string(name)
-        writer.raw(",\"letter\":")
-        writer.string(String(letter))
-        writer.raw(",\"color\":")
-        writer.string(color.hex)
-        if let upTo {
-            writer.raw(",\"up_to\":")
-            writer.number(upTo)
-        }
-        writer.byte(UInt8(ascii: "}"))
+        if takesN { writer.bool("takes_n", true) }
     }
 }

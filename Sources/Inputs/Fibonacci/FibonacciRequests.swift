@@ -1,3 +1,5 @@
+internal import Feed
+
 /// Runs that were asked for and have not begun, in the order of asking: each `n` once, and no more than `limit`.
 struct FibonacciRequests {
     struct Request: Equatable {
@@ -13,7 +15,7 @@ struct FibonacciRequests {
 
     /// - Returns: whether such a run is waiting now; false when there are too many others, or `n` is out of range.
     mutating func add(_ n: Int, wantsPairs: Bool) -> Bool {
-        guard 0...FibonacciSource.largest ~= n else { return false }
+        guard 0...PollRequest.mostN ~= n else { return false }
         if let place = waiting.firstIndex(where: { $0.n == n }) {
             if wantsPairs { waiting[place].wantsPairs = true }
             return true

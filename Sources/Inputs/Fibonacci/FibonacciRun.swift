@@ -1,3 +1,4 @@
+internal import Feed
 internal import Reactor
 
 /// One run over F(0)…F(n) as decimals, a slice after the other, and the time it takes.
@@ -20,9 +21,9 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     private static let sliceBytes = 128 << 10
     private static let sliceCount = 1_024
 
-    /// - Parameter last: 0 to `FibonacciSource.largest`.
+    /// - Parameter last: 0 to `PollRequest.mostN`.
     package init(through last: Int) {
-        precondition(0...FibonacciSource.largest ~= last, "callers look at the range first")
+        precondition(0...PollRequest.mostN ~= last, "callers look at the range first")
         self.last = last
         numbers = FibonacciNumbers(through: last)
         // A number is written with the zeros of its highest limb.

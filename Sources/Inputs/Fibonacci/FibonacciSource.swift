@@ -10,11 +10,8 @@ package struct FibonacciSource: Sendable, Equatable {
         case pairs
     }
 
-    /// The largest `n` there is.
-    package static let largest = 100_000
-
     package var description: SourceDescription
-    /// Up to which number a run goes, 0 to `largest`.
+    /// Up to which number a run goes, 0 to `PollRequest.mostN`.
     package var n: Int
     /// The time from run to run; nil for runs on request only, after a first one.
     package var every: Duration?
@@ -22,6 +19,7 @@ package struct FibonacciSource: Sendable, Equatable {
 
     package init(_ description: SourceDescription, n: Int, every: Duration? = nil) {
         self.description = description
+        self.description.takesN = true
         self.n = n
         self.every = every
     }

@@ -1,3 +1,4 @@
+internal import Feed
 internal import Inputs
 
 extension Command {
@@ -19,10 +20,10 @@ extension Command {
             }
             // As many zeros in front as anybody likes.
             guard let count = Int(word.drop { $0 == "0" }.isEmpty ? "0" : String(word.drop { $0 == "0" })),
-                count <= FibonacciSource.largest
+                count <= PollRequest.mostN
             else {
                 throw UsageError(
-                    "fibonacci: \(UsageError.quoted(word)) is too large; \(FibonacciSource.largest) is the most")
+                    "fibonacci: \(UsageError.quoted(word)) is too large; \(PollRequest.mostN) is the most")
             }
             counts.append(count)
         }

@@ -49,7 +49,7 @@ package enum SourceName {
         guard !reserved.contains(name) else {
             throw UsageError("\(quoted) is reserved for what the agent says itself; choose another name")
         }
-        for prefix in ["latency:", "memory:"] where name.hasPrefix(prefix) {
+        if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {
             throw UsageError("\(quoted): names with '\(prefix)' in front are the agent's own; choose another name")
         }
         for scalar in name.unicodeScalars {

@@ -1,3 +1,4 @@
+internal import Feed
 internal import Inputs
 
 extension ConfigKey {
@@ -144,7 +145,7 @@ extension ConfigKey {
             name: "max_line", type: .size(64...(64 << 20)), kinds: [.stdin], initial: #""1MiB""#,
             help: "The longest line taken."),
         ConfigKey(
-            name: "n", type: .integer(0...FibonacciSource.largest), kinds: [.fibonacci],
+            name: "n", type: .integer(0...PollRequest.mostN), kinds: [.fibonacci],
             help: "Up to which number a run goes; needed."),
         ConfigKey(
             name: "emit", type: .words(FibonacciSource.Emission.allCases.map(\.rawValue)), kinds: [.fibonacci],

@@ -40,7 +40,7 @@ package struct GridRenderer: Sendable {
         }
         shown = grid
         guard output.count > start else { return [] }
-        finishLook()
+        look(like: .plain, link: nil)
         output += "\u{1B}[?2026l".utf8
         return output
     }
@@ -113,8 +113,7 @@ package struct GridRenderer: Sendable {
             return
         }
         if cell.isCluster { output += grid.text(of: cell).utf8 } else { append(scalar: cell.glyph) }
-        // The cursor stays in the last column when a line is full.
-        column = place + cell.columns < grid.columns ? place + cell.columns : nil
+        column = place + cell.columns
     }
 
     @inline(__always)
@@ -167,8 +166,6 @@ package struct GridRenderer: Sendable {
     }
 
     // MARK: Look
-
-    private mutating func finishLook() { look(like: .plain, link: nil) }
 
     private mutating func look(like new: Style, link address: String?) {
         if capabilities.hasLinks, address != link {

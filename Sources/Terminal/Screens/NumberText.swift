@@ -25,7 +25,6 @@ package enum NumberText {
             return fixed(value / unit, size / unit >= 100 ? 1 : 2) + letter
         }
         if value == value.rounded() || size >= 10_000 { return fixed(value, 0) }
-        if size >= 1_000 { return trimmed(value, 1) }
         if size >= 100 { return trimmed(value, 1) }
         if size >= 10 { return trimmed(value, 2) }
         if size >= 0.1 { return trimmed(value, 3) }

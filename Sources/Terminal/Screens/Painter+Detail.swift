@@ -4,7 +4,7 @@ internal import Reactor
 extension Painter {
     mutating func paintDetail(_ body: Range<Int>) {
         guard let index = state.selected, board.series.indices.contains(index) else {
-            put([("no series", theme.muted)], row: body.lowerBound, column: 2)
+            put("no series", theme.muted, row: body.lowerBound, column: 2)
             return
         }
         let series = board.series[index]
@@ -14,7 +14,7 @@ extension Painter {
         guard !rest.isEmpty else { return }
         if let source = runs.sources[series.source], state.showsRuns {
             paintSums(source, rest)
-        } else if let source = runs.sources[series.source], !source.pairs.isEmpty, !series.name.hasPrefix("latency:") {
+        } else if let source = runs.sources[series.source], !source.pairs.isEmpty, series.kind != .latency {
             paintPairs(source, rest)
         } else if series.newest == nil {
             paintEvent(series, rest)
@@ -32,7 +32,7 @@ extension Painter {
         var right: [Piece] = []
         let isStale = isStale(series)
         if let newest = series.newest {
-            let quantity = Quantity(newest.value, series: series.name, unit: unit(series))
+            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
             right.append((quantity.text, isStale ? theme.stale : theme.title))
             if !quantity.unit.isEmpty, grid.columns >= 30 { right.append((" " + quantity.unit, theme.muted)) }
         }
@@ -90,7 +90,7 @@ extension Painter {
         let labelWidth = min(fields.map { $0.label.columns }.max() ?? 0, 16)
         for line in lines.dropFirst(state.detailTop).prefix(max(room, 0)) {
             if line.label.isEmpty {
-                put([(line.text, theme.text)], row: row, column: 2, width: grid.columns - 4)
+                put(line.text, theme.text, row: row, column: 2, width: grid.columns - 4)
             } else {
                 put(line.label, row: row, endingAt: 2 + labelWidth, style: theme.muted, width: labelWidth)
                 let style = line.link == nil ? theme.text : theme.accent.with(.underline)

@@ -17,7 +17,7 @@ extension Painter {
         state.feedBack = min(state.feedBack, max(lines.count - body.count, 0))
         let shown = lines.dropFirst(state.feedBack).prefix(body.count)
         guard !shown.isEmpty else {
-            put([("no such lines yet", theme.muted)], row: body.lowerBound + body.count / 3, column: 2)
+            put("no such lines yet", theme.muted, row: body.lowerBound + body.count / 3, column: 2)
             return
         }
         let longest = shown.map { subject($0).columns }.max() ?? 0
@@ -56,12 +56,10 @@ extension Painter {
         var column = 1
         if grid.columns >= 32 {
             let time = NumberText.clock(line.time, offset: utcOffset, decimals: isWide ? 3 : 0)
-            column += put([(time, theme.faint)], row: row, column: column) + 2
+            column += put(time, theme.faint, row: row, column: column) + 2
         }
         if isWide {
-            put(
-                [(subject(line), isQuiet || isError ? style : theme.muted)], row: row, column: column,
-                width: subjectWidth)
+            put(subject(line), isQuiet || isError ? style : theme.muted, row: row, column: column, width: subjectWidth)
             column += subjectWidth + 2
         }
         put(words(line, style, isWide: isWide), row: row, column: column, width: grid.columns - column - 1)
@@ -70,21 +68,19 @@ extension Painter {
     /// What a line says, in words.
     private func words(_ line: BoardLine, _ style: Style, isWide: Bool) -> [Piece] {
         let unit = board.describedSource(line.source)?.unit
-        func quantity(_ series: String) -> String {
-            line.value.map { Quantity($0, series: series, unit: unit).whole } ?? ""
-        }
+        let quantity = line.value.map { Quantity($0, line.kind, unit: unit).whole } ?? ""
         let name: [Piece] = isWide ? [] : [((line.series ?? line.source) + "  ", theme.muted)]
         switch line.type {
         case "error":
             return name + [(line.code ?? "error", theme.bad.with(.bold)), ("  " + (line.text ?? ""), theme.bad)]
-        case "latency": return name + [(quantity("latency:") + "  ", theme.muted), (line.text ?? "", theme.faint)]
-        case "memory": return name + [(quantity("memory:") + " resident", theme.muted)]
-        case "window": return name + [("last " + quantity(line.series ?? ""), theme.muted)]
-        case "progress": return name + [(quantity("") + " so far", theme.accent)]
+        case "latency": return name + [(quantity + "  ", theme.muted), (line.text ?? "", theme.faint)]
+        case "memory": return name + [(quantity + " resident", theme.muted)]
+        case "window": return name + [("last " + quantity, theme.muted)]
+        case "progress": return name + [(quantity + " so far", theme.accent)]
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:
             var pieces = name
-            if line.value != nil { pieces.append((quantity(line.series ?? ""), theme.title)) }
+            if line.value != nil { pieces.append((quantity, theme.title)) }
             if let text = line.text { pieces.append(((line.value == nil ? "" : "  ") + text, style)) }
             return pieces
         }

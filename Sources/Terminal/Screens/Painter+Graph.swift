@@ -73,7 +73,7 @@ extension Painter {
     }
 
     private func label(_ mark: Double, _ axis: ValueAxis, _ series: BoardSeries) -> String {
-        guard series.name.hasPrefix("memory:"), !state.isLog else { return axis.label(mark) }
+        guard series.kind == .memory, !state.isLog else { return axis.label(mark) }
         let bytes = NumberText.bytes(mark)
         return "\(bytes.text) \(bytes.unit)"
     }
@@ -188,7 +188,7 @@ extension Painter {
                 let text = NumberText.clock(Window.start(of: window, width: width), offset: utcOffset)
                 let place = max(column - 4, 0)
                 if place >= free, place + 8 < grid.columns {
-                    put([(text, theme.muted)], row: row + 1, column: place)
+                    put(text, theme.muted, row: row + 1, column: place)
                     free = place + 9
                 }
             }
@@ -198,7 +198,7 @@ extension Painter {
     private mutating func paintNumbers(
         _ series: BoardSeries, _ samples: [Sample], _ windows: [BoardWindow], _ frame: GraphFrame, row: Int
     ) {
-        func text(_ value: Double) -> String { Quantity(value, series: series.name, unit: unit(series)).text }
+        func text(_ value: Double) -> String { Quantity(value, series.kind, unit: unit(series)).text }
         var pieces: [Piece] = []
         func add(_ label: String, _ value: String) {
             pieces += [(label + " ", theme.muted), (value, theme.text), ("   ", theme.text)]

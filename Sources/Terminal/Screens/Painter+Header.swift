@@ -16,16 +16,16 @@ extension Painter {
             end -= 10
         }
         guard grid.columns >= 60 else {
-            var column = put([(" " + state.screen.name, theme.accent.with(.bold))], row: 0, column: 0)
+            var column = put(" " + state.screen.name, theme.accent.with(.bold), row: 0, column: 0)
             if let newSince {
-                column += put([("  paused +\(newSince)", theme.warning)], row: 0, column: column, width: end - column)
+                column += put("  paused +\(newSince)", theme.warning, row: 0, column: column, width: end - column)
             }
             if state.filter.isEmpty == false {
-                put([("  /" + state.filter, theme.warning)], row: 0, column: column, width: end - column)
+                put("  /" + state.filter, theme.warning, row: 0, column: column, width: end - column)
             }
             return
         }
-        var column = put([(" catwatch ", theme.title)], row: 0, column: 0)
+        var column = put(" catwatch ", theme.title, row: 0, column: 0)
         for screen in ViewState.Screen.allCases {
             let isShown = screen == state.screen
             column += 1
@@ -150,32 +150,24 @@ extension Painter {
     // MARK: The bottom
 
     mutating func paintHints(_ row: Int) {
+        let pause = ("space", newSince == nil ? "pause" : "resume")
         var hints: [(String, String)]
         switch state.screen {
         case .list:
             hints = [
-                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"),
-                ("space", newSince == nil ? "pause" : "resume"),
-                ("+-", "width"), ("[]", "history"), ("r", "refresh"),
+                ("↑↓", "choose"), ("Enter", "open"), ("s", "sort"), ("/", "filter"), pause, ("+-", "width"),
+                ("[]", "history"), ("r", "refresh"),
             ]
         case .detail:
             hints = [
                 ("Esc", "back"), ("←→", "read"), ("↑↓", "series"), ("+-", "width"), ("[]", "history"), ("L", "log"),
-                ("y", "fix"),
-                ("space", newSince == nil ? "pause" : "resume"),
+                ("y", "fix"), pause,
             ]
             if let chosen = state.selected.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
                 hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
             }
-        case .metrics:
-            hints = [
-                ("↑↓", "scroll"), ("space", newSince == nil ? "pause" : "resume"), ("Tab", "next"), ("r", "refresh"),
-            ]
-        case .feed:
-            hints = [
-                ("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"),
-                ("space", newSince == nil ? "pause" : "resume"),
-            ]
+        case .metrics: hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
+        case .feed: hints = [("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"), pause]
         }
         let fixed = [("?", "help"), ("q", "quit")]
         var room = grid.columns - 2 - fixed.reduce(0) { $0 + $1.0.columns + $1.1.columns + 3 }
@@ -206,7 +198,7 @@ extension Painter {
             put(
                 [
                     (" F(0) to F(N), N = ", theme.accent), (text, theme.text), ("█", theme.accent),
-                    ("  digits, up to 100000; Enter runs, Esc leaves", theme.faint),
+                    ("  digits, up to \(PollRequest.mostN); Enter runs, Esc leaves", theme.faint),
                 ], row: row, column: 0)
         case nil: break
         }
@@ -253,7 +245,7 @@ extension Painter {
         let standing = standing(series, windows(index))
         var pieces: [Piece] = []
         if let newest = series.newest {
-            let quantity = Quantity(newest.value, series: series.name, unit: unit(series))
+            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
             pieces.append((" " + (grid.columns < 30 ? quantity.text : quantity.whole), theme.title))
         } else if let text = series.text {
             pieces.append((" " + text, theme.text))
@@ -268,6 +260,6 @@ extension Painter {
         let name: [Piece] = [(prefix, theme.muted), (rest, theme.muted)]
         var used = put(name, row: 0, column: 0, width: max(room, grid.columns / 3))
         used += put(pieces, row: 0, column: used, width: max(grid.columns - age.columns - used, 0))
-        put([(age, isStale(series) ? theme.warning : theme.muted)], row: 0, column: used)
+        put(age, isStale(series) ? theme.warning : theme.muted, row: 0, column: used)
     }
 }

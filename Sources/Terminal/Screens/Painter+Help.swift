@@ -29,9 +29,8 @@ extension Painter {
             let row = body.lowerBound + number % perColumn + (body.count > perColumn ? 1 : 0)
             guard body.contains(row) else { continue }
             let column = 2 + number / perColumn * (grid.columns / 2)
-            put(
-                [(key, theme.accent)], row: row, column: column, width: 15)
-            put([(meaning, theme.text)], row: row, column: column + (grid.columns < 40 ? 14 : 17))
+            put(key, theme.accent, row: row, column: column, width: 15)
+            put(meaning, theme.text, row: row, column: column + (grid.columns < 40 ? 14 : 17))
         }
     }
 }

@@ -67,9 +67,9 @@ extension Painter {
         let standing = standing(series, windows)
         var row = ListRow(index: index, series: series, standing: standing, windows: windows)
         if let newest = series.newest {
-            row.quantity = Quantity(newest.value, series: series.name, unit: unit(series))
+            row.quantity = Quantity(newest.value, series.kind, unit: unit(series))
             if let change = standing.change, change != 0 {
-                let amount = Quantity(change, series: series.name, unit: unit(series))
+                let amount = Quantity(change, series.kind, unit: unit(series))
                 // Less than can be shown is none.
                 if amount.text.utf8.contains(where: { 0x31...0x39 ~= $0 }) {
                     row.change = (change > 0 ? "+" : "") + amount.text
@@ -173,7 +173,7 @@ extension Painter {
         if columns.sparkWidth >= 7 {
             // Without values, texts stand there.
             let title = columns.valueWidth > 0 ? "history" : "text"
-            put([(title, theme.faint)], row: row, column: columns.spark)
+            put(title, theme.faint, row: row, column: columns.spark)
         }
         if columns.valueWidth > 0 {
             let value = mark(.value, "value")
@@ -181,14 +181,14 @@ extension Painter {
             let end = columns.valueEnd + (state.sort == .value ? 1 : 0)
             put(value.text, row: row, endingAt: end, style: value.style, width: columns.valueWidth + 1)
         }
-        if columns.hasBadge { put([("band", theme.faint)], row: row, column: columns.badge) }
+        if columns.hasBadge { put("band", theme.faint, row: row, column: columns.badge) }
         if columns.changeWidth > 0 {
             let change = mark(.change, "change")
             put(change.text, row: row, endingAt: columns.changeEnd, style: change.style, width: 8)
         }
         let age = mark(.age, "age")
         put(age.text, row: row, endingAt: columns.ageEnd, style: age.style, width: 4)
-        if columns.textWidth > 0 { put([("newest", theme.faint)], row: row, column: columns.text) }
+        if columns.textWidth > 0 { put("newest", theme.faint, row: row, column: columns.text) }
     }
 
     private mutating func paint(_ item: ListRow, _ columns: ListColumns, row: Int, isChosen: Bool) {
@@ -203,7 +203,7 @@ extension Painter {
             let start = columns.spark > 0 ? columns.spark : 2 + columns.nameWidth + 1
             let end = columns.ageEnd - 5
             if let text = item.series.text, end > start {
-                put([(text, quiet)], row: row, column: start, width: end - start)
+                put(text, quiet, row: row, column: start, width: end - start)
             }
             return
         }
@@ -212,15 +212,15 @@ extension Painter {
             quantity.text, row: row, endingAt: columns.valueEnd, style: isChosen ? plain.with(.bold) : plain,
             width: columns.valueWidth)
         if columns.unitWidth > 0 {
-            put([(quantity.unit, quiet)], row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
+            put(quantity.unit, quiet, row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
         }
         if columns.hasBadge, let letter = item.standing.letter {
             put(
-                [(" \(letter) ", item.isStale ? theme.stale : item.standing.badge)], row: row, column: columns.badge,
+                " \(letter) ", item.isStale ? theme.stale : item.standing.badge, row: row, column: columns.badge,
                 width: 3)
             if columns.bandWidth > 0 {
                 let style = item.isStale ? theme.stale : item.standing.style
-                put([(item.standing.name, style)], row: row, column: columns.badge + 4, width: columns.bandWidth)
+                put(item.standing.name, style, row: row, column: columns.badge + 4, width: columns.bandWidth)
             }
         }
         if columns.hasArrow, let arrow = item.standing.arrow {
@@ -232,7 +232,7 @@ extension Painter {
             put(item.change, row: row, endingAt: columns.changeEnd, style: quiet, width: columns.changeWidth)
         }
         if columns.textWidth > 0, let text = item.series.text {
-            put([(text, quiet)], row: row, column: columns.text, width: columns.textWidth)
+            put(text, quiet, row: row, column: columns.text, width: columns.textWidth)
         }
     }
 
@@ -265,11 +265,7 @@ extension Painter {
 
     /// What a series' name begins with, up to its key, and the rest.
     func parts(_ series: BoardSeries) -> (String, String) {
-        let prefix = series.source + "/"
-        if series.name.hasPrefix(prefix) { return (prefix, String(series.name.dropFirst(prefix.count))) }
-        for prefix in ["latency:", "memory:"] where series.name.hasPrefix(prefix) {
-            return (prefix, String(series.name.dropFirst(prefix.count)))
-        }
-        return ("", series.name)
+        let prefix = series.name.hasPrefix(series.source + "/") ? series.source + "/" : series.kind.prefix
+        return (prefix, String(series.name.dropFirst(prefix.count)))
     }
 }

@@ -5,9 +5,14 @@ extension Painter {
     /// Text somewhere on a line.
     private struct Span {
         var column: Int
-        var piece: Piece
+        var text: String
+        var style: Style
         /// Whether it ends before the column instead of beginning there.
-        var isRight = false
+        var isRight: Bool
+
+        init(_ column: Int, _ text: String, _ style: Style, isRight: Bool = false) {
+            (self.column, self.text, self.style, self.isRight) = (column, text, style, isRight)
+        }
     }
 
     mutating func paintMetrics(_ body: Range<Int>) {
@@ -17,9 +22,9 @@ extension Painter {
             for span in line {
                 let row = body.lowerBound + offset
                 if span.isRight {
-                    put(span.piece.text, row: row, endingAt: span.column, style: span.piece.style, width: 40)
+                    put(span.text, row: row, endingAt: span.column, style: span.style, width: 40)
                 } else {
-                    put([span.piece], row: row, column: span.column, width: grid.columns - span.column - 1)
+                    put(span.text, span.style, row: row, column: span.column, width: grid.columns - span.column - 1)
                 }
             }
         }
@@ -30,7 +35,7 @@ extension Painter {
         }
     }
 
-    private func heading(_ text: String) -> [Span] { [Span(column: 1, piece: (text, theme.title))] }
+    private func heading(_ text: String) -> [Span] { [Span(1, text, theme.title)] }
 
     // MARK: Endpoints
 
@@ -47,35 +52,28 @@ extension Painter {
         let fits = nameEnd >= 20
         var title = heading("Endpoints")
         if fits {
-            title.append(Span(column: 12, piece: ("ms", theme.faint)))
+            title.append(Span(12, "ms", theme.faint))
             for (place, name) in shown.enumerated() {
-                title.append(
-                    Span(column: nameEnd + (place + 1) * columnWidth, piece: (name, theme.faint), isRight: true))
+                title.append(Span(nameEnd + (place + 1) * columnWidth, name, theme.faint, isRight: true))
             }
-            if sparkWidth > 0 { title.append(Span(column: numbersEnd + 2, piece: ("latency", theme.faint))) }
+            if sparkWidth > 0 { title.append(Span(numbersEnd + 2, "latency", theme.faint)) }
         }
         lines.append(title)
-        if board.endpoints.isEmpty { lines.append([Span(column: 2, piece: ("none was called yet", theme.muted))]) }
+        if board.endpoints.isEmpty { lines.append([Span(2, "none was called yet", theme.muted)]) }
         for endpoint in board.endpoints {
             let numbers = numbers(endpoint).filter { shown.contains($0.name) }
             var line: [Span] = []
             if fits {
-                line.append(Span(column: 2, piece: (shortName(endpoint.name, to: nameEnd - 3), theme.text)))
+                line.append(Span(2, shortName(endpoint.name, to: nameEnd - 3), theme.text))
                 for (place, number) in numbers.enumerated() {
-                    line.append(
-                        Span(
-                            column: nameEnd + (place + 1) * columnWidth, piece: (number.text, number.style),
-                            isRight: true))
+                    line.append(Span(nameEnd + (place + 1) * columnWidth, number.text, number.style, isRight: true))
                 }
                 if sparkWidth > 0 {
-                    line.append(
-                        Span(
-                            column: numbersEnd + 2,
-                            piece: (spark("latency:" + endpoint.source, sparkWidth), theme.accent)))
+                    line.append(Span(numbersEnd + 2, spark(.latency, endpoint.source, sparkWidth), theme.accent))
                 }
                 lines.append(line)
             } else {
-                lines.append([Span(column: 2, piece: (shortName(endpoint.name, to: width - 3), theme.text))])
+                lines.append([Span(2, shortName(endpoint.name, to: width - 3), theme.text)])
                 var column = 4
                 for number in numbers {
                     let text = number.name + " " + number.text
@@ -84,8 +82,8 @@ extension Painter {
                         line = []
                         column = 4
                     }
-                    line.append(Span(column: column, piece: (number.name + " ", theme.muted)))
-                    line.append(Span(column: column + number.name.columns + 1, piece: (number.text, number.style)))
+                    line.append(Span(column, number.name + " ", theme.muted))
+                    line.append(Span(column + number.name.columns + 1, number.text, number.style))
                     column += text.columns + 2
                 }
                 lines.append(line)
@@ -155,7 +153,7 @@ extension Painter {
                 let end = Int((sum / total * Double(barWidth)).rounded())
                 if end > used {
                     let text = String(repeating: Character(phase.2), count: end - used)
-                    line.append(Span(column: column + used, piece: (text, Style(phase.3))))
+                    line.append(Span(column + used, text, Style(phase.3)))
                     used = end
                 }
             }
@@ -165,25 +163,22 @@ extension Painter {
             let number = NumberText.milliseconds(phase.1)
             let width = phase.0.columns + number.columns + 1
             guard column + width < grid.columns else { break }
-            line.append(Span(column: column, piece: (phase.0 + " ", Style(phase.3))))
-            line.append(Span(column: column + phase.0.columns + 1, piece: (number, theme.muted)))
+            line.append(Span(column, phase.0 + " ", Style(phase.3)))
+            line.append(Span(column + phase.0.columns + 1, number, theme.muted))
             column += width + 2
         }
         let rest = "\(sample.status)" + (sample.reused ? ", reused" : ", new connection")
         if column + rest.columns < grid.columns {
-            line.append(Span(column: column, piece: (rest, sample.status >= 400 ? theme.bad : theme.faint)))
+            line.append(Span(column, rest, sample.status >= 400 ? theme.bad : theme.faint))
         }
         return line
     }
 
-    private func spark(_ series: String, _ count: Int) -> String {
-        guard let index = board.series(named: series) else { return "" }
-        return Self.text(Sparkline(windows(index), width: width, last: lastWindow, count: count))
-    }
-
-    private static func text(_ spark: Sparkline) -> String {
+    /// A series' windows as one row of blocks.
+    private func spark(_ kind: SeriesKind, _ source: String, _ count: Int) -> String {
+        guard let index = board.series(kind, of: source) else { return "" }
         var text = ""
-        for slot in spark.slots {
+        for slot in Sparkline(windows(index), width: width, last: lastWindow, count: count).slots {
             switch slot {
             case .before: text += " "
             case .missing: text += "·"
@@ -203,8 +198,8 @@ extension Painter {
         for (place, row) in rows.enumerated() {
             let column = 2 + place / height * (grid.columns / 2)
             let width = isWide && place < height ? grid.columns / 2 - 14 : grid.columns - column - 13
-            lines[place % height].append(Span(column: column, piece: (row.0, theme.muted)))
-            lines[place % height].append(Span(column: column + 12, piece: (cut(row.1, to: max(width, 4)), row.2)))
+            lines[place % height].append(Span(column, row.0, theme.muted))
+            lines[place % height].append(Span(column + 12, cut(row.1, to: max(width, 4)), row.2))
         }
         return lines
     }
@@ -212,17 +207,17 @@ extension Painter {
     private func machineLines() -> [[Span]] {
         let host = board.hello?.host
         let app = board.hello?.app
-        var rows: [(String, String, Style)] = []
-        func add(_ label: String, _ value: String?) {
-            rows.append((label, value?.nonEmpty ?? "–", value?.nonEmpty == nil ? theme.faint : theme.text))
+        func row(_ label: String, _ values: [String?], separator: String = "") -> (String, String, Style) {
+            let text = values.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: separator)
+            return text.isEmpty ? (label, "–", theme.faint) : (label, text, theme.text)
         }
-        add("host", host?.name)
-        add("device", host?.device)
-        add("system", host?.os)
-        add("kernel", [host?.kernel, host?.arch].compactMap { $0?.nonEmpty }.joined(separator: ", ").nonEmpty)
-        add("program", [app?.name, app?.version].compactMap { $0?.nonEmpty }.joined(separator: " ").nonEmpty)
-        add("up", app?.started.map { NumberText.uptime(max(.zero, agentNow - $0)) })
-        return [heading("Machine")] + table(rows)
+        return [heading("Machine")]
+            + table([
+                row("host", [host?.name]), row("device", [host?.device]), row("system", [host?.os]),
+                row("kernel", [host?.kernel, host?.arch], separator: ", "),
+                row("program", [app?.name, app?.version], separator: " "),
+                row("up", [app?.started.map { NumberText.uptime(max(.zero, agentNow - $0)) }]),
+            ])
     }
 
     private func agentLines() -> [[Span]] {
@@ -231,52 +226,36 @@ extension Painter {
         var seen: [String] = []
         for memory in board.memory.reversed() where !seen.contains(memory.source) && seen.count < 8 {
             seen.append(memory.source)
-            func text(_ bytes: Int) -> String {
-                let (text, unit) = NumberText.bytes(Double(bytes))
-                return text + " " + unit
-            }
-            var line = [Span(column: 2, piece: (cut(memory.source, to: 11), theme.muted))]
-            line.append(Span(column: 14, piece: (text(memory.sample.resident), theme.title)))
+            func text(_ bytes: Int) -> String { Quantity(Double(bytes), .memory, unit: nil).whole }
+            var line = [Span(2, cut(memory.source, to: 11), theme.muted)]
+            line.append(Span(14, text(memory.sample.resident), theme.title))
             if grid.columns >= 50 {
-                line.append(Span(column: 26, piece: ("peak " + text(memory.sample.peak), theme.text)))
-                line.append(
-                    Span(column: 42, piece: (cut("private " + text(memory.sample.privateBytes), to: 20), theme.muted)))
+                line.append(Span(26, "peak " + text(memory.sample.peak), theme.text))
+                line.append(Span(42, cut("private " + text(memory.sample.privateBytes), to: 20), theme.muted))
             }
             if grid.columns >= 76 {
-                line.append(
-                    Span(
-                        column: 62,
-                        piece: (spark("memory:" + memory.source, min(windowCount, grid.columns - 64)), theme.accent)))
+                line.append(Span(62, spark(.memory, memory.source, min(windowCount, grid.columns - 64)), theme.accent))
             }
             lines.append(line)
         }
-        if seen.isEmpty { lines.append([Span(column: 2, piece: ("not told yet", theme.muted))]) }
+        if seen.isEmpty { lines.append([Span(2, "not told yet", theme.muted)]) }
         lines += [[], heading("Agent")]
-        guard let agent = board.agent else { return lines + [[Span(column: 2, piece: ("not told yet", theme.muted))]] }
-        func count(_ number: Int) -> (String, Style) { ("\(number)", number > 0 ? theme.warning : theme.text) }
-        var rows: [(String, String, Style)] = []
-        rows.append(("events", "\(agent.events)", theme.text))
-        rows.append(("series", "\(agent.series)", theme.text))
-        rows.append(("readers", "\(agent.readers)", theme.text))
-        for (label, number) in [
-            ("gaps", agent.gaps), ("late", agent.late), ("refused", agent.refusedSeries + agent.refusedEndpoints),
-        ] {
-            let (text, style) = count(number)
-            rows.append((label, text, style))
+        guard let agent = board.agent else { return lines + [[Span(2, "not told yet", theme.muted)]] }
+        func count(_ label: String, _ number: Int) -> (String, String, Style) {
+            (label, "\(number)", number > 0 ? theme.warning : theme.text)
         }
-        rows.append(("loop lag", NumberText.milliseconds(agent.loopLag) + " ms", theme.text))
-        rows.append(("cpu", NumberText.uptimeOfProcessor(agent.cpu), theme.text))
-        lines += table(rows)
+        lines += table([
+            ("events", "\(agent.events)", theme.text), ("series", "\(agent.series)", theme.text),
+            ("readers", "\(agent.readers)", theme.text), count("gaps", agent.gaps), count("late", agent.late),
+            count("refused", agent.refusedSeries + agent.refusedEndpoints),
+            ("loop lag", NumberText.milliseconds(agent.loopLag) + " ms", theme.text),
+            ("cpu", NumberText.uptimeOfProcessor(agent.cpu), theme.text),
+        ])
         for output in agent.outputs.prefix(50) {
-            let isWell = output.state == "ok"
+            let behind = output.behind > 0 ? ", \(output.behind) behind" : ""
+            let style = output.state == "ok" ? theme.text : theme.warning
             lines.append([
-                Span(column: 2, piece: ("output", theme.muted)),
-                Span(
-                    column: 14,
-                    piece: (
-                        "\(output.output)  \(output.state)" + (output.behind > 0 ? ", \(output.behind) behind" : ""),
-                        isWell ? theme.text : theme.warning
-                    )),
+                Span(2, "output", theme.muted), Span(14, "\(output.output)  \(output.state)\(behind)", style),
             ])
         }
         return lines
@@ -290,9 +269,4 @@ extension NumberText {
         if milliseconds < 60_000 { return fixed(milliseconds / 1_000, 1) + " s" }
         return uptime(.milliseconds(Int64(min(milliseconds, 1e15))))
     }
-}
-
-extension String {
-    /// nil instead of nothing.
-    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
 }

@@ -81,6 +81,11 @@ struct Painter {
         return place - column
     }
 
+    @discardableResult
+    mutating func put(_ text: String, _ style: Style, row: Int, column: Int, width: Int = .max) -> Int {
+        put([(text, style)], row: row, column: column, width: width)
+    }
+
     /// Puts text so that it ends before column `end`.
     mutating func put(_ text: String, row: Int, endingAt end: Int, style: Style, width: Int) {
         let columns = min(text.columns, width)
@@ -113,8 +118,7 @@ struct Painter {
 
     /// The bands of the source's own values; latencies and memory have none.
     func bands(_ series: BoardSeries) -> BandScale? {
-        series.name.hasPrefix("latency:") || series.name.hasPrefix("memory:")
-            ? nil : board.describedSource(series.source)?.bands
+        series.kind == .data ? board.describedSource(series.source)?.bands : nil
     }
 
     /// How long ago something was; never negative.

@@ -1,3 +1,5 @@
+internal import Feed
+
 /// A value of a series with its unit.
 struct Quantity: Equatable {
     var text: String
@@ -5,13 +7,11 @@ struct Quantity: Equatable {
     var unit: String
 
     /// - Parameter unit: what the source says it measures in.
-    init(_ value: Double, series: String, unit: String?) {
-        if series.hasPrefix("latency:") {
-            text = NumberText.milliseconds(value)
-            self.unit = "ms"
-        } else if series.hasPrefix("memory:") {
-            (text, self.unit) = NumberText.bytes(value)
-        } else {
+    init(_ value: Double, _ kind: SeriesKind, unit: String?) {
+        switch kind {
+        case .latency: (text, self.unit) = (NumberText.milliseconds(value), "ms")
+        case .memory: (text, self.unit) = NumberText.bytes(value)
+        case .data:
             text = unit == "ms" ? NumberText.milliseconds(value) : NumberText.short(value)
             self.unit = unit ?? ""
         }

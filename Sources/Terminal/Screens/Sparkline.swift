@@ -21,8 +21,7 @@ struct Sparkline {
     ///   - windows: ascending.
     ///   - width: of a window, in microseconds.
     ///   - last: the number since the epoch of the window in the last slot.
-    ///   - range: what the lowest and the highest block stand for; nil for the windows' own.
-    init(_ windows: [BoardWindow], width: Int64, last: Int64, count: Int, range: ClosedRange<Double>? = nil) {
+    init(_ windows: [BoardWindow], width: Int64, last: Int64, count: Int) {
         slots = [Slot](repeating: .before, count: max(count, 0))
         var values = [Double?](repeating: nil, count: slots.count)
         var first = slots.count
@@ -39,7 +38,6 @@ struct Sparkline {
             low = min(low, value)
             high = max(high, value)
         }
-        if let range { (low, high) = (range.lowerBound, range.upperBound) }
         for place in first..<max(slots.count, first) where place < slots.count {
             guard let value = values[place] else {
                 // The last window is not over yet.

@@ -16,29 +16,26 @@ package actor TerminalSession {
     }
 
     private let store: EventStore
-    let loop: EventLoop
-    let wall: any WallClock
+    private let loop: EventLoop
+    private let wall: any WallClock
     private let device: any TerminalDevice
     private let mouse: Bool
     private let perform: @Sendable (Action) async -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    var view: TerminalView
-    var renderer: GridRenderer
+    private var view: TerminalView
+    private var renderer: GridRenderer
     private var parser = KeyParser()
     private var escapeTimer: LoopTimer?
 
     private var input: (any ByteStream)?
-    var output: (any ByteStream)?
+    private var output: (any ByteStream)?
     /// Signalled when there may be something to draw.
-    let wake: Wakeup
-    var isDirty = true
-    var isUrgent = true
-    var lastFrame: LoopInstant?
+    private let wake: Wakeup
+    private var pace = FramePace(TerminalSession.pace)
     private var lastSuspension: LoopInstant?
-    var isFrameScheduled = false
     /// Goes up when the screen is given away: what was not written by then must not be.
-    var screenNumber = 0
+    private var screenNumber = 0
     private let actions: Wakeup
     private var pendingActions: [Action] = []
     private var ending: Ending?
@@ -50,8 +47,8 @@ package actor TerminalSession {
     package static let escapeTime = Duration.milliseconds(25)
     /// How long after a suspension the signal that ended it may come.
     private static let echo = Duration.milliseconds(200)
-    static let tick = Duration.milliseconds(500)
-    static let fastTick = Duration.milliseconds(100)
+    private static let tick = Duration.milliseconds(500)
+    private static let fastTick = Duration.milliseconds(100)
     /// Actions that wait for the one under way; more are left out.
     private static let mostActions = 16
 
@@ -99,7 +96,7 @@ package actor TerminalSession {
         }
         try takeScreen()
         let (reader, greeting) = await store.open("terminal")
-        apply(greeting)
+        apply(.greeting(greeting))
         defer { if let escapeTimer { loop.cancel(escapeTimer) } }
         do {
             try await show(reader)
@@ -124,7 +121,7 @@ package actor TerminalSession {
         }
     }
 
-    func end(_ ending: Ending) {
+    private func end(_ ending: Ending) {
         if self.ending == nil { self.ending = ending }
         ended.open()
     }
@@ -140,29 +137,31 @@ package actor TerminalSession {
     private func redraw() {
         view.resize(device.size)
         renderer.invalidate()
-        urgent()
+        changed(urgently: true)
     }
 
-    private func suspend() {
+    /// Makes the terminal what it was, for as long as `body` takes.
+    private func giveScreenAway(during body: () -> Void = {}) {
         screenNumber += 1
         device.leave()
-        device.suspend()
-        // Continued; or never stopped, when there is nobody who would continue it.
-        lastSuspension = loop.clock.now
+        body()
         do { try takeScreen() } catch { end(.terminalGone) }
     }
 
     private func received(_ signal: TerminalSignal) {
         switch signal {
         case .resized: redraw()
-        case .suspend: suspend()
+        case .suspend:
+            giveScreenAway {
+                device.suspend()
+                // Continued; or never stopped, when there is nobody who would continue it.
+                lastSuspension = loop.clock.now
+            }
         case .continued:
             // What follows our own suspension has been done.
             if let lastSuspension, loop.clock.now < lastSuspension.advanced(by: Self.echo) { return }
             // Somebody may have changed the terminal in the meantime.
-            screenNumber += 1
-            device.leave()
-            do { try takeScreen() } catch { end(.terminalGone) }
+            giveScreenAway()
         }
     }
 
@@ -171,32 +170,68 @@ package actor TerminalSession {
         end(.terminalGone)
     }
 
-    // MARK: The feed
+    // MARK: Frames
 
-    private func readFeed(_ reader: ReaderID) async throws {
+    private func changed(urgently: Bool = false) {
+        pace.change(urgently: urgently)
+        wake.signal()
+    }
+
+    /// Ages and countdowns go on while nothing comes.
+    private func keepTime() async throws {
         while true {
-            switch try await store.next(for: reader) {
-            case .lines(let span): apply(span.withUnsafeBytes { Array($0) })
-            case .gap(let line), .greeting(let line): apply(line)
-            case .interrupted: break
-            case .end(let line):
-                apply(line)
-                return end(.finished)
+            let isQuick = view.connection != .open || view.board.sources.contains { $0.state != .ok && $0.isListed }
+            try await loop.sleep(for: isQuick ? Self.fastTick : Self.tick)
+            changed()
+        }
+    }
+
+    private func draw() async throws {
+        while true {
+            try await wake.wait()
+            switch pace.next(loop.clock.now) {
+            case .nothing: break
+            case .draw: try await write(renderer.render(view.frame(now: wall.now)))
+            case .wait(let time):
+                loop.schedule(at: time) { [weak self] in
+                    self?.assumeIsolated { session in
+                        session.pace.endWait()
+                        session.wake.signal()
+                    }
+                }
             }
         }
     }
 
-    private func apply(_ bytes: [UInt8]) {
-        guard !bytes.isEmpty else { return }
-        let now = wall.now
-        var splitter = LineSplitter()
-        splitter.push(bytes[...])
-        while case .line(let line)? = splitter.next() {
-            // The store's own lines, or another agent's, which were checked when they came in.
-            if let decoded = try? LineDecoder.decode(line) { view.apply(decoded, now: now) }
+    /// Writes a frame. While the terminal takes nothing, nothing is drawn, and what changes is in the frame after.
+    private func write(_ bytes: [UInt8]) async throws {
+        let screen = screenNumber
+        var done = 0
+        while done < bytes.count, screen == screenNumber, let output {
+            let taken: Int
+            do {
+                taken = try bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+                    try output.write(UnsafeRawBufferPointer(rebasing: bytes[done...]))
+                }
+            } catch {
+                return end(.terminalGone)
+            }
+            done += taken
+            if taken == 0 { try await output.waitUntilWritable() }
         }
-        if case .waiting = view.connection, !view.board.series.isEmpty { view.connection = .open }
-        changed()
+    }
+
+    // MARK: The feed
+
+    private func readFeed(_ reader: ReaderID) async throws {
+        while apply(try await store.next(for: reader)) {}
+        end(.finished)
+    }
+
+    @discardableResult
+    private func apply(_ delivery: Delivery) -> Bool {
+        defer { changed() }
+        return view.apply(delivery, now: wall.now)
     }
 
     // MARK: Keys
@@ -238,7 +273,7 @@ package actor TerminalSession {
             case nil: break
             }
         }
-        if !keys.isEmpty { urgent() }
+        if !keys.isEmpty { changed(urgently: true) }
     }
 
     private func act() async throws {

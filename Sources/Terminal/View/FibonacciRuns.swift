@@ -40,10 +40,6 @@ struct FibonacciRuns: Sendable {
     private(set) var sources: [String: Source] = [:]
     private var run: String?
 
-    init() {}
-
-    func has(_ source: String) -> Bool { sources[source] != nil }
-
     /// Takes one line of the feed; most are none of its business.
     mutating func take(_ line: Line) {
         if case .hello(let hello) = line.body, hello.run != run {

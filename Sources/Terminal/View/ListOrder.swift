@@ -42,9 +42,9 @@ struct ListOrder: Sendable {
 
     private mutating func extend(_ board: Board) {
         func isBefore(_ left: Int32, _ right: Int32) -> Bool {
-            let (one, other) = (board.series[Int(left)].name, board.series[Int(right)].name)
-            let (rank, otherRank) = (Self.rank(one), Self.rank(other))
-            return rank != otherRank ? rank < otherRank : NaturalOrder.isBefore(one, other)
+            let (one, other) = (board.series[Int(left)], board.series[Int(right)])
+            if one.kind != other.kind { return one.kind.rawValue < other.kind.rawValue }
+            return NaturalOrder.isBefore(one.name, other.name)
         }
         let new = (Int32(byName.count)..<Int32(board.series.count)).sorted(by: isBefore)
         var merged: [Int32] = []
@@ -77,21 +77,17 @@ struct ListOrder: Sendable {
         }
         // From the largest down, so ages are turned round; ties by name. Latencies and memory are not compared with values
         // of other kinds: they stay last.
-        var keyed: [(key: Double, rank: Int8, place: Int32, index: Int32)] = []
+        var keyed: [(key: Double, kind: SeriesKind, place: Int32, index: Int32)] = []
         keyed.reserveCapacity(filtered.count)
         for (place, index) in filtered.enumerated() {
             let series = board.series[Int(index)]
-            keyed.append((Self.number(key, series), Self.rank(series.name), Int32(place), index))
+            keyed.append((Self.number(key, series), series.kind, Int32(place), index))
         }
         keyed.sort { left, right in
-            if left.rank != right.rank { return left.rank < right.rank }
+            if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
             return left.key != right.key ? left.key > right.key : left.place < right.place
         }
         rows = keyed.map(\.index)
-    }
-
-    private static func rank(_ name: String) -> Int8 {
-        name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0
     }
 
     private static func number(_ key: Key, _ series: BoardSeries) -> Double {

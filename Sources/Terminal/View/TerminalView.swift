@@ -7,7 +7,7 @@ package import Reactor
 package struct TerminalView: Sendable {
     /// How the feed that is shown comes here.
     package enum Connection: Sendable, Equatable {
-        /// No value has come yet; since when it is tried, and whom: a host, a path. A session ends it with the first series.
+        /// No value has come yet; since when it is tried, and whom: a host, a path. The first series ends it.
         case waiting(target: String, since: Timestamp)
         case open
         /// The agent is gone: why, since when, and when the next try comes.
@@ -24,7 +24,7 @@ package struct TerminalView: Sendable {
     /// What is known by now, also while paused.
     package private(set) var board: Board
     package internal(set) var state = ViewState()
-    package internal(set) var size: ScreenSize
+    package private(set) var size: ScreenSize
     /// By the local clock.
     package var connection: Connection
     package var theme = Theme()
@@ -34,8 +34,8 @@ package struct TerminalView: Sendable {
     package var utcOffset = 0
 
     private(set) var runs = FibonacciRuns()
-    var paused: Paused?
-    var order = ListOrder()
+    private(set) var paused: Paused?
+    private(set) var order = ListOrder()
     /// The newest event's rows, and of which event they are.
     private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
     private var agentClock = AgentClock()
@@ -46,7 +46,25 @@ package struct TerminalView: Sendable {
         board = Board(limits: limits)
     }
 
-    package var isPaused: Bool { paused != nil }
+    /// Takes in what a reader of the feed got at the local time `now`; false when that was the last there is.
+    package mutating func apply(_ delivery: Delivery, now: Timestamp) -> Bool {
+        var goesOn = true
+        var splitter = LineSplitter()
+        switch delivery {
+        case .lines(let span): span.withUnsafeBytes { splitter.push(Array($0)[...]) }
+        case .gap(let line), .greeting(let line): splitter.push(line[...])
+        case .interrupted: break
+        case .end(let line):
+            splitter.push(line[...])
+            goesOn = false
+        }
+        while case .line(let line)? = splitter.next() {
+            // The store's own lines, or another agent's, which were checked when they came in.
+            if let decoded = try? LineDecoder.decode(line) { apply(decoded, now: now) }
+        }
+        if case .waiting = connection, !board.series.isEmpty { connection = .open }
+        return goesOn
+    }
 
     /// Takes in one line of the feed, which came at the local time `now`.
     package mutating func apply(_ line: Line, now: Timestamp) {
@@ -81,12 +99,10 @@ package struct TerminalView: Sendable {
     package mutating func resize(_ size: ScreenSize) { self.size = size }
 
     /// What is shown: the board as it was, while paused.
-    var shown: Board { paused?.board ?? board }
+    private var shown: Board { paused?.board ?? board }
 
     /// The agent's time, which goes on by the local clock while the agent says nothing.
-    func agentTime(_ now: Timestamp) -> Timestamp {
-        agentClock.time(now)
-    }
+    private func agentTime(_ now: Timestamp) -> Timestamp { agentClock.time(now) }
 
     /// The screen at the local time `now`.
     package mutating func frame(now: Timestamp) -> CellGrid {
@@ -118,4 +134,279 @@ package struct TerminalView: Sendable {
         state.feedBack = painter.state.feedBack
         return painter.grid
     }
+
+    // MARK: Keys
+
+    /// What a key does at the local time `now`; the frame after it shows it.
+    package mutating func handle(_ key: Key, now: Timestamp) -> Action? {
+        switch key {
+        case .control("c"): return .quit
+        case .control("z"): return .suspend
+        case .control("l"): return .redraw
+        default: break
+        }
+        if state.prompt != nil { return type(key) }
+        if state.showsHelp {
+            if key == .character("q") { return .quit }
+            state.showsHelp = false
+            return nil
+        }
+        switch key {
+        case .character(let scalar): return command(scalar, now: now)
+        case .tab: show(screen(1))
+        case .backTab: show(screen(-1))
+        case .enter: enter()
+        case .escape, .backspace: goBack()
+        case .up: move(-1)
+        case .down: move(1)
+        case .left: turn(-1)
+        case .right: turn(1)
+        case .pageUp: move(-page)
+        case .pageDown: move(page)
+        case .home: move(.min)
+        case .end: move(.max)
+        case .mouse(let mouse): point(mouse)
+        case .function(1): state.showsHelp = true
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func command(_ scalar: Unicode.Scalar, now: Timestamp) -> Action? {
+        switch scalar {
+        case "q": return .quit
+        case "r": return .poll(source: state.screen == .detail ? chosen?.source : nil)
+        case "1", "2", "3", "4":
+            // The digits are those of the cases.
+            if let screen = ViewState.Screen(rawValue: Int(scalar.value) - 0x30) { show(screen) }
+        case "?": state.showsHelp = true
+        case " ": togglePause(now: now)
+        case "k": move(-1)
+        case "j": move(1)
+        case "h": turn(-1)
+        case "l": turn(1)
+        case "g": move(.min)
+        case "G": move(.max)
+        case "+", "=": changeWidth(1)
+        case "-", "_": changeWidth(-1)
+        case "[": changeSpan(-1)
+        case "]": changeSpan(1)
+        case "L": state.isLog.toggle()
+        case "y": state.range = state.range == nil ? visibleRange : nil
+        case "s": state.sort = state.sort.next
+        case "/": state.prompt = .filter(state.filter)
+        case "f": if state.screen == .feed { changeFeedType() }
+        case "n": if calculator != nil { state.prompt = .number("") }
+        case "S": if !runs.sources.isEmpty { state.showsRuns.toggle() }
+        default: break
+        }
+        return nil
+    }
+
+    // MARK: Typing
+
+    private mutating func type(_ key: Key) -> Action? {
+        switch key {
+        case .character(let scalar): append(String(Character(scalar)))
+        case .paste(let text): append(text)
+        case .backspace:
+            switch state.prompt {
+            case .filter(let text): setFilter(String(text.dropLast()))
+            case .number(let text): state.prompt = .number(String(text.dropLast()))
+            case nil: break
+            }
+        case .escape:
+            if case .filter = state.prompt { setFilter("") }
+            state.prompt = nil
+        case .enter:
+            let prompt = state.prompt
+            state.prompt = nil
+            if case .number(let text) = prompt, let n = Int(text), let source = calculator {
+                return .calculate(source: source, n: n)
+            }
+        case .up: move(-1)
+        case .down: move(1)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func append(_ text: String) {
+        switch state.prompt {
+        case .filter(let old):
+            let added = text.unicodeScalars.filter { !Sanitizer.isHidden($0) }
+            setFilter(String((old + String(String.UnicodeScalarView(added))).prefix(100)))
+        case .number(let old):
+            let digits = (old + text).unicodeScalars.filter { 0x30...0x39 ~= $0.value }
+            let most = String(PollRequest.mostN).utf8.count
+            state.prompt = .number(String(String.UnicodeScalarView(digits.prefix(most))))
+        case nil: break
+        }
+    }
+
+    private mutating func setFilter(_ text: String) {
+        state.prompt = .filter(text)
+        state.filter = text
+        state.listTop = 0
+        state.feedBack = 0
+        if state.screen == .list { state.selected = nil }
+    }
+
+    // MARK: Going about
+
+    private func screen(_ step: Int) -> ViewState.Screen {
+        let all = ViewState.Screen.allCases
+        return all[(state.screen.rawValue - 1 + step + all.count) % all.count]
+    }
+
+    private mutating func show(_ screen: ViewState.Screen) {
+        state.screen = screen
+        state.showsRuns = false
+    }
+
+    private mutating func enter() {
+        switch state.screen {
+        case .list:
+            if state.selected == nil { state.selected = order.rows.first.map { Int($0) } }
+            state.scrub = nil
+            state.detailTop = 0
+            if state.selected != nil { show(.detail) }
+        case .feed: state.feedBack = 0
+        case .detail, .metrics: break
+        }
+    }
+
+    private mutating func goBack() {
+        if state.showsRuns {
+            state.showsRuns = false
+        } else if state.screen == .detail, state.scrub != nil {
+            state.scrub = nil
+        } else if state.screen == .list || state.screen == .feed, !state.filter.isEmpty || state.feedType != nil {
+            state.filter = ""
+            state.feedType = nil
+        } else if state.screen != .list {
+            show(.list)
+        }
+    }
+
+    /// How many rows a page has.
+    private var page: Int { max(1, size.rows - 5) }
+
+    private mutating func move(_ step: Int) {
+        switch state.screen {
+        case .list:
+            choose(step)
+        case .detail where step == 1 || step == -1:
+            choose(step)
+            state.scrub = nil
+            state.detailTop = 0
+        case .detail: state.detailTop = Self.limited(state.detailTop, step)
+        case .metrics: state.metricsTop = Self.limited(state.metricsTop, step)
+        case .feed: state.feedBack = Self.limited(state.feedBack, step == .min ? .max : -step)
+        }
+    }
+
+    private mutating func choose(_ step: Int) {
+        guard !order.rows.isEmpty else { return }
+        let place = state.selected.flatMap { chosen in order.rows.firstIndex { Int($0) == chosen } }
+        // Nothing chosen is the topmost.
+        let target = Self.limited(place ?? 0, step)
+        state.selected = Int(order.rows[min(target, order.rows.count - 1)])
+    }
+
+    /// The painter limits the other end.
+    private static func limited(_ place: Int, _ step: Int) -> Int {
+        let (sum, overflow) = place.addingReportingOverflow(step)
+        return overflow ? (step < 0 ? 0 : 1_000_000) : min(max(sum, 0), 1_000_000)
+    }
+
+    private mutating func turn(_ step: Int) {
+        switch state.screen {
+        case .list: if step > 0 { enter() }
+        case .detail:
+            // From no cursor, the first step to the left puts it at the right end.
+            let next = state.scrub.map { $0 - step } ?? (step < 0 ? 0 : -1)
+            state.scrub = next < 0 ? nil : min(next, 2_000)
+        case .metrics, .feed: break
+        }
+    }
+
+    private mutating func point(_ mouse: Key.Mouse) {
+        switch mouse.kind {
+        case .wheelUp: for _ in 0..<3 { move(state.screen == .detail ? -2 : -1) }
+        case .wheelDown: for _ in 0..<3 { move(state.screen == .detail ? 2 : 1) }
+        case .press:
+            guard state.screen == .list, let first = Painter.firstListRow(size), mouse.row >= first else { return }
+            let place = state.listTop + mouse.row - first
+            guard order.rows.indices.contains(place) else { return }
+            let index = Int(order.rows[place])
+            if state.selected == index { enter() } else { state.selected = index }
+        }
+    }
+
+    // MARK: Choosing what is shown
+
+    private mutating func togglePause(now: Timestamp) {
+        if paused == nil {
+            paused = Paused(board: board, runs: runs, agentTime: agentTime(now))
+        } else {
+            paused = nil
+        }
+    }
+
+    private mutating func changeWidth(_ step: Int) {
+        let current = state.width ?? shown.interval
+        let next = step > 0 ? ViewState.widths.first { $0 > current } : ViewState.widths.last { $0 < current }
+        if let next { state.width = next == shown.interval ? nil : next }
+        state.scrub = nil
+    }
+
+    private mutating func changeSpan(_ step: Int) {
+        let all = shown.history
+        let current = state.span ?? all
+        let next = step > 0 ? ViewState.spans.first { $0 > current } ?? all : ViewState.spans.last { $0 < current }
+        if let next { state.span = next >= all ? nil : next }
+        state.scrub = nil
+    }
+
+    private mutating func changeFeedType() {
+        var types: [String] = []
+        for line in shown.lines where !types.contains(line.type) { types.append(line.type) }
+        types.sort()
+        let place = state.feedType.flatMap { types.firstIndex(of: $0) } ?? -1
+        state.feedType = place + 1 < types.count ? types[place + 1] : nil
+        state.feedBack = 0
+    }
+
+    /// The chosen series; the topmost when none was chosen.
+    private var chosen: BoardSeries? {
+        guard let index = state.selected ?? order.rows.first.map({ Int($0) }), shown.series.indices.contains(index)
+        else { return nil }
+        return shown.series[index]
+    }
+
+    /// The source that `n` is a question to.
+    private var calculator: String? {
+        chosen.map(\.source).flatMap {
+            runs.sources[$0] != nil || shown.describedSource($0)?.takesN == true ? $0 : nil
+        }
+    }
+
+    /// Over what the chosen series' values reach, in round numbers.
+    private var visibleRange: ClosedRange<Double>? {
+        guard let name = chosen?.name, let index = shown.series(named: name) else { return nil }
+        let axis = ValueAxis(shown.points(of: index).lazy.map(\.value), isLog: false, count: 5)
+        return axis.low...axis.high
+    }
+}
+
+extension Board {
+    /// What is known of a source.
+    func describedSource(_ name: String) -> BoardSource? { source(named: name).map { sources[$0] } }
+
+    /// How wide the agent's windows are.
+    var interval: Duration { hello.map { $0.interval > .zero ? $0.interval : .seconds(10) } ?? .seconds(10) }
+
+    /// How much of the past the agent keeps.
+    var history: Duration { hello.map { $0.history > .zero ? $0.history : .seconds(120) } ?? .seconds(120) }
 }

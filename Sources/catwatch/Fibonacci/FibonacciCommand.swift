@@ -1,3 +1,4 @@
+internal import Feed
 internal import Glibc
 internal import Inputs
 internal import Reactor
@@ -12,7 +13,7 @@ enum FibonacciCommand {
     /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does. SIGPIPE has
     /// to be ignored.
     ///
-    /// - Parameter runs: up to which number each of them goes, 0 to `FibonacciSource.largest`.
+    /// - Parameter runs: up to which number each of them goes, 0 to `PollRequest.mostN`.
     /// - Throws: what writing failed with, other than `EPIPE`.
     static func print(_ runs: [Int], to descriptor: Int32 = STDOUT_FILENO) throws(SystemError) {
         do throws(SystemError) {

@@ -48,7 +48,7 @@ actor FramePrinter {
             self.stream = nil
         }
         let (reader, greeting) = await store.open("stdout")
-        apply(greeting)
+        apply(.greeting(greeting))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read(reader) }
             defer { group.cancelAll() }
@@ -79,28 +79,15 @@ actor FramePrinter {
     }
 
     private func read(_ reader: ReaderID) async throws(CancellationError) {
-        while true {
-            switch try await store.next(for: reader) {
-            case .lines(let span): apply(span.withUnsafeBytes { Array($0) })
-            case .gap(let line), .greeting(let line): apply(line)
-            case .interrupted: break
-            case .end(let line):
-                apply(line)
-                isOver = true
-                return settled.open()
-            }
-        }
+        while apply(try await store.next(for: reader)) {}
+        isOver = true
+        settled.open()
     }
 
-    private func apply(_ bytes: [UInt8]) {
-        let now = wall.now
-        var splitter = LineSplitter()
-        splitter.push(bytes[...])
-        while case .line(let line)? = splitter.next() {
-            if let decoded = try? LineDecoder.decode(line) { view.apply(decoded, now: now) }
-        }
-        if case .waiting = view.connection, !view.board.series.isEmpty { view.connection = .open }
-        if isSettled { settled.open() }
+    @discardableResult
+    private func apply(_ delivery: Delivery) -> Bool {
+        defer { if isSettled { settled.open() } }
+        return view.apply(delivery, now: wall.now)
     }
 
     /// Whether every source has come to something, listings to their end, and the replay of an attached feed to its own.

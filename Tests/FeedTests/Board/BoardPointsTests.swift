@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [(1, 1), (1, 3), (4, 10), (16, 40), (100, 90)])
     func agreesWithOneListOfAllPoints(_ perSeries: Int, _ limit: Int) {
         var random = SeededGenerator(seed: 5)
-        var points = BoardPoints(limitPerOwner: perSeries, limit: limit)
+        var points = BoardHistories<BoardPoint>(limitPerOwner: perSeries, limit: limit)
         var twin: [(series: Int, point: BoardPoint)] = []
         var trimmed: Set<Int> = []
         for sequence in 1...2_000 {

@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite struct BoardTests {
     private func decode(_ json: String) throws -> Line { try LineDecoder.decode(Bytes(Array(json.utf8))) }
@@ -101,6 +102,71 @@ import Testing
             }
         }
         #expect(board.dataLeftOut > 500)
+    }
+
+    private static let hello =
+        #"{"type":"hello","time":"2026-03-01T12:00:00Z","format":1,"run":"a","first_seq":1,"next_seq":1}"#
+
+    private func window(_ sequence: Int, _ series: String, width: Int, start: Int, count: Int = 1) throws -> Line {
+        let time = "2026-03-01T12:00:\(start < 10 ? "0" : "")\(start)Z"
+        return try decode(
+            #"{"seq":\#(sequence),"time":"2026-03-01T12:01:00Z","type":"window","source":"s","series":"\#(series)","#
+                + #""start":"\#(time)","seconds":\#(width),"last":9,"last_seq":1,"count":\#(count),"min":9,"max":9,"mean":9}"#
+        )
+    }
+
+    @Test func forgetsAGoodbyeWhenTheAgentIsBack() throws {
+        var board = Board()
+        board.apply(try decode(Self.hello))
+        board.apply(
+            try decode(#"{"type":"bye","time":"2026-03-01T12:00:01Z","run":"a","last_seq":0,"reason":"count"}"#))
+        #expect(board.bye?.reason == "count")
+        board.apply(try decode(Self.hello))
+        #expect(board.bye == nil && board.runChanges == 0)
+    }
+
+    @Test func windowsOfAnotherWidthMakeRoomForOtherSeries() throws {
+        var limits = Board.Limits()
+        limits.windows = 4
+        var board = Board(limits: limits)
+        for number in 0..<3 { board.apply(try window(number + 1, "a", width: 10, start: number * 10)) }
+        board.apply(try window(4, "a", width: 20, start: 20))
+        for number in 0..<3 { board.apply(try window(number + 5, "b", width: 10, start: number * 10)) }
+        #expect(board.series.map(\.windows.count) == [1, 3])
+    }
+
+    @Test(arguments: [(1, 5.0), (2, 9.0)])
+    func ofTwoWindowsForOneTimeTheOneOfMoreEventsCounts(_ count: Int, _ last: Double) throws {
+        var board = Board()
+        let line = #"{"seq":1,"time":"2026-03-01T12:00:01Z","type":"s","source":"s","series":"s","value":5}"#
+        board.apply(try decode(line))
+        board.apply(try window(2, "s", width: 10, start: 0, count: count))
+        let all = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
+        #expect(board.windows(of: 0, width: .seconds(10), over: all).map(\.last) == [last])
+    }
+
+    @Test func aSourceThatIsWellAgainHasNothingOfItsError() throws {
+        var board = Board()
+        board.apply(
+            try decode(
+                #"{"seq":1,"time":"2026-03-01T12:00:00Z","type":"error","source":"s","code":"dns","message":"x","#
+                    + #""attempt":2,"retry_in_ms":500}"#))
+        #expect(board.sources[0].retryAt == Timestamp(seconds: 1_772_366_400) + .milliseconds(500))
+        board.apply(try decode(#"{"seq":2,"time":"2026-03-01T12:00:01Z","type":"progress","source":"s","done":1}"#))
+        let source = board.sources[0]
+        #expect(source.state == .ok && source.code == nil && source.message == nil)
+        #expect(source.attempt == nil && source.retryAt == nil)
+    }
+
+    @Test(arguments: [
+        ("fact", SeriesKind.data), ("fact/latency:x", .data), ("latency:fact", .latency), ("memory:catwatch", .memory),
+        ("latency", .data), ("", .data),
+    ])
+    func namesSayWhatSeriesAre(_ name: String, _ kind: SeriesKind) throws {
+        var board = Board()
+        board.apply(try window(1, name, width: 10, start: 0))
+        #expect(board.series[0].kind == kind && board.lines[0].kind == kind)
+        #expect(name.isEmpty || kind == .data || board.series(kind, of: String(name.split(separator: ":")[1])) == 0)
     }
 
     @Test func ignoresALineThatComesTwice() throws {

@@ -86,6 +86,7 @@ extension Board {
         guard case .object(var members) = sources[index].vector else { return .null }
         members["error_marks"] = .array(
             errors(of: index).map { .array([.time($0.time), .int($0.sequence), .string($0.code)]) })
+        if sources[index].takesN { members["takes_n"] = .bool(true) }
         return .object(members)
     }
 }

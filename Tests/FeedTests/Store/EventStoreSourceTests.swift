@@ -1,14 +1,15 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 /// Sources of a running store: registered again, retired, polled, at their end; and how readers hear of it.
 @Suite struct EventStoreSourceTests {
     // MARK: Greetings
 
     /// What the stats lines of a greeting say of sources.
-    private static func sources(_ delivery: Delivery) throws -> [Line.Source]? {
+    private static func sources(_ delivery: Delivery) throws -> [SourceStatus]? {
         guard case .greeting(let bytes) = delivery else { return nil }
         let lines = try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
         guard lines.count == 2, case .hello = lines[0].body, case .stats(let stats) = lines[1].body else { return nil }
@@ -234,12 +235,13 @@ import Testing
             }
             let scale = FeedStateSourceTests.scale(higherIsBetter: false, 1, 2)
             let aqi = SourceStatus(
-                source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale)
+                source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale, takesN: true)
             let old = SourceStatus(source: "old", state: .starting, since: wall.now)
             try await relay(hello + stats([aqi, old]))
             let first = try #require(try Self.sources(try await store.next(for: reader)))
             #expect(first.map(\.source) == ["aqi", "old"] && first.map(\.bands) == [scale, nil])
             #expect(first.map(\.type) == ["city", nil] && first.map(\.unit) == ["AQI", nil])
+            #expect(first.map(\.takesN) == [true, false])
 
             // The same again is no news; another unit and a source less are.
             try await relay(hello + stats([aqi, old]))
@@ -249,6 +251,9 @@ import Testing
                 return
             }
             var changed = aqi
+            changed.takesN = false
+            try await relay(hello + stats([changed]))
+            #expect(try #require(try Self.sources(try await store.next(for: reader))).map(\.takesN) == [false])
             changed.unit = "µg/m³"
             try await relay(hello + stats([changed]))
             let second = try #require(try Self.sources(try await store.next(for: reader)))

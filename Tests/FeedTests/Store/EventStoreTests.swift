@@ -250,7 +250,8 @@ import Testing
             }
             #expect(hello.run == "r1" && hello.filtered && hello.firstSeq == 1 && hello.nextSeq == 6)
             #expect(hello.interval == .seconds(5) && hello.history == .seconds(60))
-            #expect(stats.asOf == 5 && stats.endpoints.map(\.count) == [1] && stats.sources.map(\.state) == ["ok"])
+            #expect(
+                stats.asOf == 5 && stats.endpoints.map(\.summary.count) == [1] && stats.sources.map(\.state) == [.ok])
         }
     }
 

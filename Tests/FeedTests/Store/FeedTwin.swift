@@ -1,5 +1,6 @@
-import Feed
 import Reactor
+
+@testable import Feed
 
 /// `FeedState` once more in the most obvious way: all values of a window in a list, lines as text, everything looked at
 /// after every batch.
@@ -14,7 +15,8 @@ struct FeedTwin {
         var type: String { description.type }
         var status: SourceStatus {
             SourceStatus(
-                source: name, state: state, since: since, type: type, unit: description.unit, bands: description.bands)
+                source: name, state: state, since: since, type: type, unit: description.unit, bands: description.bands,
+                takesN: description.takesN)
         }
     }
 

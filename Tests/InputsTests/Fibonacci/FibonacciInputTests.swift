@@ -137,7 +137,7 @@ import Testing
             // By a real clock: virtual time stands still while there is work. The whole run is a gigabyte of decimals.
             let events = try await withLoop { loop in
                 let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
-                let source = FibonacciFeed.source(FibonacciSource.largest, emission: emission)
+                let source = FibonacciFeed.source(PollRequest.mostN, emission: emission)
                 let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
@@ -149,7 +149,7 @@ import Testing
                 #expect(loop.timerCount == 0)
                 return await store.counts.data
             }
-            #expect(events < FibonacciSource.largest)
+            #expect(events < PollRequest.mostN)
         }
     }
 
@@ -180,7 +180,7 @@ import Testing
     /// In a process of its own, as memory is the process's.
     @Test(.disabled(if: ThreadSanitizer.isOn)) func memoryStaysAtASliceHoweverMuchThereIs() async {
         await #expect(processExitsWith: .success) {
-            let last = LongRun.rounds(short: 20_000, long: FibonacciSource.largest)
+            let last = LongRun.rounds(short: 20_000, long: PollRequest.mostN)
             let worker = try LoopThread(name: "numbers")
             defer { worker.stop() }
             try await withLoop { loop in

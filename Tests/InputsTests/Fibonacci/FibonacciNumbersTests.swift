@@ -1,3 +1,4 @@
+import Feed
 import Inputs
 import TestSupport
 import Testing
@@ -70,7 +71,7 @@ import Testing
 
     @Test func agreeWithFastDoubling() {
         var random = SeededGenerator(seed: .random(in: 0...(.max)))
-        let largest = LongRun.rounds(short: 3_000, long: FibonacciSource.largest)
+        let largest = LongRun.rounds(short: 3_000, long: PollRequest.mostN)
         var wanted = Set([largest, 999, 1_000])
         for _ in 0..<LongRun.rounds(short: 12, long: 16) { wanted.insert(Int.random(in: 0...largest, using: &random)) }
         var numbers = FibonacciNumbers(through: largest)
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test func haveAsManyDigitsAsIsForetold() {
-        let largest = LongRun.rounds(short: 3_000, long: FibonacciSource.largest)
+        let largest = LongRun.rounds(short: 3_000, long: PollRequest.mostN)
         var numbers = FibonacciNumbers(through: largest)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 8)
         defer { memory.deallocate() }

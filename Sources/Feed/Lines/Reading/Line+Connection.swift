@@ -18,17 +18,8 @@ extension Line {
         package var firstSeq: Int
         /// The number that the next event will have.
         package var nextSeq: Int
-        package var host: Host
+        package var host: AgentIdentity.Host
         package var app: App
-    }
-
-    /// The machine that the agent runs on.
-    package struct Host: Sendable, Equatable {
-        package var name: String?
-        package var device: String?
-        package var os: String?
-        package var kernel: String?
-        package var arch: String?
     }
 
     /// The program.
@@ -43,38 +34,17 @@ extension Line {
         /// The last sequence number that is counted in; 0 before the first.
         package var asOf: Int
         package var endpoints: [Endpoint]
-        package var sources: [Source]
+        /// Those in a state that this version knows.
+        package var sources: [SourceStatus]
     }
 
-    /// How one endpoint has answered so far. Times are in milliseconds; nil while there was no answer.
+    /// How one endpoint has answered so far.
     package struct Endpoint: Sendable, Equatable {
         /// Method, origin and path.
         package var endpoint: String
-        package var source: String?
-        /// Answered requests.
-        package var count: Int
-        package var errors: Int
-        package var last: Double?
-        package var mean: Double?
-        package var min: Double?
-        package var p50: Double?
-        package var p90: Double?
-        package var p95: Double?
-        package var p99: Double?
-        package var max: Double?
-    }
-
-    /// How one source is doing.
-    package struct Source: Sendable, Equatable {
+        /// Empty where the line does not say.
         package var source: String
-        package var state: String
-        package var since: Timestamp?
-        /// The `type` of its data lines; nil from an agent that does not say.
-        package var type: String?
-        /// At most 32 bytes of UTF-8.
-        package var unit: String?
-        /// Nil when there are none, or they make no sense.
-        package var bands: BandScale?
+        package var summary: LatencySummary
     }
 
     /// The agent's self-metrics, once a window. Counts are since the start.

@@ -11,14 +11,6 @@ package struct Line: Sendable, Equatable {
     package var source: String?
     package var body: Body
 
-    package init(seq: Int?, time: Timestamp, type: String, source: String?, body: Body) {
-        self.seq = seq
-        self.time = time
-        self.type = type
-        self.source = source
-        self.body = body
-    }
-
     package enum Body: Sendable, Equatable {
         indirect case hello(Hello)
         case stats(Stats)

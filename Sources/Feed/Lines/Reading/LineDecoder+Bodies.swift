@@ -88,18 +88,18 @@ extension Line.Hello {
         history = try members.durationIfAny(.historyS, unit: second) ?? .seconds(120)
         firstSeq = try members.int(.firstSeq, from: 1)
         nextSeq = try members.int(.nextSeq, from: 1)
-        host = try members.objectIfAny(.host) { host throws(LineFault) in try Line.Host(host) } ?? Line.Host()
+        host = try members.objectIfAny(.host) { host throws(LineFault) in try AgentIdentity.Host(host) } ?? .init()
         app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? Line.App()
     }
 }
 
-extension Line.Host {
+extension AgentIdentity.Host {
     init(_ members: borrowing LineMembers) throws(LineFault) {
-        name = try members.stringIfAny(.name)
-        device = try members.stringIfAny(.device)
-        os = try members.stringIfAny(.os)
-        kernel = try members.stringIfAny(.kernel)
-        arch = try members.stringIfAny(.arch)
+        name = try members.stringIfAny(.name) ?? ""
+        device = try members.stringIfAny(.device) ?? ""
+        os = try members.stringIfAny(.os) ?? ""
+        kernel = try members.stringIfAny(.kernel) ?? ""
+        arch = try members.stringIfAny(.arch) ?? ""
     }
 }
 
@@ -115,36 +115,47 @@ extension Line.Stats {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         asOf = try members.int(.asOf)
         endpoints = try members.list(.endpoints) { members throws(LineFault) in try Line.Endpoint(members) }
-        sources = try members.list(.sources) { members throws(LineFault) in try Line.Source(members) }
+        sources = try members.list(.sources) { members throws(LineFault) in try SourceStatus?(members) }
+            .compactMap { $0 }
     }
 }
 
 extension Line.Endpoint {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         endpoint = try members.string(.endpoint)
-        source = try members.stringIfAny(.source)
-        count = try members.int(.count)
-        errors = try members.intIfAny(.errors) ?? 0
-        last = try members.millisecondsIfAny(.lastMs)
-        mean = try members.millisecondsIfAny(.meanMs)
-        min = try members.millisecondsIfAny(.minMs)
-        p50 = try members.millisecondsIfAny(.p50Ms)
-        p90 = try members.millisecondsIfAny(.p90Ms)
-        p95 = try members.millisecondsIfAny(.p95Ms)
-        p99 = try members.millisecondsIfAny(.p99Ms)
-        max = try members.millisecondsIfAny(.maxMs)
+        source = try members.stringIfAny(.source) ?? ""
+        summary = try LatencySummary(members)
     }
 }
 
-extension Line.Source {
+extension LatencySummary {
+    /// What the line does not say is 0.
     init(_ members: borrowing LineMembers) throws(LineFault) {
-        source = try members.string(.source)
-        state = try members.string(.state)
-        since = try members.timeIfAny(.since)
+        count = try members.int(.count)
+        errors = try members.intIfAny(.errors) ?? 0
+        last = try members.millisecondsIfAny(.lastMs) ?? 0
+        mean = try members.millisecondsIfAny(.meanMs) ?? 0
+        minimum = try members.millisecondsIfAny(.minMs) ?? 0
+        p50 = try members.millisecondsIfAny(.p50Ms) ?? 0
+        p90 = try members.millisecondsIfAny(.p90Ms) ?? 0
+        p95 = try members.millisecondsIfAny(.p95Ms) ?? 0
+        p99 = try members.millisecondsIfAny(.p99Ms) ?? 0
+        maximum = try members.millisecondsIfAny(.maxMs) ?? 0
+    }
+}
+
+extension SourceStatus? {
+    /// Nil for a state that this version does not know.
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        let source = try members.string(.source)
+        let state = SourceStatus.State(rawValue: try members.string(.state))
+        let since = try members.timeIfAny(.since)
+        self = state.map { SourceStatus(source: source, state: $0, since: since) }
         // A view without these is better than none: what is wrong with them does not make the line unreadable.
-        type = try? members.stringIfAny(.type)
-        unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
-        bands = try? BandScale(members)
+        self?.type = try? members.stringIfAny(.type)
+        self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
+        self?.bands = try? BandScale(members)
+        self?.takesN = (try? members.boolIfAny(.takesN)) ?? false
     }
 }
 

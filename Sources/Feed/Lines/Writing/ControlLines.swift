@@ -16,7 +16,9 @@ package struct AgentIdentity: Sendable, Equatable {
         package var kernel = ""
         package var arch = ""
 
-        package init() {}
+        package init(name: String = "", device: String = "", os: String = "", kernel: String = "", arch: String = "") {
+            (self.name, self.device, self.os, self.kernel, self.arch) = (name, device, os, kernel, arch)
+        }
     }
 
     package init(run: String, version: String, started: Timestamp, host: Host = Host()) {
@@ -29,27 +31,17 @@ package struct AgentIdentity: Sendable, Equatable {
 
 /// The lines that belong to one connection and have no number: `hello`, `stats`, `gap` and `bye`.
 package enum ControlLine {
-    /// Runs `body` over room for `most` bytes and returns what it wrote.
-    private static func line(atMost most: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            var writer = LineWriter(start)
+    private static func line(
+        _ type: StaticString, _ time: Timestamp, atMost most: Int, _ body: (inout LineWriter) -> Void
+    ) -> [UInt8] {
+        LineWriter.bytes(atMost: most) { writer in
+            writer.raw("{\"type\":\"")
+            writer.raw(type)
+            writer.raw("\"")
+            writer.time("time", time)
             body(&writer)
-            count = writer.next - start
-            precondition(count <= most, "a control line is longer than was reserved for it")
+            writer.raw("}\n")
         }
-    }
-
-    private static func write(_ type: StaticString, _ time: Timestamp, _ writer: inout LineWriter) {
-        writer.raw("{\"type\":\"")
-        writer.raw(type)
-        writer.raw("\",\"time\":")
-        write(time, &writer)
-    }
-
-    static func write(_ time: Timestamp, _ writer: inout LineWriter) {
-        var text = TimestampText()
-        text.write(time, to: &writer)
     }
 
     /// The first line of a connection.
@@ -60,35 +52,24 @@ package enum ControlLine {
         let host = identity.host
         let texts = [identity.run, identity.version, host.name, host.device, host.os, host.kernel, host.arch]
         let most = 1_024 + LineWriter.mostEscaped(texts.reduce(0) { $0 + $1.utf8.count })
-        return line(atMost: most) { writer in
-            write("hello", time, &writer)
-            writer.raw(",\"format\":1,\"run\":")
-            writer.string(identity.run)
-            writer.raw(",\"filtered\":")
-            writer.bool(isFiltered)
-            writer.raw(",\"interval_s\":")
-            writer.number(interval.seconds)
-            writer.raw(",\"history_s\":")
-            writer.number(history.seconds)
-            writer.raw(",\"first_seq\":")
-            writer.integer(firstSequence)
-            writer.raw(",\"next_seq\":")
-            writer.integer(nextSequence)
-            writer.raw(",\"host\":{\"name\":")
-            writer.string(host.name)
-            writer.raw(",\"device\":")
-            writer.string(host.device)
-            writer.raw(",\"os\":")
-            writer.string(host.os)
-            writer.raw(",\"kernel\":")
-            writer.string(host.kernel)
-            writer.raw(",\"arch\":")
-            writer.string(host.arch)
-            writer.raw("},\"app\":{\"name\":\"catwatch\",\"version\":")
-            writer.string(identity.version)
-            writer.raw(",\"started\":")
-            write(identity.started, &writer)
-            writer.raw("}}\n")
+        return line("hello", time, atMost: most) { writer in
+            writer.integer("format", 1)
+            writer.string("run", identity.run)
+            writer.bool("filtered", isFiltered)
+            writer.number("interval_s", interval.seconds)
+            writer.number("history_s", history.seconds)
+            writer.integer("first_seq", firstSequence)
+            writer.integer("next_seq", nextSequence)
+            writer.raw(",\"host\":{")
+            writer.string("name", host.name)
+            writer.string("device", host.device)
+            writer.string("os", host.os)
+            writer.string("kernel", host.kernel)
+            writer.string("arch", host.arch)
+            writer.raw("},\"app\":{\"name\":\"catwatch\"")
+            writer.string("version", identity.version)
+            writer.time("started", identity.started)
+            writer.raw("}")
         }
     }
 
@@ -98,101 +79,48 @@ package enum ControlLine {
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus]
     ) -> [UInt8] {
-        var most = 256
-        for endpoint in endpoints {
-            most += LineEncoder.most(endpoint.endpoint.utf8.count, endpoint.source.utf8.count)
-        }
-        for source in sources { most += source.mostEncoded }
-        return line(atMost: min(most, LineEncoder.longestLine)) { writer in
-            let start = writer.next
-            write("stats", time, &writer)
-            writer.raw(",\"as_of\":")
-            writer.integer(asOf)
-            writer.raw(",\"endpoints\":[")
-            for (index, endpoint) in endpoints.enumerated() {
-                let most = LineEncoder.most(endpoint.endpoint.utf8.count, endpoint.source.utf8.count)
-                guard writer.next - start + most <= LineEncoder.longestLine / 4 * 3 else { break }
-                if index > 0 { writer.byte(UInt8(ascii: ",")) }
-                write(endpoint, &writer)
+        let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + sources.reduce(0) { $0 + $1.mostEncoded }
+        return line("stats", time, atMost: min(most, LineEncoder.longestLine)) { writer in
+            // Behind the type and the time.
+            let start = writer.next - 64
+            writer.integer("as_of", asOf)
+            writer.list("endpoints", endpoints) {
+                $1.next - start + $0.mostEncoded <= LineEncoder.longestLine / 4 * 3
+            } _: {
+                $0.write(to: &$1)
             }
-            writer.raw("],\"sources\":[")
-            for (index, source) in sources.enumerated() {
-                guard writer.next - start + source.mostEncoded + 16 <= LineEncoder.longestLine else { break }
-                if index > 0 { writer.byte(UInt8(ascii: ",")) }
-                source.write(to: &writer)
+            writer.list("sources", sources) {
+                $1.next - start + $0.mostEncoded + 16 <= LineEncoder.longestLine
+            } _: {
+                $0.write(to: &$1)
             }
-            writer.raw("]}\n")
         }
-    }
-
-    private static func write(_ endpoint: EndpointStatistics, _ writer: inout LineWriter) {
-        let histogram = endpoint.histogram
-        writer.raw("{\"endpoint\":")
-        writer.string(endpoint.endpoint)
-        writer.raw(",\"source\":")
-        writer.string(endpoint.source)
-        writer.raw(",\"count\":")
-        writer.integer(histogram.count)
-        writer.raw(",\"errors\":")
-        writer.integer(histogram.errors)
-        if histogram.count > 0 {
-            writer.raw(",\"last_ms\":")
-            writer.milliseconds(histogram.last)
-            writer.raw(",\"mean_ms\":")
-            writer.milliseconds(histogram.mean)
-            writer.raw(",\"min_ms\":")
-            writer.milliseconds(histogram.minimum)
-            writer.raw(",\"p50_ms\":")
-            writer.milliseconds(histogram.percentile(50))
-            writer.raw(",\"p90_ms\":")
-            writer.milliseconds(histogram.percentile(90))
-            writer.raw(",\"p95_ms\":")
-            writer.milliseconds(histogram.percentile(95))
-            writer.raw(",\"p99_ms\":")
-            writer.milliseconds(histogram.percentile(99))
-            writer.raw(",\"max_ms\":")
-            writer.milliseconds(histogram.maximum)
-        }
-        writer.byte(UInt8(ascii: "}"))
     }
 
     /// Names the lines that a reader does not get.
-    package static func gap(time: Timestamp, missing: ClosedRange<Int>, reason: StaticString) -> [UInt8] {
-        line(atMost: 256) { writer in
-            write("gap", time, &writer)
-            writer.raw(",\"from\":")
-            writer.integer(missing.lowerBound)
-            writer.raw(",\"to\":")
-            writer.integer(missing.upperBound)
-            writer.raw(",\"reason\":\"")
-            writer.raw(reason)
-            writer.raw("\"}\n")
+    package static func gap(time: Timestamp, missing: ClosedRange<Int>, reason: String) -> [UInt8] {
+        line("gap", time, atMost: 256) { writer in
+            writer.integer("from", missing.lowerBound)
+            writer.integer("to", missing.upperBound)
+            writer.string("reason", reason)
         }
     }
 
     /// An `error` line without a number, for one connection: what it asked for cannot be had.
     package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
-        line(atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count)) { writer in
-            write("error", time, &writer)
-            writer.raw(",\"code\":")
-            writer.string(code.rawValue)
-            writer.raw(",\"message\":")
-            writer.string(message)
-            writer.raw("}\n")
+        line("error", time, atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count)) {
+            writer in
+            writer.string("code", code.rawValue)
+            writer.string("message", message)
         }
     }
 
     /// The last line of a connection that ends in order.
     package static func bye(time: Timestamp, run: String, lastSequence: Int, reason: String) -> [UInt8] {
-        line(atMost: 256 + LineWriter.mostEscaped(run.utf8.count + reason.utf8.count)) { writer in
-            write("bye", time, &writer)
-            writer.raw(",\"run\":")
-            writer.string(run)
-            writer.raw(",\"last_seq\":")
-            writer.integer(lastSequence)
-            writer.raw(",\"reason\":")
-            writer.string(reason)
-            writer.raw("}\n")
+        line("bye", time, atMost: 256 + LineWriter.mostEscaped(run.utf8.count + reason.utf8.count)) { writer in
+            writer.string("run", run)
+            writer.integer("last_seq", lastSequence)
+            writer.string("reason", reason)
         }
     }
 }
@@ -203,9 +131,23 @@ package struct EndpointStatistics: Sendable, Equatable {
     package var source: String
     package var histogram: LatencyHistogram
 
-    package init(endpoint: String, source: String, histogram: LatencyHistogram) {
-        self.endpoint = endpoint
-        self.source = source
-        self.histogram = histogram
+    /// The bytes that `write` may write, its braces, and a comma.
+    var mostEncoded: Int { LineEncoder.most(endpoint.utf8.count, source.utf8.count) }
+
+    /// The members of one element of a `stats` line's `endpoints`.
+    func write(to writer: inout LineWriter) {
+        writer.string("endpoint", endpoint)
+        writer.string("source", source)
+        writer.integer("count", histogram.count)
+        writer.integer("errors", histogram.errors)
+        guard histogram.count > 0 else { return }
+        writer.milliseconds("last_ms", histogram.last)
+        writer.milliseconds("mean_ms", histogram.mean)
+        writer.milliseconds("min_ms", histogram.minimum)
+        writer.milliseconds("p50_ms", histogram.percentile(50))
+        writer.milliseconds("p90_ms", histogram.percentile(90))
+        writer.milliseconds("p95_ms", histogram.percentile(95))
+        writer.milliseconds("p99_ms", histogram.percentile(99))
+        writer.milliseconds("max_ms", histogram.maximum)
     }
 }

@@ -70,7 +70,6 @@ extension LineEncoder {
             }
         }
         if isTruncated { writer.raw(",\"truncated\":true") }
-        end(&writer)
-        return writer
+        return end(writer)
     }
 }

@@ -25,9 +25,24 @@ package struct LineEncoder: Sendable {
         writer.byte(UInt8(ascii: ","))
     }
 
+    /// `{"seq":N,"time":"…","type":"…","source":"…"`
+    private mutating func head(
+        _ type: StaticString, _ sequence: Int, _ time: Timestamp, _ source: String, _ start: LineWriter
+    ) -> LineWriter {
+        var writer = start
+        head(sequence, time, &writer)
+        writer.raw("\"type\":\"")
+        writer.raw(type)
+        writer.raw("\"")
+        writer.string("source", source)
+        return writer
+    }
+
     @inline(__always)
-    func end(_ writer: inout LineWriter) {
+    func end(_ writer: LineWriter) -> LineWriter {
+        var writer = writer
         writer.raw("}\n")
+        return writer
     }
 
     /// The text up to 4 KiB, cut before a scalar that would lie across that.
@@ -60,97 +75,51 @@ package struct LineEncoder: Sendable {
     package mutating func latency(
         _ sample: LatencySample, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw("\"type\":\"latency\",\"source\":")
-        writer.string(source)
-        writer.raw(",\"endpoint\":")
-        writer.string(sample.endpoint)
-        writer.raw(",\"status\":")
-        writer.integer(sample.status)
-        writer.raw(",\"ms\":")
-        writer.milliseconds(sample.ms)
-        writer.raw(",\"dns_ms\":")
-        writer.milliseconds(sample.dns)
-        writer.raw(",\"connect_ms\":")
-        writer.milliseconds(sample.connect)
-        writer.raw(",\"tls_ms\":")
-        writer.milliseconds(sample.tls)
-        writer.raw(",\"wait_ms\":")
-        writer.milliseconds(sample.wait)
-        writer.raw(",\"receive_ms\":")
-        writer.milliseconds(sample.receive)
-        writer.raw(",\"bytes\":")
-        writer.integer(sample.bytes)
-        writer.raw(",\"reused\":")
-        writer.bool(sample.reused)
-        writer.raw(",\"late_ms\":")
-        writer.milliseconds(sample.late)
-        end(&writer)
-        return writer
+        var writer = head("latency", sequence, time, source, start)
+        writer.string("endpoint", sample.endpoint)
+        writer.integer("status", sample.status)
+        writer.milliseconds("ms", sample.ms)
+        writer.milliseconds("dns_ms", sample.dns)
+        writer.milliseconds("connect_ms", sample.connect)
+        writer.milliseconds("tls_ms", sample.tls)
+        writer.milliseconds("wait_ms", sample.wait)
+        writer.milliseconds("receive_ms", sample.receive)
+        writer.integer("bytes", sample.bytes)
+        writer.bool("reused", sample.reused)
+        writer.milliseconds("late_ms", sample.late)
+        return end(writer)
     }
 
     package mutating func memory(
         _ sample: MemorySample, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw("\"type\":\"memory\",\"source\":")
-        writer.string(source)
-        writer.raw(",\"rss_bytes\":")
-        writer.integer(sample.resident)
-        writer.raw(",\"peak_bytes\":")
-        writer.integer(sample.peak)
-        writer.raw(",\"private_bytes\":")
-        writer.integer(sample.privateBytes)
-        end(&writer)
-        return writer
+        var writer = head("memory", sequence, time, source, start)
+        writer.integer("rss_bytes", sample.resident)
+        writer.integer("peak_bytes", sample.peak)
+        writer.integer("private_bytes", sample.privateBytes)
+        return end(writer)
     }
 
     package mutating func failure(
         _ failure: Failure, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw("\"type\":\"error\",\"source\":")
-        writer.string(source)
-        if let endpoint = failure.endpoint {
-            writer.raw(",\"endpoint\":")
-            writer.string(endpoint)
-        }
-        writer.raw(",\"code\":")
-        writer.string(failure.code.rawValue)
-        writer.raw(",\"message\":")
-        writer.string(failure.message)
-        if let attempt = failure.attempt {
-            writer.raw(",\"attempt\":")
-            writer.integer(attempt)
-        }
-        if let retryIn = failure.retryIn {
-            writer.raw(",\"retry_in_ms\":")
-            writer.integer(Int(max(0, retryIn.milliseconds).rounded()))
-        }
-        end(&writer)
-        return writer
+        var writer = head("error", sequence, time, source, start)
+        writer.string("endpoint", failure.endpoint)
+        writer.string("code", failure.code.rawValue)
+        writer.string("message", failure.message)
+        writer.integer("attempt", failure.attempt)
+        writer.integer("retry_in_ms", failure.retryIn.map { Int(max(0, $0.milliseconds).rounded()) })
+        return end(writer)
     }
 
     package mutating func progress(
         _ progress: Progress, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw("\"type\":\"progress\",\"source\":")
-        writer.string(source)
-        writer.raw(",\"done\":")
-        writer.integer(progress.done)
-        if let total = progress.total {
-            writer.raw(",\"total\":")
-            writer.integer(total)
-        }
-        writer.raw(",\"page\":")
-        writer.integer(progress.page)
-        end(&writer)
-        return writer
+        var writer = head("progress", sequence, time, source, start)
+        writer.integer("done", progress.done)
+        writer.integer("total", progress.total)
+        writer.integer("page", progress.page)
+        return end(writer)
     }
 
     /// The bytes that a window line with names and a band of this length may need; they are escaped already.
@@ -165,37 +134,24 @@ package struct LineEncoder: Sendable {
         head(sequence, time, &writer)
         writer.raw("\"type\":\"window\",")
         writer.raw(names)
-        writer.raw(",\"start\":")
+        writer.key("start")
         timeText.write(Window.start(of: window.index, width: width), to: &writer)
-        writer.raw(",\"seconds\":")
-        writer.number(Double(width) / 1_000_000)
-        writer.raw(",\"last\":")
-        writer.number(window.last)
-        writer.raw(",\"last_seq\":")
-        writer.integer(window.lastSequence)
-        writer.raw(",\"count\":")
-        writer.integer(window.count)
-        writer.raw(",\"min\":")
-        writer.number(window.minimum)
-        writer.raw(",\"max\":")
-        writer.number(window.maximum)
-        writer.raw(",\"mean\":")
-        writer.number(window.mean)
+        writer.number("seconds", Double(width) / 1_000_000)
+        writer.number("last", window.last)
+        writer.integer("last_seq", window.lastSequence)
+        writer.integer("count", window.count)
+        writer.number("min", window.minimum)
+        writer.number("max", window.maximum)
+        writer.number("mean", window.mean)
         if let band {
-            writer.raw(",\"band\":")
+            writer.key("band")
             writer.raw(band)
         }
-        switch window.trend {
-        case .none: break
-        case .improving: writer.raw(",\"trend\":\"improving\"")
-        case .deteriorating: writer.raw(",\"trend\":\"deteriorating\"")
-        }
-        if window.revision > 0 {
-            writer.raw(",\"revision\":")
-            writer.integer(Int(window.revision))
-        }
-        end(&writer)
-        return writer
+        writer.string(
+            "trend",
+            window.trend == .improving ? "improving" : window.trend == .deteriorating ? "deteriorating" : nil)
+        writer.integer("revision", window.revision > 0 ? Int(window.revision) : nil)
+        return end(writer)
     }
 
     /// How the agent is doing: its own sample, what the store counts, and its outputs.
@@ -203,48 +159,24 @@ package struct LineEncoder: Sendable {
         _ sample: AgentSample, _ counts: StoreCounts, outputs: [OutputState], sequence: Int, time: Timestamp,
         source: String, to start: LineWriter
     ) -> LineWriter {
-        var writer = start
-        head(sequence, time, &writer)
-        writer.raw("\"type\":\"agent\",\"source\":")
-        writer.string(source)
-        writer.raw(",\"events\":")
-        writer.integer(sequence - 1)
-        writer.raw(",\"readers\":")
-        writer.integer(counts.readers)
-        writer.raw(",\"gaps\":")
-        writer.integer(counts.gaps)
-        writer.raw(",\"stalled\":")
-        writer.integer(counts.stalledReaders)
-        writer.raw(",\"late\":")
-        writer.integer(counts.late)
-        writer.raw(",\"future\":")
-        writer.integer(counts.future)
-        writer.raw(",\"series\":")
-        writer.integer(counts.series)
-        writer.raw(",\"refused_series\":")
-        writer.integer(counts.refusedSeries)
-        if counts.refusedEndpoints > 0 {
-            writer.raw(",\"refused_endpoints\":")
-            writer.integer(counts.refusedEndpoints)
+        var writer = head("agent", sequence, time, source, start)
+        writer.integer("events", sequence - 1)
+        writer.integer("readers", counts.readers)
+        writer.integer("gaps", counts.gaps)
+        writer.integer("stalled", counts.stalledReaders)
+        writer.integer("late", counts.late)
+        writer.integer("future", counts.future)
+        writer.integer("series", counts.series)
+        writer.integer("refused_series", counts.refusedSeries)
+        writer.integer("refused_endpoints", counts.refusedEndpoints > 0 ? counts.refusedEndpoints : nil)
+        writer.milliseconds("loop_lag_ms", sample.loopLag)
+        writer.milliseconds("cpu_ms", sample.cpu)
+        writer.list("outputs", outputs) { output, writer in
+            writer.string("output", output.name)
+            writer.string("state", output.state)
+            writer.integer("behind", output.behind)
         }
-        writer.raw(",\"loop_lag_ms\":")
-        writer.milliseconds(sample.loopLag)
-        writer.raw(",\"cpu_ms\":")
-        writer.milliseconds(sample.cpu)
-        writer.raw(",\"outputs\":[")
-        for (index, output) in outputs.enumerated() {
-            if index > 0 { writer.byte(UInt8(ascii: ",")) }
-            writer.raw("{\"output\":")
-            writer.string(output.name)
-            writer.raw(",\"state\":")
-            writer.string(output.state)
-            writer.raw(",\"behind\":")
-            writer.integer(output.behind)
-            writer.byte(UInt8(ascii: "}"))
-        }
-        writer.byte(UInt8(ascii: "]"))
-        end(&writer)
-        return writer
+        return end(writer)
     }
 
     /// The bytes that `agent` may need for these outputs.

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// Writes the pieces of a line into memory that somebody else has reserved.
 ///
 /// It does not look at bounds: whoever makes one reserves the most that the pieces can need, with the `most…` figures
@@ -13,6 +15,17 @@ package struct LineWriter {
     package static let mostNumber = 32
     /// Bytes of a quoted time: `"2026-11-20T12:52:56.123456Z"`.
     package static let timeLength = 29
+
+    /// Runs `body` over room for `most` bytes and returns what it wrote.
+    package static func bytes(atMost most: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            var writer = LineWriter(start)
+            body(&writer)
+            count = writer.next - start
+            precondition(count <= most, "more was written than was reserved for it")
+        }
+    }
 
     @inline(__always)
     package mutating func byte(_ byte: UInt8) {
@@ -121,5 +134,50 @@ package struct LineWriter {
         byte(UInt8(ascii: "\""))
         if let start = text.baseAddress { escape(start, text.count) }
         byte(UInt8(ascii: "\""))
+    }
+}
+
+/// Members of an object, behind its brace or another member: a key that needs no escape, and the value; nothing for nil.
+extension LineWriter {
+    @inline(__always)
+    mutating func key(_ key: StaticString) {
+        if next[-1] != UInt8(ascii: "{") { raw(",") }
+        raw("\"")
+        raw(key)
+        raw("\":")
+    }
+
+    private mutating func member<Value>(
+        _ key: StaticString, _ value: Value?, _ write: (inout LineWriter, Value) -> Void
+    ) {
+        guard let value else { return }
+        self.key(key)
+        write(&self, value)
+    }
+
+    mutating func integer(_ key: StaticString, _ value: Int?) { member(key, value) { $0.integer($1) } }
+    mutating func number(_ key: StaticString, _ value: Double?) { member(key, value) { $0.number($1) } }
+    mutating func milliseconds(_ key: StaticString, _ value: Double) { member(key, value) { $0.milliseconds($1) } }
+    mutating func bool(_ key: StaticString, _ value: Bool) { member(key, value) { $0.bool($1) } }
+    mutating func string(_ key: StaticString, _ value: String?) { member(key, value) { $0.string($1) } }
+    mutating func time(_ key: StaticString, _ value: Timestamp?) {
+        var text = TimestampText()
+        member(key, value) { text.write($1, to: &$0) }
+    }
+
+    /// An array of objects: the members of each by `write`, for as long as that `fits`.
+    mutating func list<Element>(
+        _ key: StaticString, _ elements: [Element], while fits: (Element, LineWriter) -> Bool = { _, _ in true },
+        _ write: (Element, inout LineWriter) -> Void
+    ) {
+        self.key(key)
+        raw("[")
+        for (index, element) in elements.enumerated() {
+            guard fits(element, self) else { break }
+            raw(index == 0 ? "{" : ",{")
+            write(element, &self)
+            raw("}")
+        }
+        raw("]")
     }
 }

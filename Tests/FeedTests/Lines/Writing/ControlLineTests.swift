@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite struct ControlLineTests {
     private let time = Timestamp(microseconds: 1_735_787_045_678_901)
@@ -80,14 +81,16 @@ import Testing
         #expect(tree.values[3].values[1].keys == ["endpoint", "source", "count", "errors"])
         #expect(tree.values[4].values.map(\.keys) == Array(repeating: ["source", "state", "since"], count: 3))
         let first = stats.endpoints[0]
-        #expect(first.endpoint == hostile && first.source == "fact" && first.count == 100 && first.errors == 3)
-        #expect(first.last == 100.125 && first.mean == 50.625 && first.min == 1.125 && first.max == 100.125)
-        for (percent, value) in [(50.0, first.p50), (90, first.p90), (95, first.p95), (99, first.p99)] {
+        #expect(first.endpoint == hostile && first.source == "fact")
+        #expect(first.summary.count == 100 && first.summary.errors == 3)
+        let said = first.summary
+        #expect(said.last == 100.125 && said.mean == 50.625 && said.minimum == 1.125 && said.maximum == 100.125)
+        for (percent, value) in [(50.0, said.p50), (90, said.p90), (95, said.p95), (99, said.p99)] {
             #expect(value == LineWriter.readBack(milliseconds: histogram.percentile(percent)))
         }
-        #expect(stats.endpoints[1].source == hostile && stats.endpoints[1].errors == 1)
+        #expect(stats.endpoints[1].source == hostile && stats.endpoints[1].summary.errors == 1)
         #expect(stats.sources.map(\.source) == ["fact", hostile, ""])
-        #expect(stats.sources.map(\.state) == ["ok", "failing", "starting"])
+        #expect(stats.sources.map(\.state) == [.ok, .failing, .starting])
         #expect(stats.sources.map(\.since) == (1...3).map { Timestamp(seconds: $0) })
     }
 
@@ -104,7 +107,7 @@ import Testing
         let scale = try #require(BandScale(bands, higherIsBetter: true))
         let sources = [
             SourceStatus(source: "aqi", state: .ok, since: time, type: hostile, unit: hostile, bands: scale),
-            SourceStatus(source: "plain", state: .ok, since: time, type: "plain"),
+            SourceStatus(source: "plain", state: .ok, since: time, type: "plain", takesN: true),
         ]
         let bytes = ControlLine.stats(time: time, asOf: 0, endpoints: [], sources: sources)
         guard case .stats(let stats) = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"]).body
@@ -118,8 +121,15 @@ import Testing
         #expect(
             tree.map(\.keys) == [
                 ["source", "state", "since", "type", "unit", "bands", "higher_is_better"],
-                ["source", "state", "since", "type"],
+                ["source", "state", "since", "type", "takes_n"],
             ])
+        #expect(
+            stats.sources
+                == sources.map { source in
+                    var source = source
+                    source.unit = source.unit.map { LineEncoder.cut($0, at: 32) }
+                    return source
+                })
         #expect(tree[0].values[5].values.first?.keys == ["name", "letter", "color", "up_to"])
         #expect(tree[0].values[5].values.last?.keys == ["name", "letter", "color"])
     }

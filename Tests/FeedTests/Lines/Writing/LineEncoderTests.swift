@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite struct LineEncoderTests {
     private let time = Timestamp(microseconds: 1_735_787_045_678_901)

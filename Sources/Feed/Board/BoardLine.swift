@@ -1,0 +1,52 @@
+package import Reactor
+
+/// One line as a feed screen shows it; texts have at most 1,000 code points.
+package struct BoardLine: Sendable, Equatable {
+    package var sequence: Int
+    package var time: Timestamp
+    package var type: String
+    /// Empty when the line has none.
+    package var source: String
+    package var series: String?
+    /// What `value` is.
+    package var kind = SeriesKind.data
+    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done.
+    package var value: Double?
+    /// A data line's text, an error's message, a latency's endpoint.
+    package var text: String?
+    /// An error's code.
+    package var code: String?
+
+    init(_ line: Line, sequence: Int) {
+        self.sequence = sequence
+        time = line.time
+        type = line.type.cut(to: Board.longestText)
+        source = (line.source ?? "").cut(to: Board.longestText)
+        switch line.body {
+        case .data(let data):
+            series = data.series
+            value = data.value
+            text = data.text
+        case .latency(let sample):
+            kind = .latency
+            value = sample.ms
+            text = sample.endpoint
+        case .memory(let sample):
+            kind = .memory
+            value = Double(sample.resident)
+        case .window(let window):
+            series = window.series
+            value = window.last
+        case .error(let failure):
+            text = failure.message
+            code = failure.code.rawValue.cut(to: Board.longestText)
+        case .progress(let progress):
+            value = Double(progress.done)
+        case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
+            break
+        }
+        if let series { kind = SeriesKind(of: series) }
+        series = series?.cut(to: Board.longestText)
+        text = text?.cut(to: Board.longestText)
+    }
+}
