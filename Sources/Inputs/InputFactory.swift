@@ -34,21 +34,25 @@ package struct InputFactory: Sendable {
     /// The input of a source, which brings its events into `store`.
     ///
     /// - Parameter spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
-    package func input(of source: Source, into store: EventStore, spread: Duration = .zero) -> any Input {
+    package func input(of source: Source, into store: EventStore, desk: PollDesk, spread: Duration = .zero) -> any Input
+    {
         switch source {
         case .http(let source):
             HTTPPoller(
-                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, spread: spread,
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, reader: reader,
+                spread: spread,
                 random: random())
         case .pages(let source):
             PagesInput(
-                source, store: store, transport: transport, on: loop, wall: wall, reader: reader, random: random())
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, reader: reader,
+                random: random())
         case .webSocket(let source):
-            WebSocketInput(source, store: store, transport: transport, on: loop, wall: wall, random: random())
+            WebSocketInput(
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, random: random())
         case .stdin(let source):
             StdinInput(source, store: store, on: loop, wall: wall, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
-            FibonacciInput(source, store: store, on: loop, worker: computer.loop ?? loop, wall: wall)
+            FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
         }
     }
 }

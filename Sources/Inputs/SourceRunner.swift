@@ -32,6 +32,7 @@ package actor SourceRunner {
     }
 
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let makeInput: @Sendable (Source, Duration) -> any Input
     /// Over which time first polls are spread, so that those of many sources do not come all at once.
@@ -44,9 +45,11 @@ package actor SourceRunner {
 
     /// - Parameter makeInput: the input of a source, which gets the spread of first polls; called on the loop.
     package init(
-        store: EventStore, on loop: EventLoop, makeInput: @escaping @Sendable (Source, Duration) -> any Input
+        store: EventStore, desk: PollDesk, on loop: EventLoop,
+        makeInput: @escaping @Sendable (Source, Duration) -> any Input
     ) {
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.makeInput = makeInput
         news = Wakeup(loop: loop)
@@ -103,6 +106,7 @@ package actor SourceRunner {
         for name in unwanted {
             // Not only when it has ended: who is greeted after this is not to be told of it.
             await store.retire(named: name)
+            await desk.release(name)
             if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
         // Inputs do this too, when they get to it: but whoever asks for the sources from now on is to be told of all.
@@ -129,7 +133,7 @@ package actor SourceRunner {
     private func didEnd(_ ended: Source, byItself: Bool) async {
         let name = ended.description.name
         // What follows may neither be due nor take requests, and would not say so.
-        await store.release(named: name)
+        await desk.release(name)
         slots[name]?.task = nil
         guard isRunning, let slot = slots[name] else { return }
         guard let next = slot.source else { return await remove(name) }

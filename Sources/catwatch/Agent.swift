@@ -46,6 +46,7 @@ actor Agent {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let store: EventStore
+    private let desk: PollDesk
     private let notices: Notices
     private let outputs: OutputFactory
     private let started: LoopInstant
@@ -82,8 +83,10 @@ actor Agent {
         let isRelay = options.attach != nil
         store = EventStore(
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits, isRelay: isRelay)
+        desk = PollDesk(on: loop)
         notices = Notices(on: loop)
-        outputs = OutputFactory(store: store, notices: notices, surroundings: surroundings, isRelay: isRelay)
+        outputs = OutputFactory(
+            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: isRelay)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
@@ -107,7 +110,8 @@ actor Agent {
         let sources = try plan.sources(demoOrigin: demoOrigin)
         let service = surroundings.service
         let view = ViewOutput(
-            stdoutMode, plan.options, target: target(of: sources), store: store, notices: notices, in: surroundings)
+            stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
+            in: surroundings)
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
@@ -147,7 +151,9 @@ actor Agent {
         group.addTask { try? await sampler.run() }
         makeRoom(for: sources)
         let factory = surroundings.inputs
-        let runner = SourceRunner(store: store, on: loop) { factory.input(of: $0, into: store, spread: $1) }
+        let runner = SourceRunner(store: store, desk: desk, on: loop) { [desk] in
+            factory.input(of: $0, into: store, desk: desk, spread: $1)
+        }
         self.runner = runner
         group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
     }
@@ -162,7 +168,7 @@ actor Agent {
     ) {
         let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
         let input = AttachInput(
-            store: store, on: loop, reconnects: plan.options.reconnects, random: surroundings.random()
+            store: store, desk: desk, on: loop, reconnects: plan.options.reconnects, random: surroundings.random()
         ) { [notices, tells = stdoutMode.isLines] status in
             if tells || status.isFinal, let text = status.text {
                 await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
@@ -226,7 +232,8 @@ actor Agent {
 
     /// Starts what tells a person, or the service manager, how it goes.
     private func startReports(_ sources: [Source], in group: inout TaskGroup<Void>) {
-        let (store, loop, options, surroundings) = (store, loop, plan.options, surroundings)
+        let (store, desk, loop, options) = (store, desk, loop, plan.options)
+        let surroundings = surroundings
         // A view shows failures itself, where they belong.
         if options.verbosity > .quiet, stdoutMode.isLines || !surroundings.errorIsTerminal {
             let reporter = FailureReporter(
@@ -242,7 +249,7 @@ actor Agent {
             group.addTask { try? await reporter.run() }
         }
         if let service = surroundings.service, let interval = service.watchdog {
-            group.addTask { try? await Watchdog(store: store, on: loop, service: service, interval: interval).run() }
+            group.addTask { try? await Watchdog(desk: desk, on: loop, service: service, interval: interval).run() }
         }
     }
 

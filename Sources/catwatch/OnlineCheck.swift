@@ -35,11 +35,14 @@ actor OnlineCheck {
     init(in surroundings: Surroundings) {
         let loop = surroundings.loop
         let store = EventStore(on: loop, wall: surroundings.wall, identity: surroundings.identity)
+        let desk = PollDesk(on: loop)
         let factory = surroundings.inputs
         self.store = store
         self.loop = loop
         // All at once: none is to be waited for longer than its own deadline.
-        runner = SourceRunner(store: store, on: loop) { source, _ in factory.input(of: source, into: store) }
+        runner = SourceRunner(store: store, desk: desk, on: loop) { source, _ in
+            factory.input(of: source, into: store, desk: desk)
+        }
         decided = Wakeup(loop: loop)
     }
 

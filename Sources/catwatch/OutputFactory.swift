@@ -8,6 +8,7 @@ internal import Settings
 /// Makes the outputs that get the feed line by line.
 struct OutputFactory: Sendable {
     let store: EventStore
+    let desk: PollDesk
     let notices: Notices
     let surroundings: Surroundings
     /// Whether the feed is an attached agent's, which gets no lines of ours.
@@ -61,7 +62,9 @@ struct OutputFactory: Sendable {
     /// Serves the feed to whoever connects, until the task is cancelled.
     func serve(_ listener: LoopBound<any Listener>, _ limits: FeedServer.Limits) async {
         do {
-            try await FeedServer(store: store, on: surroundings.loop, limits: limits).run { _ in listener.value }
+            try await FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits).run { _ in
+                listener.value
+            }
         } catch let error as SystemError {
             await notices.say("catwatch: --listen: \(error.reason)\n")
         } catch {}  // cancelled

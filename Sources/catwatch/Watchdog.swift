@@ -6,14 +6,14 @@ internal import Reactor
 ///
 /// A poll that fails counts as well; one that never ends, or that is not begun, does not.
 struct Watchdog: Sendable {
-    private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let service: ServiceManager
     private let interval: Duration
 
     /// - Parameter interval: how often the manager wants to hear something.
-    init(store: EventStore, on loop: EventLoop, service: ServiceManager, interval: Duration) {
-        self.store = store
+    init(desk: PollDesk, on loop: EventLoop, service: ServiceManager, interval: Duration) {
+        self.desk = desk
         self.loop = loop
         self.service = service
         self.interval = interval
@@ -22,7 +22,7 @@ struct Watchdog: Sendable {
     /// Runs until the task is cancelled.
     func run() async throws(CancellationError) {
         while true {
-            if await store.isOnTime { service.tell("WATCHDOG=1") }
+            if await desk.isOnTime { service.tell("WATCHDOG=1") }
             try await loop.sleep(for: interval / 2)
         }
     }

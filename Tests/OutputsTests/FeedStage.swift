@@ -7,6 +7,7 @@ struct FeedStage: Sendable {
     let loop: EventLoop
     let wall: SteppedWallClock
     let store: EventStore
+    let desk: PollDesk
     let source: SourceID
     private let listener: LoopBound<SimulatedListener>
 
@@ -22,6 +23,7 @@ struct FeedStage: Sendable {
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: run, version: "1", started: Self.start)
         store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
+        desk = PollDesk(on: loop)
         source = await store.register(SourceDescription(name: "fact", type: "fact"))
         listener = LoopBound(SimulatedListener(on: loop))
     }
@@ -47,7 +49,7 @@ struct FeedStage: Sendable {
     func serving<Value: Sendable>(
         _ limits: FeedServer.Limits = .init(), _ body: @escaping @Sendable (FeedServer) async throws -> Value
     ) async throws -> Value {
-        let server = FeedServer(store: store, on: loop, limits: limits)
+        let server = FeedServer(store: store, desk: desk, on: loop, limits: limits)
         let listener = self.listener
         return try await running {
             try await server.run { _ in listener.value }

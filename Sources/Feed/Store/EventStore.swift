@@ -25,9 +25,6 @@ package actor EventStore {
     private var isWakeScheduled = false
     private var admission: [Wakeup] = []
     var ownSource: SourceID?
-    var expected: [SourceID: LoopInstant] = [:]
-    var pollers: [String: @Sendable (PollRequest) -> PollRefusal?] = [:]
-    var forwarder: (@Sendable (String, PollRequest) -> PollRefusal?)?
     var ending: String?
     let limitReached: Wakeup
 

@@ -7,6 +7,7 @@ package import Reactor
 package actor AttachInput {
     private let connect: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let reconnects: Bool
     private let tell: @Sendable (Status) async -> Void
@@ -46,12 +47,13 @@ package actor AttachInput {
     ///   - reconnects: whether to come back when the agent is lost.
     ///   - tell: says how the connection is doing.
     package init(
-        store: EventStore, on loop: EventLoop, reconnects: Bool = true,
+        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         tell: @escaping @Sendable (Status) async -> Void,
         connect: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.reconnects = reconnects
         self.random = random
@@ -61,7 +63,7 @@ package actor AttachInput {
 
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
     package func run() async throws(CancellationError) {
-        await store.forwardPolls { [weak self] source, request in
+        await desk.forwardPolls { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent") }
             return assumeIsolated { $0.ask(source, request) }
         }

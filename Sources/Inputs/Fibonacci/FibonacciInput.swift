@@ -8,6 +8,7 @@ package import Reactor
 package actor FibonacciInput: Input {
     private let source: FibonacciSource
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let worker: EventLoop
     private let wall: any WallClock
@@ -28,10 +29,12 @@ package actor FibonacciInput: Input {
 
     /// - Parameter worker: where it is computed; one of its own, or a slow disk makes the source late.
     package init(
-        _ source: FibonacciSource, store: EventStore, on loop: EventLoop, worker: EventLoop, wall: any WallClock
+        _ source: FibonacciSource, store: EventStore, desk: PollDesk, on loop: EventLoop, worker: EventLoop,
+        wall: any WallClock
     ) {
         self.source = source
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.worker = worker
         self.wall = wall
@@ -55,13 +58,13 @@ package actor FibonacciInput: Input {
     /// Registers the source, and runs until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await store.allowPolling(of: source.description.name) { [weak self] request in
+        await desk.allowPolling(of: source.description.name) { [weak self] request in
             guard let self, requestRun(n: request.n) else { return PollRefusal("too many runs wait already") }
             return nil
         }
         var due: LoopInstant? = loop.clock.now
         while true {
-            await store.expect(id, by: due.map { $0.advanced(by: Self.grace) } ?? Self.never)
+            await expect(by: due.map { $0.advanced(by: Self.grace) })
             let (request, isScheduled) = try await nextRun(due: due)
             let start = loop.clock.now
             let elapsed = try await compute(request, id)
@@ -71,8 +74,7 @@ package actor FibonacciInput: Input {
         }
     }
 
-    /// A deadline for what is not expected at all.
-    private static let never = LoopInstant(nanoseconds: .max)
+    private func expect(by deadline: LoopInstant?) async { await desk.expect(source.description.name, by: deadline) }
 
     /// Suspends until a run's time has come, on schedule or on request.
     private func nextRun(
@@ -103,7 +105,7 @@ package actor FibonacciInput: Input {
         let run = FibonacciRun(through: n)
         while !run.isFinished {
             // A slice is progress, and what is waited for outputs is not this source's fault.
-            await store.expect(id, by: loop.clock.now.advanced(by: Self.grace))
+            await expect(by: loop.clock.now.advanced(by: Self.grace))
             switch request.wantsPairs ? .pairs : source.emission {
             case .summary:
                 try await offload {
@@ -115,7 +117,7 @@ package actor FibonacciInput: Input {
                     run.advance()
                     return run.batch(at: time, from: id)
                 }
-                await store.expect(id, by: Self.never)
+                await expect(by: nil)
                 try await store.admit()
                 await store.publish(batch)
             }

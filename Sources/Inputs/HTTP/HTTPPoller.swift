@@ -7,6 +7,7 @@ package import Reactor
 package actor HTTPPoller: Input {
     private let source: HTTPSource
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -24,12 +25,13 @@ package actor HTTPPoller: Input {
     ///   - reader: may be shared by all inputs of the loop.
     ///   - spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
-        _ source: HTTPSource, store: EventStore, transport: any HTTPTransport, on loop: EventLoop,
+        _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, reader: LoopBound<JSONReader>? = nil, spread: Duration = .zero,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.wall = wall
         self.spread = spread
@@ -42,16 +44,16 @@ package actor HTTPPoller: Input {
     /// Registers the source and polls it until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        await pacing.allowRequests(of: source.description.name, by: store)
+        await pacing.allowRequests(of: source.description.name, at: desk)
         var due = schedule.first(after: loop.clock.now, within: spread)
-        await expect(id, by: due)
+        await expect(due)
         if loop.clock.now < due { try await loop.sleep(until: due) }
         while true {
             let start = loop.clock.now
-            await expect(id, by: start)
+            await expect(start)
             let next = await pollApart(id, due: due)
             if Task.isCancelled { throw CancellationError() }
-            await expect(id, by: next)
+            await expect(next)
             try await pacing.wait(until: next, since: start)
             // One that was asked for before its time is due when it is made.
             due = min(next, loop.clock.now)
@@ -59,8 +61,8 @@ package actor HTTPPoller: Input {
     }
 
     /// A request that is made at `time` will have come to something.
-    private func expect(_ id: SourceID, by time: LoopInstant) async {
-        await store.expect(id, by: time.advanced(by: source.request.timeout + PollPacing.grace))
+    private func expect(_ time: LoopInstant) async {
+        await desk.expect(source.description.name, by: time.advanced(by: source.request.timeout + PollPacing.grace))
     }
 
     /// Makes one poll and publishes what it came to.

@@ -4,7 +4,7 @@ internal import Reactor
 /// How an input over HTTP waits: after failures, and until its time comes or somebody asks for it sooner.
 struct PollPacing {
     private let loop: EventLoop
-    /// Asked for out of turn; see `EventStore.requestPoll`.
+    /// Asked for out of turn; see `PollDesk.requestPoll`.
     private let refresh: Wakeup
     private var backoff: Backoff
     private var random: any RandomNumberGenerator & Sendable
@@ -28,9 +28,9 @@ struct PollPacing {
         backoff = Backoff(cap: max(.seconds(30), every ?? .zero))
     }
 
-    /// Lets a store's readers ask for requests of a source out of turn.
-    func allowRequests(of source: String, by store: EventStore) async {
-        await store.allowPolling(of: source) { [refresh] request in
+    /// Lets others ask for requests of a source out of turn.
+    func allowRequests(of source: String, at desk: PollDesk) async {
+        await desk.allowPolling(of: source) { [refresh] request in
             if let refusal = request.refusal(by: source) { return refusal }
             refresh.signal()
             return nil

@@ -9,6 +9,7 @@ package import Reactor
 package actor PagesInput: Input {
     private let source: PagesSource
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -25,12 +26,13 @@ package actor PagesInput: Input {
 
     /// - Parameter reader: may be shared by all inputs of the loop.
     package init(
-        _ source: PagesSource, store: EventStore, transport: any HTTPTransport, on loop: EventLoop,
+        _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, reader: LoopBound<JSONReader>? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         self.store = store
+        self.desk = desk
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
@@ -43,15 +45,15 @@ package actor PagesInput: Input {
         let id = await store.register(source.description)
         guard let schedule else {
             _ = try await runOnce(id, due: loop.clock.now)
-            return await store.expect(id, by: Self.never)
+            return await expect(nil)
         }
-        await pacing.allowRequests(of: source.description.name, by: store)
+        await pacing.allowRequests(of: source.description.name, at: desk)
         var due = loop.clock.now
         while true {
             let (last, isWhole) = try await runOnce(id, due: due)
             let finished = loop.clock.now
             let next = isWhole ? schedule.next(after: due, finished: finished) : anew(schedule, after: finished)
-            await expect(id, by: next)
+            await expect(next)
             try await pacing.wait(until: next, since: last)
             due = min(next, loop.clock.now)
         }
@@ -62,11 +64,10 @@ package actor PagesInput: Input {
         pacing.allowed(at: schedule.tick(after: finished))
     }
 
-    private static let never = LoopInstant(nanoseconds: .max)
-
-    /// A request that is made at `time` will have come to something.
-    private func expect(_ id: SourceID, by time: LoopInstant) async {
-        await store.expect(id, by: time.advanced(by: source.request.timeout + PollPacing.grace))
+    /// A request that is made at `time` will have come to something; nil when there will be none.
+    private func expect(_ time: LoopInstant?) async {
+        await desk.expect(
+            source.description.name, by: time?.advanced(by: source.request.timeout + PollPacing.grace))
     }
 
     /// What follows a page.
@@ -87,23 +88,23 @@ package actor PagesInput: Input {
         var due = due
         while true {
             let arrival = loop.clock.now
-            try await admit(id)
+            try await admit()
             let start = loop.clock.now
             // What waited for an output is not late for it.
             due = due.advanced(by: arrival.duration(to: start))
-            await expect(id, by: start)
+            await expect(start)
             let step = await take(id, &walk, late: due.duration(to: start))
             if Task.isCancelled { throw CancellationError() }
             switch step {
             case .end(let isWhole): return (start, isWhole)
             case .next:
                 due = loop.clock.now.advanced(by: source.pause)
-                await expect(id, by: due)
+                await expect(due)
                 // Also without a pause, so that a fast server does not have the loop to itself.
                 try await loop.sleep(until: due)
             case .again(let pause):
                 due = loop.clock.now.advanced(by: pause)
-                await expect(id, by: due)
+                await expect(due)
                 try await pacing.wait(until: due, since: start)
                 due = min(due, loop.clock.now)
             }
@@ -111,9 +112,9 @@ package actor PagesInput: Input {
     }
 
     /// Waits for the outputs, for as long as they take, when it is what they are to get all of.
-    private func admit(_ id: SourceID) async throws(CancellationError) {
+    private func admit() async throws(CancellationError) {
         guard schedule == nil else { return }
-        await store.expect(id, by: Self.never)
+        await expect(nil)
         try await store.admit()
     }
 

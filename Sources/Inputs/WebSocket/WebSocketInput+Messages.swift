@@ -183,7 +183,7 @@ extension WebSocketInput {
                 lastPing = now
                 deadline = deadline ?? now.advanced(by: source.pingTimeout)
                 let next = now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
-                await store.expect(id, by: next)
+                await desk.expect(source.description.name, by: next)
             }
             takeFaults(id)
             await publish()

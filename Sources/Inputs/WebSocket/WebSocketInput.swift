@@ -9,6 +9,7 @@ internal import WebSocket
 package actor WebSocketInput: Input {
     let source: WebSocketSource
     let store: EventStore
+    let desk: PollDesk
     private let transport: any StreamTransport
     let loop: EventLoop
     let wall: any WallClock
@@ -41,11 +42,13 @@ package actor WebSocketInput: Input {
 
     /// - Parameter random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
     package init(
-        _ source: WebSocketSource, store: EventStore, transport: any StreamTransport, on loop: EventLoop,
+        _ source: WebSocketSource, store: EventStore, desk: PollDesk, transport: any StreamTransport,
+        on loop: EventLoop,
         wall: any WallClock, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         self.store = store
+        self.desk = desk
         self.transport = transport
         self.loop = loop
         self.wall = wall
@@ -57,7 +60,7 @@ package actor WebSocketInput: Input {
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
         let name = source.description.name
-        await store.allowPolling(of: name) { [weak self] request in
+        await desk.allowPolling(of: name) { [weak self] request in
             if let refusal = request.refusal(by: name) { return refusal }
             self?.assumeIsolated { $0.wantPoll() }
             return nil
@@ -65,11 +68,11 @@ package actor WebSocketInput: Input {
         var due = loop.clock.now
         while true {
             let start = loop.clock.now
-            await store.expect(id, by: start.advanced(by: source.request.timeout + Self.grace))
+            await desk.expect(name, by: start.advanced(by: source.request.timeout + Self.grace))
             let ending = await connect(id, due: due)
             if Task.isCancelled { throw CancellationError() }
             due = await report(ending, id)
-            await store.expect(id, by: due.advanced(by: source.request.timeout + Self.grace))
+            await desk.expect(name, by: due.advanced(by: source.request.timeout + Self.grace))
             try await wait(until: due, since: start)
             due = min(due, loop.clock.now)
         }

@@ -14,6 +14,7 @@ package actor FeedServer {
     }
 
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let limits: Limits
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -25,8 +26,9 @@ package actor FeedServer {
     /// How long to wait when there is no descriptor or memory left for one more reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
 
-    package init(store: EventStore, on loop: EventLoop, limits: Limits = Limits()) {
+    package init(store: EventStore, desk: PollDesk, on loop: EventLoop, limits: Limits = Limits()) {
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.limits = limits
     }
@@ -83,7 +85,7 @@ package actor FeedServer {
         }
         readers += 1
         let connection = ReaderConnection(
-            bound, store: store, on: loop, stall: limits.stall, scratch: scratch)
+            bound, store: store, desk: desk, on: loop, stall: limits.stall, scratch: scratch)
         group.addTask {
             await connection.run()
             await self.left()

@@ -5,6 +5,7 @@ internal import Reactor
 actor ReaderConnection {
     private let stream: any ByteStream
     private let store: EventStore
+    private let desk: PollDesk
     private let loop: EventLoop
     private let stall: Duration
     private let scratch: ReadBuffer
@@ -31,10 +32,12 @@ actor ReaderConnection {
     private static let largeSpan = 16 << 10
 
     init(
-        _ stream: LoopBound<any ByteStream>, store: EventStore, on loop: EventLoop, stall: Duration, scratch: ReadBuffer
+        _ stream: LoopBound<any ByteStream>, store: EventStore, desk: PollDesk, on loop: EventLoop, stall: Duration,
+        scratch: ReadBuffer
     ) {
         self.stream = stream.value
         self.store = store
+        self.desk = desk
         self.loop = loop
         self.stall = stall
         self.scratch = scratch
@@ -173,7 +176,7 @@ actor ReaderConnection {
             switch try ReaderRequest.parse(line, with: parser) {
             case .terms(let terms): answers.append(.terms(terms))
             case .poll(let source, let request):
-                guard let refusal = await store.requestPoll(of: source, request) else { return }
+                guard let refusal = await desk.requestPoll(of: source, request) else { return }
                 throw Failure(.protocol, refusal.reason)
             }
         } catch {

@@ -54,7 +54,9 @@ enum BreedsPages: Scenario {
         source.batch = 30
         source.total = try JSONPointer("/total")
         let (reader, _) = await store.open(nil)
-        let input = PagesInput(source, store: store, transport: try CurlTransport(on: loop), on: loop, wall: wall)
+        let input = PagesInput(
+            source, store: store, desk: PollDesk(on: loop), transport: try CurlTransport(on: loop), on: loop, wall: wall
+        )
         let start = loop.clock.now
         try await input.run()
         let time = start.duration(to: loop.clock.now)

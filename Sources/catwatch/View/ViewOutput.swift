@@ -21,7 +21,7 @@ struct ViewOutput: Sendable {
     ///   - mode: nothing is made when it is none of the view's.
     ///   - target: whom is waited for, as a person would name it.
     init?(
-        _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, notices: Notices,
+        _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, desk: PollDesk, notices: Notices,
         in surroundings: Surroundings
     ) {
         self.notices = notices
@@ -39,7 +39,7 @@ struct ViewOutput: Sendable {
                     view, capabilities: capabilities, store: store, on: loop, wall: wall,
                     device: surroundings.openTerminal().value, mouse: options.mouse
                 ) { action in
-                    await Self.perform(action, on: store)
+                    await Self.perform(action, on: store, desk)
                 })
         case .once, .frames:
             view.hasKeys = false
@@ -97,12 +97,12 @@ struct ViewOutput: Sendable {
     }
 
     /// Does what keys ask for.
-    private static func perform(_ action: Action, on store: EventStore) async {
+    private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async {
         switch action {
-        case .poll(let source?): _ = await store.requestPoll(of: source)
+        case .poll(let source?): await desk.requestPoll(of: source)
         case .poll(nil):
-            for status in await store.sourceStates { _ = await store.requestPoll(of: status.source) }
-        case .calculate(let source, let n): _ = await store.requestPoll(of: source, PollRequest(n: n))
+            for status in await store.sourceStates { await desk.requestPoll(of: status.source) }
+        case .calculate(let source, let n): await desk.requestPoll(of: source, PollRequest(n: n))
         case .quit, .suspend, .redraw: break  // the session's own
         }
     }

@@ -143,40 +143,15 @@ import Testing
         }
     }
 
-    // MARK: Retiring and polling
+    // MARK: Retiring
 
-    @Test func nothingIsExpectedOfARetiredSource() async throws {
+    @Test func aRetiredSourceIsListedWhenItComesBack() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let soon = loop.clock.now.advanced(by: .seconds(5))
-            await harness.store.allowPolling(of: "fact") { _ in nil }
-            await harness.store.expect(harness.source, by: soon)
-            #expect(await harness.store.requestPoll(of: "fact") == nil)
-            await harness.store.retire(harness.source)
-            await harness.store.expect(harness.source, by: soon)
-            try await loop.sleep(for: .seconds(60))
-            #expect(await harness.store.isOnTime)
-            #expect(await harness.store.requestPoll(of: "fact")?.reason.hasPrefix("there is no source") == true)
+            await harness.store.retire(named: "fact")
             #expect(await harness.store.sourceStates.isEmpty)
-
             #expect(await harness.store.register(SourceDescription(name: "fact")) == harness.source)
-            await harness.store.expect(harness.source, by: soon)
-            #expect(await harness.store.isOnTime == false)
             #expect(await harness.store.sourceStates.map(\.source) == ["fact"])
-        }
-    }
-
-    @Test func aPollCarriesItsParametersAndMayBeRefused() async throws {
-        try await withLoop(virtual: true) { loop in
-            let harness = await StoreHarness(on: loop)
-            await harness.store.allowPolling(of: "fibonacci") { request in
-                (request.n ?? 0) > 500 ? PollRefusal("too far") : nil
-            }
-            await harness.store.allowPolling(of: "fact") { $0.refusal(by: "fact") }
-            #expect(await harness.store.requestPoll(of: "fibonacci", PollRequest(n: 500)) == nil)
-            #expect(await harness.store.requestPoll(of: "fibonacci", PollRequest(n: 501)) == PollRefusal("too far"))
-            #expect(await harness.store.requestPoll(of: "fact") == nil)
-            #expect(await harness.store.requestPoll(of: "fact", PollRequest(n: 1))?.reason.hasSuffix("\"n\"") == true)
         }
     }
 

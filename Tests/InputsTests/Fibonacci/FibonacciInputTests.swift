@@ -7,7 +7,7 @@ import Testing
 /// When a source runs, what it publishes, and what it waits for.
 @Suite struct FibonacciInputTests {
     @Test func runsAtOnceAndThenOnEveryTick() async throws {
-        let feed = try await FibonacciFeed.run(FibonacciFeed.source(90, every: .seconds(2))) { loop, _, _ in
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(90, every: .seconds(2))) { loop, _, _, _ in
             try await loop.sleep(for: .seconds(60))
         }
         let times = feed.runs.map(\.time)
@@ -19,7 +19,7 @@ import Testing
 
     @Test func publishesEveryNumberAndThenTheSummary() async throws {
         let source = FibonacciFeed.source(1_500, emission: .pairs)
-        let feed = try await FibonacciFeed.run(source) { loop, _, _ in try await loop.sleep(for: .seconds(1)) }
+        let feed = try await FibonacciFeed.run(source) { loop, _, _, _ in try await loop.sleep(for: .seconds(1)) }
         #expect(feed.pairs == FibonacciFeed.expectedPairs(through: 1_500))
         #expect(feed.runs.map(\.n) == [1_500] && feed.data.last?.data.value != nil)
         #expect(feed.data.allSatisfy { $0.data.series == "fib" && $0.line.type == "fibonacci" })
@@ -28,21 +28,21 @@ import Testing
 
     @Test(arguments: [0, 1]) func theSmallestRunsAreWholeRuns(n: Int) async throws {
         let source = FibonacciFeed.source(n, emission: .pairs)
-        let feed = try await FibonacciFeed.run(source) { loop, _, _ in try await loop.sleep(for: .seconds(1)) }
+        let feed = try await FibonacciFeed.run(source) { loop, _, _, _ in try await loop.sleep(for: .seconds(1)) }
         #expect(feed.pairs == [#"{"n":0,"f":"0"}"#, #"{"n":1,"f":"1"}"#].dropLast(1 - n))
         #expect(feed.runs.map(\.n) == [n])
     }
 
     @Test func withoutAPeriodRunsOnceAndThenOnRequest() async throws {
-        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, store in
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, store, desk in
             try await loop.sleep(for: .seconds(3_600))
-            #expect(await store.isOnTime, "nothing is expected of a source that waits to be asked")
+            #expect(await desk.isOnTime, "nothing is expected of a source that waits to be asked")
             #expect(await store.counts.data == 1)
-            #expect(await store.requestPoll(of: "fib") == nil)
+            #expect(await desk.requestPoll(of: "fib") == nil)
             try await loop.sleep(for: .seconds(100))
             #expect(input.requestRun(n: 500))
             try await loop.sleep(for: .seconds(100))
-            #expect(await store.isOnTime)
+            #expect(await desk.isOnTime)
         }
         #expect(feed.runs.map(\.n) == [50, 50, 500])
         #expect(feed.runs.map(\.time) == [.zero, .seconds(3_600), .seconds(3_700)])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func whatIsAskedForAtOnceIsRunOnceEachASecondApart() async throws {
-        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, _ in
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(50)) { loop, input, _, _ in
             try await loop.sleep(for: .seconds(10))
             for n in [7, 8, 7, 50, 8] { #expect(input.requestRun(n: n)) }
             #expect(input.requestRun())
@@ -66,10 +66,10 @@ import Testing
     }
 
     @Test func requestsLeaveTheScheduleAsItIs() async throws {
-        let quiet = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, _, _ in
+        let quiet = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, _, _, _ in
             try await loop.sleep(for: .seconds(95))
         }
-        let busy = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _ in
+        let busy = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _, _ in
             for second in 0..<95 {
                 input.requestRun(n: 1_000 + second)
                 try await loop.sleep(for: .seconds(1))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func aRunOnScheduleServesWhoAskedForTheSame() async throws {
-        let feed = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _ in
+        let feed = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _, _ in
             let schedule = PollSchedule(every: .seconds(10), name: "fib")
             let tick = schedule.tick(after: loop.clock.now.advanced(by: .seconds(20)))
             // The one before puts the second off until half a second behind the tick.
@@ -103,8 +103,9 @@ import Testing
             var limits = FeedState.Limits()
             limits.logCapacity = 1 << 20
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity, limits: limits)
+            let desk = PollDesk(on: loop)
             let source = FibonacciFeed.source(4_000, emission: .pairs)
-            let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: wall)
+            let input = FibonacciInput(source, store: store, desk: desk, on: loop, worker: worker.loop, wall: wall)
             let (reader, _) = await store.open("stdout", holdsInputs: true)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
@@ -113,7 +114,7 @@ import Testing
                 #expect(held > 1_000 && held < 3_500)
                 try await loop.sleep(for: .seconds(3_600))
                 #expect(await store.counts.data == held)
-                #expect(await store.isOnTime, "that nobody reads is not the source's fault")
+                #expect(await desk.isOnTime, "that nobody reads is not the source's fault")
                 // All numbers and the summary, without a hole.
                 var next = 1
                 while next <= 4_002 {
@@ -138,7 +139,9 @@ import Testing
             let events = try await withLoop { loop in
                 let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
                 let source = FibonacciFeed.source(PollRequest.mostN, emission: emission)
-                let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+                let input = FibonacciInput(
+                    source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop,
+                    wall: SystemWallClock())
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
                         await #expect(throws: CancellationError.self) { try await input.run() }
@@ -160,7 +163,8 @@ import Testing
         let turns = try await withLoop { loop in
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
             let source = FibonacciFeed.source(LongRun.rounds(short: 10_000, long: 50_000))
-            let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+            let input = FibonacciInput(
+                source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop, wall: SystemWallClock())
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 await Task.yield()
@@ -189,7 +193,9 @@ import Testing
                 let store = EventStore(
                     on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity, limits: limits)
                 let source = FibonacciFeed.source(last, emission: .pairs)
-                let input = FibonacciInput(source, store: store, on: loop, worker: worker.loop, wall: SystemWallClock())
+                let input = FibonacciInput(
+                    source, store: store, desk: PollDesk(on: loop), on: loop, worker: worker.loop,
+                    wall: SystemWallClock())
                 let (reader, _) = await store.open("stdout", holdsInputs: true)
                 let before = try #require(ProcessSampler.memory()).peak
                 try await withThrowingTaskGroup(of: Void.self) { group in

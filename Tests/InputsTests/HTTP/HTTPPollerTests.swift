@@ -79,7 +79,8 @@ import Testing
                     let source = HTTPSource(
                         SourceDescription(name: "source-\(number)", type: "fact"),
                         request: HTTPRequest(url: "http://cats.test/\(number)"), every: .seconds(10))
-                    let poller = HTTPPoller(source, store: store, transport: transport, on: loop, wall: wall)
+                    let poller = HTTPPoller(
+                        source, store: store, desk: PollDesk(on: loop), transport: transport, on: loop, wall: wall)
                     group.addTask { try? await poller.run() }
                 }
                 try? await loop.sleep(for: .seconds(60))
@@ -98,7 +99,8 @@ import Testing
             let store = EventStore(on: loop, wall: SystemWallClock(), identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer() }
             let poller = HTTPPoller(
-                try SimulatedFeed.source(every: .milliseconds(40)), store: store, transport: transport, on: loop,
+                try SimulatedFeed.source(every: .milliseconds(40)), store: store, desk: PollDesk(on: loop),
+                transport: transport, on: loop,
                 wall: SystemWallClock())
             let (reader, _) = await store.open(nil)
             return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -134,7 +136,8 @@ import Testing
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer(after: .seconds(9)) }
             let poller = HTTPPoller(
-                try SimulatedFeed.source(), store: store, transport: transport, on: loop, wall: wall)
+                try SimulatedFeed.source(), store: store, desk: PollDesk(on: loop), transport: transport, on: loop,
+                wall: wall)
             let start = loop.clock.now
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {

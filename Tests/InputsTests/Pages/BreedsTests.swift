@@ -17,7 +17,9 @@ import Testing
         source.total = try JSONPointer("/total")
         adjust(&source)
         let (reader, _) = await store.open(nil)
-        try await PagesInput(source, store: store, transport: bench.transport, on: bench.loop, wall: wall).run()
+        try await PagesInput(
+            source, store: store, desk: PollDesk(on: bench.loop), transport: bench.transport, on: bench.loop, wall: wall
+        ).run()
         await store.finish("test")
         var splitter = LineSplitter()
         while case .lines(let span) = try await store.next(for: reader) {

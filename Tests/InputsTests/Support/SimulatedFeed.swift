@@ -23,6 +23,7 @@ struct SimulatedFeed: Sendable {
     /// What an input needs.
     struct Place: Sendable {
         let store: EventStore
+        let desk: PollDesk
         let transport: ScriptedTransport
         let loop: EventLoop
         let wall: SteppedWallClock
@@ -49,7 +50,8 @@ struct SimulatedFeed: Sendable {
     ) async throws -> SimulatedFeed {
         try await run(for: duration, decodes: decodes, script: script) { place in
             let poller = HTTPPoller(
-                source, store: place.store, transport: place.transport, on: place.loop, wall: place.wall,
+                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                wall: place.wall,
                 random: SeededGenerator(seed: seed))
             try await poller.run()
         }
@@ -65,7 +67,7 @@ struct SimulatedFeed: Sendable {
             let wall = SteppedWallClock(following: loop.clock, startingAt: wallStart)
             let store = EventStore(on: loop, wall: wall, identity: identity)
             let transport = ScriptedTransport(on: loop, script: script)
-            let place = Place(store: store, transport: transport, loop: loop, wall: wall)
+            let place = Place(store: store, desk: PollDesk(on: loop), transport: transport, loop: loop, wall: wall)
             let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true)
             let sink = LineSink(on: loop)
             var feed = SimulatedFeed()

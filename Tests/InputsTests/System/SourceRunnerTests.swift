@@ -46,14 +46,21 @@ import Testing
         .fibonacci(FibonacciSource(SourceDescription(name: name), n: n, every: isFinite ? nil : .seconds(1)))
     }
 
+    private struct Place: Sendable {
+        let loop: EventLoop
+        let store: EventStore
+        let desk: PollDesk
+    }
+
     private static func run(
-        _ first: [Source], _ body: @escaping @Sendable (EventLoop, EventStore, SourceRunner, Diary) async throws -> Void
+        _ first: [Source], _ body: @escaping @Sendable (Place, SourceRunner, Diary) async throws -> Void
     ) async throws {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
+            let place = Place(loop: loop, store: store, desk: PollDesk(on: loop))
             let diary = Diary(on: loop)
-            let runner = SourceRunner(store: store, on: loop) { source, _ in
+            let runner = SourceRunner(store: store, desk: place.desk, on: loop) { source, _ in
                 guard case .fibonacci(let source) = source else { preconditionFailure("made above") }
                 let life = source.every == nil ? Duration.seconds(source.n) : nil
                 return IdleInput(
@@ -65,90 +72,89 @@ import Testing
                     await diary.note(".")
                 }
                 try await loop.sleep(for: .seconds(1))
-                try await body(loop, store, runner, diary)
+                try await body(place, runner, diary)
                 group.cancelAll()
             }
         }
     }
 
     @Test func equalSourcesAreNotTouched() async throws {
-        try await Self.run([Self.source("a"), Self.source("b")]) { loop, _, runner, diary in
+        try await Self.run([Self.source("a"), Self.source("b")]) { place, runner, diary in
             #expect(Set(await diary.take()) == ["+a1", "+b1"])
             let changes = await runner.replace(with: [Self.source("b"), Self.source("c"), Self.source("a")])
-            try await loop.sleep(for: .seconds(1))
+            try await place.loop.sleep(for: .seconds(1))
             #expect(changes == SourceRunner.Changes(added: 1, kept: 2))
             #expect(await diary.take() == ["+c1"])
         }
     }
 
     @Test func aChangedSourceEndsBeforeItsSuccessorBegins() async throws {
-        try await Self.run([Self.source("a")]) { loop, _, runner, diary in
+        try await Self.run([Self.source("a")]) { place, runner, diary in
             _ = await diary.take()
             #expect(await runner.replace(with: [Self.source("a", 2)]) == SourceRunner.Changes(changed: 1))
             // Before the first of them has even noticed.
             #expect(await runner.replace(with: [Self.source("a", 3)]) == SourceRunner.Changes(changed: 1))
-            try await loop.sleep(for: .seconds(1))
+            try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == ["-a1", "+a3"])
         }
     }
 
     @Test func aRemovedSourceIsRetiredAndMayComeBack() async throws {
-        try await Self.run([Self.source("a"), Self.source("b")]) { loop, store, runner, diary in
+        try await Self.run([Self.source("a"), Self.source("b")]) { place, runner, diary in
             _ = await diary.take()
             #expect(await runner.replace(with: [Self.source("b")]) == SourceRunner.Changes(removed: 1, kept: 1))
-            try await loop.sleep(for: .seconds(1))
+            try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == ["-a1"])
-            #expect(await store.sourceStates.map(\.source) == ["b"])
+            #expect(await place.store.sourceStates.map(\.source) == ["b"])
             #expect(
                 await runner.replace(with: [Self.source("a"), Self.source("b")])
                     == SourceRunner.Changes(added: 1, kept: 1))
-            #expect(await store.sourceStates.map(\.source) == ["a", "b"])
-            try await loop.sleep(for: .seconds(1))
+            #expect(await place.store.sourceStates.map(\.source) == ["a", "b"])
+            try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == ["+a1"])
         }
     }
 
     @Test func theRunEndsWithItsLastInput() async throws {
         try await Self.run([Self.source("a", 5, isFinite: true), Self.source("b", 10, isFinite: true)]) {
-            loop, _, runner, diary in
-            try await loop.sleep(for: .seconds(20))
+            place, runner, diary in
+            try await place.loop.sleep(for: .seconds(20))
             #expect(await diary.take() == ["+a5", "+b10", "=a5", "=b10", "."])
             #expect(await runner.replace(with: [Self.source("c")]) == SourceRunner.Changes())
-            try await loop.sleep(for: .seconds(1))
+            try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == [])
         }
     }
 
     @Test func aSourceThatIsThroughDoesNotRunAgainUnlessItChanges() async throws {
         let endless = Self.source("z")
-        try await Self.run([Self.source("a", 2, isFinite: true), endless]) { loop, _, runner, diary in
-            try await loop.sleep(for: .seconds(10))
+        try await Self.run([Self.source("a", 2, isFinite: true), endless]) { place, runner, diary in
+            try await place.loop.sleep(for: .seconds(10))
             #expect(await diary.take() == ["+a2", "+z1", "=a2"])
             await runner.replace(with: [Self.source("a", 2, isFinite: true), endless])
-            try await loop.sleep(for: .seconds(10))
+            try await place.loop.sleep(for: .seconds(10))
             #expect(await diary.take() == [])
             await runner.replace(with: [Self.source("a", 3, isFinite: true), endless])
-            try await loop.sleep(for: .seconds(10))
+            try await place.loop.sleep(for: .seconds(10))
             #expect(await diary.take() == ["+a3", "=a3"])
         }
     }
 
     /// An HTTP source that becomes standard input is not due any more, or the watchdog would end the agent.
     @Test func nothingIsExpectedOfASuccessorThatSaysNothing() async throws {
-        try await Self.run([Self.source("a")]) { loop, store, runner, _ in
-            let id = await store.register(SourceDescription(name: "a"))
-            await store.expect(id, by: loop.clock.now.advanced(by: .seconds(1)))
-            await store.allowPolling(of: "a") { _ in nil }
+        try await Self.run([Self.source("a")]) { place, runner, _ in
+            await place.desk.expect("a", by: place.loop.clock.now.advanced(by: .seconds(1)))
+            await place.desk.allowPolling(of: "a") { _ in nil }
             await runner.replace(with: [Self.source("a", 2)])
-            try await loop.sleep(for: .seconds(5))
-            #expect(await store.isOnTime)
-            #expect(await store.requestPoll(of: "a") != nil)
+            try await place.loop.sleep(for: .seconds(5))
+            #expect(await place.desk.isOnTime)
+            #expect(await place.desk.requestPoll(of: "a") != nil)
         }
     }
 
     @Test(arguments: [UInt64](1...20)) func randomReloadsLeaveWhatWasAskedFor(seed: UInt64) async throws {
-        try await Self.run([]) { _, _, _, _ in }  // nothing to run ends at once
-        try await Self.run([Self.source("a"), Self.source("b")]) { loop, store, runner, diary in
+        try await Self.run([]) { _, _, _ in }  // nothing to run ends at once
+        try await Self.run([Self.source("a"), Self.source("b")]) { place, runner, diary in
             var random = SeededGenerator(seed: seed)
             var running: Set<String> = ["a1", "b1"]
             for _ in 0..<50 {
@@ -158,7 +164,7 @@ import Testing
                 }
                 await runner.replace(with: sources)
                 if Bool.random(using: &random) { continue }
-                try await loop.sleep(for: .milliseconds(1))
+                try await place.loop.sleep(for: .milliseconds(1))
                 for entry in await diary.take() {
                     let name = String(entry.dropFirst())
                     if entry.hasPrefix("+") { running.insert(name) } else { running.remove(name) }
@@ -170,7 +176,8 @@ import Testing
                     })
                 #expect(running == wanted, "seed \(seed)")
                 #expect(
-                    Set(await store.sourceStates.map(\.source)) == Set(sources.map(\.description.name)), "seed \(seed)")
+                    Set(await place.store.sourceStates.map(\.source)) == Set(sources.map(\.description.name)),
+                    "seed \(seed)")
             }
         }
     }

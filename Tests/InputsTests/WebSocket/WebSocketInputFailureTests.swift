@@ -140,7 +140,8 @@ import WebSocket
                 try await WebSocketInputTests.answerPings(peer)
             }
             let input = WebSocketInput(
-                try SimulatedSocket.source(), store: store, transport: peers, on: loop, wall: wall,
+                try SimulatedSocket.source(), store: store, desk: PollDesk(on: loop), transport: peers, on: loop,
+                wall: wall,
                 random: SeededGenerator(seed: 3))
             let (reader, _) = await store.open("slow", holdsInputs: true)
             await withTaskGroup(of: Void.self) { group in

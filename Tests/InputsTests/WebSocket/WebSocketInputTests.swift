@@ -113,10 +113,10 @@ import WebSocket
         let source = try SimulatedSocket.source()
         let feed = try await SimulatedSocket.run(
             source, for: .seconds(10),
-            beside: { store, loop in
+            beside: { desk, loop in
                 try await loop.sleep(for: .seconds(2))
                 for _ in 0..<30 {
-                    #expect(await store.requestPoll(of: "aqi") == nil)
+                    #expect(await desk.requestPoll(of: "aqi") == nil)
                     try await loop.sleep(for: .milliseconds(100))
                 }
             },
@@ -131,9 +131,9 @@ import WebSocket
     @Test func aPollDoesNotWaitForTheNextTry() async throws {
         let feed = try await SimulatedSocket.run(
             SimulatedSocket.source(), for: .seconds(100),
-            beside: { store, loop in
+            beside: { desk, loop in
                 while true {
-                    _ = await store.requestPoll(of: "aqi")
+                    await desk.requestPoll(of: "aqi")
                     try await loop.sleep(for: .milliseconds(100))
                 }
             },

@@ -38,7 +38,7 @@ import Testing
             let bound = LoopBound(here)
             let said = LoopBound(Said())
             let input = AttachInput(
-                store: relay.store, on: loop, reconnects: false,
+                store: relay.store, desk: relay.desk, on: loop, reconnects: false,
                 tell: { said.value.texts += [$0.text].compactMap(\.self) },
                 connect: { _ throws(SystemError) in bound.value })
             let peer = LoopBound(there)
@@ -96,7 +96,7 @@ import Testing
         let (here, there) = SimulatedStream.pair(on: loop)
         let (bound, peer) = (LoopBound(here), LoopBound(there))
         let input = AttachInput(
-            store: relay.store, on: loop, reconnects: false, tell: { _ in },
+            store: relay.store, desk: relay.desk, on: loop, reconnects: false, tell: { _ in },
             connect: { _ throws(SystemError) in bound.value })
         return try await relay.serving { _ in
             let reader = try relay.connect()

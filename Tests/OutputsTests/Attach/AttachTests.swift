@@ -34,7 +34,8 @@ import Testing
     private static func input(_ way: Way, _ relay: FeedStage, reconnects: Bool = true, seed: UInt64 = 1) -> AttachInput
     {
         AttachInput(
-            store: relay.store, on: relay.loop, reconnects: reconnects, random: SeededGenerator(seed: seed),
+            store: relay.store, desk: relay.desk, on: relay.loop, reconnects: reconnects,
+            random: SeededGenerator(seed: seed),
             tell: { _ in }, connect: { _ throws(SystemError) in try way.connect() })
     }
 

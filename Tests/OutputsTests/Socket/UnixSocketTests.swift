@@ -18,7 +18,7 @@ import Testing
         let number = socket.release()
         try await withLoop { loop in
             let stage = await FeedStage(on: loop)
-            let server = FeedServer(store: stage.store, on: loop)
+            let server = FeedServer(store: stage.store, desk: stage.desk, on: loop)
             try await running {
                 try await server.run { try SocketListener(owning: Descriptor(owning: number), on: $0) }
             } while: {
