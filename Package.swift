@@ -39,10 +39,9 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),  // apt: libsimdjson-dev
 
         module("Reactor", ["CLinux"]),
-        module("Feed", ["Reactor", "CSimdJSON"]),
+        module("Feed", ["Reactor"]),
         module("WebSocket", []),
         module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
@@ -74,8 +73,7 @@ let package = Package(
             ["catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],
-    swiftLanguageModes: [.v6],
-    cxxLanguageStandard: .cxx17
+    swiftLanguageModes: [.v6]
 )
 
 // libFuzzer has a runtime of its own, which the ordinary build has no need of: see Tests/fuzz.sh.

@@ -7,7 +7,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PYTHONDONTWRITEBYTECODE=1
-strict=(-Xswiftc -warnings-as-errors -Xcxx -Werror)
+strict=(-Xswiftc -warnings-as-errors)
 release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
 venv=.build/venv
 

@@ -3,11 +3,11 @@
 # This is the one list of them. Elsewhere than on Debian and its derivatives it says what to install.
 set -euo pipefail
 
-# What a Debian 12 with nothing but the Swift toolchain lacks: to run the toolchain, to compile and link C++, to link us.
+# What a Debian 12 with nothing but the Swift toolchain lacks: to run the toolchain, to link its runtime, to link us.
 build_packages=(
     ca-certificates git tzdata libncurses6 libsqlite3-0 libuuid1 libxml2
-    binutils g++ libc6-dev pkg-config
-    libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev
+    binutils libc6-dev libstdc++-12-dev pkg-config
+    libcurl4-openssl-dev libmicrohttpd-dev
 )
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
 # miller, rsyslog); the rest to look from outside.
@@ -68,7 +68,7 @@ install_packages() {
 # Without apt: what has to be there by whatever way.
 elsewhere() {
     local missing=() package tool library
-    for library in libcurl libmicrohttpd simdjson; do
+    for library in libcurl libmicrohttpd; do
         pkg-config --exists "$library" 2>/dev/null || missing+=("$library with its headers")
     done
     for package in "$@"; do

@@ -9,8 +9,6 @@ package struct InputFactory: Sendable {
     private let computer: Worker
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
-    /// Reads the documents of all sources: one at a time, as there is one loop.
-    private let reader = LoopBound(JSONReader.forInputs())
     /// What was read of standard input and not looked at yet.
     private let lines = LoopBound(StdinLines())
 
@@ -39,12 +37,12 @@ package struct InputFactory: Sendable {
         switch source {
         case .http(let source):
             HTTPPoller(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, reader: reader,
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
                 spread: spread,
                 random: random())
         case .pages(let source):
             PagesInput(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, reader: reader,
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
                 random: random())
         case .webSocket(let source):
             WebSocketInput(

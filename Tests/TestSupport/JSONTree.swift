@@ -56,3 +56,41 @@ package struct JSONTree {
             }
     }
 }
+
+/// Looked up step by step.
+extension JSONTree {
+    package var rawText: String { String(decoding: raw, as: UTF8.self) }
+    package var isNumber: Bool { number != nil || rawText.hasPrefix("1e") || rawText.hasPrefix("-1e") }
+    package var number: Double? { Double(rawText).flatMap { $0.isFinite ? $0 : nil } }
+
+    package func number(_ isLenient: Bool) -> Double? {
+        guard isLenient, let text else { return "-0123456789".utf8.contains(raw[0]) ? number : nil }
+        let spaces: Set<UInt8> = [9, 10, 11, 12, 13, 32]
+        var token = Array(text.utf8)[...]
+        while let byte = token.first, spaces.contains(byte) { token.removeFirst() }
+        while let byte = token.last, spaces.contains(byte) { token.removeLast() }
+        guard let first = token.first, "-0123456789".utf8.contains(first), (try? JSONMinifier.validate(token)) != nil
+        else {
+            return nil
+        }
+        return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    /// The text of a string.
+    package var text: String? {
+        guard raw.first == UInt8(ascii: "\"") else { return nil }
+        return String(decoding: JSONText.unescape(raw[1..<raw.count - 1]), as: UTF8.self)
+    }
+
+    /// Where a pointer leads, by the first of duplicate keys.
+    package func find(_ pointer: String) -> JSONTree? {
+        var place = self
+        for token in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            let key = token.split(separator: "~1", omittingEmptySubsequences: false).joined(separator: "/")
+                .split(separator: "~0", omittingEmptySubsequences: false).joined(separator: "~")
+            guard let index = place.keys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
+            place = place.values[index]
+        }
+        return place
+    }
+}

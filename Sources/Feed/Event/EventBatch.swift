@@ -96,25 +96,32 @@ package struct EventBatch: Sendable {
         addLast(data.count, time: time, source: source, key: key, value: value, text: text)
     }
 
-    /// Minifies a document into the batch's own memory, where `addMinified` makes an event of it.
+    /// Minifies a document into the batch's own memory, where `addMinified` makes an event of it, and looks for what is
+    /// selected on the way.
     ///
     /// - Returns: how many bytes the minified document has.
     /// - Throws: the first fault; nothing is added.
     @inline(__always)
-    package mutating func minify(_ input: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> Int {
+    package mutating func minify(
+        _ input: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection, _ found: JSONSelection.Found
+    ) throws(JSONFault) -> Int {
         reserve(input.count)
         let end = byteCount
         return try bytes.withUnsafeMutableBufferPointer { (bytes) throws(JSONFault) in
             // In bounds: there is room for all of the input behind what is used; without room there is no input either.
             guard let base = bytes.baseAddress else { throw JSONFault(offset: 0, reason: .empty) }
-            return try JSONMinifier.minify(input, into: base + end)
+            return try selection.read(input, into: base + end, found)
         }
     }
 
     /// Lends what was minified last and is no event yet.
     @inlinable
-    package func withMinified<Value>(_ count: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
-        bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[byteCount..<byteCount + count])) }
+    package func withMinified<Value, Failure: Error>(
+        _ count: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try body(UnsafeBufferPointer(rebasing: bytes[byteCount..<byteCount + count]))
+        }
     }
 
     /// Adds a data event that is what was minified last; see the `add` that takes ranges.

@@ -1,49 +1,61 @@
-internal import CSimdJSON
-
-/// One JSON value, valid and minified, or a part of one; made by `JSONReader.read`.
-package struct JSONDocument {
-    let reader: JSONReader
-    /// Ends in padding that simdjson may read.
-    let storage: [UInt8]
-    let range: Range<Int>
-    /// Tells the reader's documents apart.
-    let id: Int
-
+/// One JSON value, valid and minified, or a part of one.
+package struct JSONDocument: Sendable {
     /// The value's bytes: shared with the document that it is part of, not copied.
-    package var minified: Bytes { storage[range] }
+    package let minified: Bytes
+
+    /// Validates and minifies `input`.
+    ///
+    /// - Throws: the first fault.
+    package init(_ input: Bytes) throws(JSONFault) {
+        minified = try JSONMinifier.minify(input)[...]
+    }
+
+    /// Validates and minifies `input`, and looks for what is selected on the way.
+    ///
+    /// - Throws: the first fault.
+    package init(
+        _ input: Bytes, _ selection: JSONSelection, _ found: JSONSelection.Found
+    ) throws(JSONFault) {
+        minified = try JSONMinifier.minify(input) { (input, output) throws(JSONFault) in
+            try selection.read(input, into: output, found)
+        }[...]
+    }
+
+    private init(minified: Bytes) { self.minified = minified }
 
     /// Lends the value's bytes.
     package func withUnsafeBytes<Value, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try storage.withUnsafeBufferPointer { (storage) throws(Failure) in
-            try body(UnsafeBufferPointer(rebasing: storage[range]))
-        }
+        try minified.withUnsafeBufferPointer(body)
     }
 
     /// What the value is.
-    package var kind: JSONKind { JSONKind(firstByte: storage[range.lowerBound]) }
+    package var kind: JSONKind { JSONKind(firstByte: minified.first) }
 
     /// The value where `pointer` leads; of duplicate keys the first one counts.
     ///
     /// - Throws: `.pointer`, saying how far the pointer led.
     package func value(at pointer: JSONPointer) throws(Failure) -> JSONDocument {
         guard !pointer.steps.isEmpty else { return self }
-        return part(try reader.find(pointer, in: self).span)
+        return try withUnsafeBytes { (document) throws(Failure) in
+            let found = JSONSelection.Found()
+            _ = try? JSONSelection([pointer]).read(document, found)
+            guard let range = found[0] else { throw found.missing(pointer, at: 0, in: document) }
+            return part(range)
+        }
     }
 
     /// The number where `pointer` leads.
     ///
     /// - Throws: `.pointer` when nothing is there, something else, or a number above the range of a double.
     package func number(at pointer: JSONPointer) throws(Failure) -> Double {
-        let (token, kind) = try token(at: pointer)
-        guard kind == .number else {
-            throw Failure(.pointer, "\(pointer.place(pointer.steps.count)) is \(kind) and not a number")
+        let value = try value(at: pointer)
+        guard value.kind == .number else {
+            throw Failure(.pointer, "\(pointer.place) is \(value.kind) and not a number")
         }
-        guard let number = storage.withUnsafeBufferPointer({ JSONNumber.double(.init(rebasing: $0[token])) }) else {
-            let text = String(decoding: storage[token].prefix(40), as: UTF8.self) + (token.count > 40 ? "…" : "")
-            throw Failure(
-                .pointer, "\(pointer.place(pointer.steps.count)) is \(text), which is out of the range of a double")
+        guard let number = value.withUnsafeBytes({ JSONNumber.double($0) }) else {
+            throw pointer.outOfRange(value.minified)
         }
         return number
     }
@@ -52,47 +64,37 @@ package struct JSONDocument {
     ///
     /// - Throws: `.pointer` when nothing is there, or something else.
     package func string(at pointer: JSONPointer) throws(Failure) -> Bytes {
-        let (token, kind) = try token(at: pointer)
-        guard kind == .string else {
-            throw Failure(.pointer, "\(pointer.place(pointer.steps.count)) is \(kind) and not a string")
+        let value = try value(at: pointer)
+        guard value.kind == .string else {
+            throw Failure(.pointer, "\(pointer.place) is \(value.kind) and not a string")
         }
-        return JSONText.unescape(storage[token].dropFirst().dropLast())
+        return JSONText.unescape(value.minified.dropFirst().dropLast())
     }
 
-    /// The elements of the array where `pointer` leads.
-    ///
-    /// - Throws: `.pointer` when nothing is there, or something else.
-    package func elements(at pointer: JSONPointer) throws(Failure) -> JSONMembers {
-        try members(at: pointer, of: .array)
-    }
-
-    /// The members of the object where `pointer` leads, in the document's order, duplicate keys included.
-    ///
-    /// - Throws: `.pointer` when nothing is there, or something else.
-    package func members(at pointer: JSONPointer) throws(Failure) -> JSONMembers {
-        try members(at: pointer, of: .object)
-    }
-
-    private func members(at pointer: JSONPointer, of kind: JSONKind) throws(Failure) -> JSONMembers {
-        let (value, members) = try reader.members(pointer, in: self)
-        guard JSONKind(value.type) == kind else {
-            throw Failure(.pointer, "\(pointer.place(pointer.steps.count)) is \(JSONKind(value.type)) and not \(kind)")
+    /// The elements of the array or the members of the object that it is, in the document's order, duplicate keys included;
+    /// of a scalar there are none.
+    package var members: [JSONMember] {
+        withUnsafeBytes { document in
+            guard var items = JSONItems(of: document, at: 0) else { return [] }
+            var members: [JSONMember] = []
+            while let item = items.next(in: document) {
+                let key = item.name.map { JSONText.unescape(part($0).minified) } ?? []
+                members.append(JSONMember(key: key, value: part(item.value)))
+            }
+            return members
         }
-        return JSONMembers(document: self, members: members)
     }
 
-    /// Where in the storage the value is to which `pointer` leads, and what it is.
-    private func token(at pointer: JSONPointer) throws(Failure) -> (Range<Int>, JSONKind) {
-        guard !pointer.steps.isEmpty else { return (range, kind) }
-        let value = try reader.find(pointer, in: self)
-        return (absolute(value.span), JSONKind(value.type))
+    private func part(_ range: Range<Int>) -> JSONDocument {
+        let start = minified.startIndex
+        return JSONDocument(minified: minified[start + range.lowerBound..<start + range.upperBound])
     }
+}
 
-    /// A part of this document as a document of its own.
-    func part(_ span: csj_span) -> JSONDocument { reader.inner.document(storage, absolute(span)) }
-
-    func absolute(_ span: csj_span) -> Range<Int> {
-        let start = range.lowerBound + Int(span.offset)
-        return start..<start + Int(span.length)
-    }
+/// One element of an array, or one member of an object.
+package struct JSONMember {
+    /// The key as plain UTF-8; empty for an element.
+    package let key: Bytes
+    /// Its bytes are the whole document's.
+    package let value: JSONDocument
 }

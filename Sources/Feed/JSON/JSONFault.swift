@@ -9,6 +9,9 @@ package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// What an `error` line says of it.
+    package var failure: Failure { Failure(.notJSON, description) }
+
     /// One sentence: `not JSON at byte 17: 'x' where ',' or '}' should be`.
     package var description: String { "not JSON at byte \(offset): \(reason)" }
 

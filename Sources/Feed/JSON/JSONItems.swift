@@ -14,92 +14,44 @@ package struct JSONItems {
     private var place: Int
     private var count = 0
 
-    /// The items of the array or object where `pointer` leads in `document`.
-    ///
-    /// - Throws: `.pointer` when nothing is there, or something else.
-    package init(of document: JSONDocument, at pointer: JSONPointer) throws(Failure) {
-        var value = Lookup(place: 0)
-        document.withUnsafeBytes { value.follow(pointer, in: $0) }
-        guard let place = value.place else {
-            throw Failure(
-                .pointer, pointer.missing(resolved: value.resolved, kind: value.kind, elements: value.elements))
-        }
-        guard value.kind == .array || value.kind == .object else {
-            let name = pointer.place(pointer.steps.count)
-            throw Failure(.pointer, "\(name) is \(value.kind) and neither an array nor an object")
-        }
-        kind = value.kind
+    /// The items of the array or object that begins at `place` of a valid document; nil when something else does.
+    package init?(of document: UnsafeBufferPointer<UInt8>, at place: Int) {
+        kind = JSONKind(firstByte: document[place])
+        guard kind == .array || kind == .object else { return nil }
         self.place = place + 1
     }
 
     /// The next item; nil behind the last one. `document` is the same every time.
     package mutating func next(in document: UnsafeBufferPointer<UInt8>) -> Item? {
-        var cursor = JSONCursor(document, at: place)
-        if count > 0, !cursor.take(UInt8(ascii: ",")) { return nil }
-        var name: Range<Int>?
-        if kind == .object {
-            guard cursor.byte == UInt8(ascii: "\"") else { return nil }
-            name = cursor.string()
-            _ = cursor.take(UInt8(ascii: ":"))
-        } else if cursor.byte == UInt8(ascii: "]") || cursor.byte == nil {
-            return nil
-        }
-        let value = cursor.value()
-        place = cursor.position
-        count += 1
-        return Item(position: count, name: name, value: value)
+        next(in: document) { (scanner) throws(JSONFault) in try scanner.value() }
     }
 
-    /// How far a pointer leads, and what is there.
-    private struct Lookup {
-        /// Where the value starts; nil when the pointer leads nowhere.
-        var place: Int?
-        var resolved = 0
-        var kind = JSONKind.null
-        var elements = 0
-
-        mutating func follow(_ pointer: JSONPointer, in document: UnsafeBufferPointer<UInt8>) {
-            var cursor = JSONCursor(document)
-            kind = JSONKind(firstByte: cursor.byte)
-            for step in pointer.steps {
-                let isFound =
-                    switch kind {
-                    case .object: member(pointer.bytes[step.offset..<step.offset + step.length], &cursor)
-                    case .array: element(step.index, &cursor)
-                    default: false
-                    }
-                guard isFound else {
-                    place = nil
-                    return
-                }
-                resolved += 1
-                kind = JSONKind(firstByte: cursor.byte)
-            }
-            place = cursor.position
+    /// The next item, with what `selection` finds in it: places in the item.
+    package mutating func next(
+        in document: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection, _ found: JSONSelection.Found
+    ) -> Item? {
+        next(in: document) { (scanner) throws(JSONFault) in
+            scanner.setOrigin()
+            try selection.value(of: &scanner, found)
         }
+    }
 
-        private func member(_ name: ArraySlice<UInt8>, _ cursor: inout JSONCursor) -> Bool {
-            cursor.position += 1
-            while cursor.byte == UInt8(ascii: "\"") {
-                let key = Bytes(UnsafeBufferPointer(rebasing: cursor.bytes[cursor.string()]))
-                _ = cursor.take(UInt8(ascii: ":"))
-                if JSONText.unescape(key) == name { return true }
-                _ = cursor.value()
-                guard cursor.take(UInt8(ascii: ",")) else { break }
-            }
-            return false
-        }
-
-        private mutating func element(_ index: Int?, _ cursor: inout JSONCursor) -> Bool {
-            cursor.position += 1
-            elements = 0
-            while let byte = cursor.byte, byte != UInt8(ascii: "]") {
-                if elements == index { return true }
-                _ = cursor.value()
-                elements += 1
-                guard cursor.take(UInt8(ascii: ",")) else { break }
-            }
-            return false
+    @inline(__always)
+    private mutating func next(
+        in document: UnsafeBufferPointer<UInt8>, _ value: (inout JSONScanner) throws(JSONFault) -> Void
+    ) -> Item? {
+        var scanner = JSONScanner(document, at: place, inObject: kind == .object)
+        do throws(JSONFault) {
+            guard try scanner.step(isFirst: count == 0) else { return nil }
+            let start = scanner.position
+            let name = kind == .object ? scanner.nameRange : nil
+            try value(&scanner)
+            count += 1
+            place = scanner.position
+            return Item(position: count, name: name, value: start..<place)
+        } catch {
+            // Not where the document is valid.
+            return nil
         }
     }
 }

@@ -13,49 +13,48 @@ package enum JSONMinifier {
     package static func minify(
         _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutablePointer<UInt8>
     ) throws(JSONFault) -> Int {
-        guard let base = input.baseAddress, !input.isEmpty else { throw JSONFault(offset: 0, reason: .empty) }
-        var scanner = JSONScanner(base: base, count: input.count, output: output)
-        try scanner.scan()
-        return scanner.written
-    }
-
-    /// The minified `input`, followed by `padding` zero bytes which are not part of it.
-    package static func minify(
-        _ input: UnsafeBufferPointer<UInt8>, padding: Int = 0
-    ) throws(JSONFault) -> (storage: [UInt8], count: Int) {
-        var result: Result<Int, JSONFault> = .success(0)
-        let storage = [UInt8](unsafeUninitializedCapacity: input.count + padding) { buffer, initialized in
-            // Empty only when there is no input and no padding, and an empty input is refused without writing.
-            guard let output = buffer.baseAddress else {
-                result = .failure(JSONFault(offset: 0, reason: .empty))
-                return
-            }
-            do throws(JSONFault) {
-                let count = try minify(input, into: output)
-                (output + count).initialize(repeating: 0, count: padding)
-                initialized = count + padding
-                result = .success(count)
-            } catch {
-                result = .failure(error)
-            }
-        }
-        return (storage, try result.get())
+        var scanner = JSONScanner(input, output: output)
+        return try scan(&scanner)
     }
 
     /// The minified `input`.
     package static func minify(_ input: Bytes) throws(JSONFault) -> [UInt8] {
-        try input.withUnsafeBufferPointer { (bytes) throws(JSONFault) in try minify(bytes).storage }
+        try minify(input) { (input, output) throws(JSONFault) in try minify(input, into: output) }
+    }
+
+    /// What `body` writes of the minified `input` when it is given room for all of it.
+    static func minify(
+        _ input: Bytes,
+        _ body: (UnsafeBufferPointer<UInt8>, UnsafeMutablePointer<UInt8>) throws(JSONFault) -> Int
+    ) throws(JSONFault) -> [UInt8] {
+        var fault: JSONFault?
+        let output = [UInt8](unsafeUninitializedCapacity: input.count + 1) { room, count in
+            do throws(JSONFault) {
+                // Not empty, and so it has an address.
+                let base = room.baseAddress.unsafelyUnwrapped
+                count = try input.withUnsafeBufferPointer { (input) throws(JSONFault) in try body(input, base) }
+            } catch {
+                fault = error
+            }
+        }
+        if let fault { throw fault }
+        return output
     }
 
     /// Throws the first fault of `input` unless it is one JSON value, with white space around it or not.
     package static func validate(_ input: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
-        guard let base = input.baseAddress, !input.isEmpty else { throw JSONFault(offset: 0, reason: .empty) }
-        var scanner = JSONScanner(base: base, count: input.count, output: nil)
-        try scanner.scan()
+        var scanner = JSONScanner(input)
+        _ = try scan(&scanner)
     }
 
     /// Throws the first fault of `input` unless it is one JSON value, with white space around it or not.
     package static func validate(_ input: Bytes) throws(JSONFault) {
         try input.withUnsafeBufferPointer { (bytes) throws(JSONFault) in try validate(bytes) }
+    }
+
+    private static func scan(_ scanner: inout JSONScanner) throws(JSONFault) -> Int {
+        try scanner.begin()
+        try scanner.value()
+        return try scanner.end()
     }
 }

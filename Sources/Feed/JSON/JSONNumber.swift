@@ -1,5 +1,3 @@
-internal import CSimdJSON
-
 /// Turns JSON numbers into doubles.
 package enum JSONNumber {
     /// The double nearest to a number of valid JSON; nil when that is infinite, or when `token` is no number.
@@ -7,14 +5,18 @@ package enum JSONNumber {
     /// A number too small for a double is 0, as everywhere.
     package static func double(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
         if let quick = exact(token) { return quick }
-        guard let base = token.baseAddress else { return nil }
-        var result = 0.0
-        switch csj_number(base, token.count, &result) {
-        case CSJ_OK: return result.isFinite ? result : nil
-        case CSJ_MISSING:
-            // Too large or too small, which the library does not tell apart.
-            return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
-        default: return nil
+        let first = token.count > 1 && token[0] == UInt8(ascii: "-") ? token[1] : token.first ?? 0
+        // The standard library reads more than JSON's numbers: names, hexadecimal digits, a plus before them.
+        guard first &- UInt8(ascii: "0") < 10, token.allSatisfy({ isPart($0) }) else { return nil }
+        return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private static func isPart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
         }
     }
 
@@ -68,31 +70,36 @@ package enum JSONNumber {
     /// The common case: all digits fit into 53 bits and the power of ten is exact, so that one operation rounds once
     /// (Clinger, "How to read floating point numbers accurately", 1990). Nil when that does not hold.
     private static func exact(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
-        var position = 0
-        let negative = token.first == UInt8(ascii: "-")
-        if negative { position = 1 }
-        // 19 digits always fit into 64 bits.
-        guard token.count - position <= 20 else { return nil }
+        let isNegative = token.first == UInt8(ascii: "-")
+        let start = isNegative ? 1 : 0
+        // So many digits always fit into 64 bits, and so does an exponent's number.
+        guard token.count - start <= 19 else { return nil }
         var digits: UInt64 = 0
-        var read = 0
         var exponent = 0
-        var inFraction = false
-        while position < token.count {
-            let byte = token[position]
-            let digit = byte &- UInt8(ascii: "0")
+        var point: Int?
+        var place = start
+        while place < token.count {
+            let digit = token[place] &- UInt8(ascii: "0")
             if digit < 10 {
                 digits = digits &* 10 &+ UInt64(digit)
-                read += 1
-                if inFraction { exponent -= 1 }
-            } else if byte == UInt8(ascii: "."), !inFraction {
-                inFraction = true
+            } else if token[place] == UInt8(ascii: "."), point == nil {
+                point = place
             } else {
-                return nil  // An exponent is rare.
+                break
             }
-            position += 1
+            place += 1
         }
-        guard 1...19 ~= read, digits <= 1 << 53, exponent >= -22 else { return nil }
-        let value = Double(digits) / powers[-exponent]
-        return negative ? -value : value
+        guard place > start, token[start] != UInt8(ascii: ".") else { return nil }
+        if let point { exponent = point + 1 - place }
+        if place < token.count {
+            guard token[place] | 0x20 == UInt8(ascii: "e") else { return nil }
+            place += 1
+            if place < token.count, token[place] == UInt8(ascii: "+") { place += 1 }
+            guard let said = integer(UnsafeBufferPointer(rebasing: token[place...])) else { return nil }
+            exponent += said
+        }
+        guard digits <= 1 << 53, -22...22 ~= exponent else { return nil }
+        let value = exponent < 0 ? Double(digits) / powers[-exponent] : Double(digits) * powers[exponent]
+        return isNegative ? -value : value
     }
 }

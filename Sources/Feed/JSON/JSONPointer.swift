@@ -1,5 +1,3 @@
-internal import CSimdJSON
-
 /// A JSON Pointer (RFC 6901): where in a document a value is.
 package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     /// As it was written: `/data/0/breed`.
@@ -102,26 +100,15 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return "\"\(self)\" not found: \(reason)"
     }
 
+    /// Why what it leads to is no value, which is a number that a double cannot hold.
+    package func outOfRange(_ token: Bytes) -> Failure {
+        let text = String(decoding: token.prefix(40), as: UTF8.self) + (token.count > 40 ? "…" : "")
+        return Failure(.pointer, "\(place) is \(text), which is out of the range of a double")
+    }
+
     /// Digits without a leading zero (RFC 6901 section 4).
     private static func index(_ token: ArraySlice<UInt8>) -> Int? {
         guard token.count == 1 || token.first != UInt8(ascii: "0"), token.first != UInt8(ascii: "-") else { return nil }
         return token.withUnsafeBufferPointer { JSONNumber.integer($0) }
-    }
-
-    /// The steps as the shim takes them, for the time of the call.
-    func withSteps<Value>(
-        _ body: (UnsafePointer<UInt8>?, UnsafePointer<csj_step>?, Int) -> Value
-    ) -> Value {
-        withUnsafeTemporaryAllocation(of: csj_step.self, capacity: steps.count) { buffer in
-            for (index, step) in steps.enumerated() {
-                buffer.initializeElement(
-                    at: index,
-                    to: csj_step(
-                        offset: UInt32(step.offset), length: UInt32(step.length), index: Int64(step.index ?? -1)))
-            }
-            return bytes.withUnsafeBufferPointer {
-                body($0.baseAddress, UnsafePointer(buffer.baseAddress), steps.count)
-            }
-        }
     }
 }

@@ -1,7 +1,6 @@
-/// Places in a document that are wanted together: found in one pass, which goes no further than the last of them.
+/// Places in a document that are wanted together: found in the pass that decides whether it is JSON and minifies it.
 ///
-/// Of duplicate keys the first one counts, as everywhere. It is for documents that were validated and minified, of less
-/// than 4 GiB: in longer ones it finds nothing.
+/// Of duplicate keys the first one counts, as everywhere.
 ///
 /// A class with plain memory, because it is asked for every line of a bulk input: arrays would be retained each time.
 package final class JSONSelection: @unchecked Sendable {  // never changes
@@ -15,35 +14,61 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// The first number in the document's order that a double can hold.
-        package static let number = Firsts(rawValue: 1 << 6)
+        package static let number = Firsts(rawValue: 1)
         /// The first string that is a value and not a key.
-        package static let string = Firsts(rawValue: 1 << 7)
+        package static let string = Firsts(rawValue: 2)
     }
 
-    /// What was found.
-    package struct Found: Sendable {
-        /// Where each pointer's value begins, in the upper half, and ends; all ones when it leads nowhere. The last one is
-        /// the first string's.
-        private var ranges = InlineArray<8, UInt64>(repeating: .max)
-        /// The first number, when it is wanted and there is one.
-        package fileprivate(set) var firstNumber: Double?
+    /// What was found last: places in the minified document.
+    ///
+    /// In memory of its own, as a structure of this size would be copied again and again.
+    package final class Found {
+        fileprivate struct Place {
+            /// Where the value is that the first `depth` steps lead to, which is as far as they lead.
+            var start = 0
+            var depth = 0
+            /// Where the value ends that all steps lead to; −1 when they lead nowhere.
+            var end = -1
+            /// Of an array that has no element for the next step: how many it has.
+            var elements = 0
+        }
 
-        package init() {}
+        /// The pointers', and behind them the first string's.
+        fileprivate let places = UnsafeMutablePointer<Place>.allocate(capacity: mostPointers + 1)
+        fileprivate let number = UnsafeMutablePointer<Double>.allocate(capacity: 1)
+
+        package init() { reset() }
+
+        deinit {
+            places.deallocate()
+            number.deallocate()
+        }
+
+        @inline(__always)
+        fileprivate func reset() {
+            for index in 0...mostPointers { (places + index).initialize(to: Place()) }
+            number.initialize(to: .nan)
+        }
+
+        /// The first number, when it is wanted and there is one.
+        package var firstNumber: Double? { number.pointee.isNaN ? nil : number.pointee }
+        /// What is between the quotes of the first string, when it is wanted and there is one.
+        package var firstString: Range<Int>? { self[mostPointers] }
 
         /// Where the value lies that the pointer with this index leads to; nil when there is none.
         package subscript(pointer: Int) -> Range<Int>? {
-            let range = ranges[pointer]
-            guard range != .max else { return nil }
-            // Never the wrong way round: `note` was given a range.
-            return Range(uncheckedBounds: (Int(range >> 32), Int(range & 0xFFFF_FFFF)))
+            let place = places + pointer
+            // Never the wrong way round: a value ends behind its start.
+            return place.pointee.end < 0 ? nil : Range(uncheckedBounds: (place.pointee.start, place.pointee.end))
         }
 
-        /// What is between the quotes of the first string, when it is wanted and there is one.
-        package var firstString: Range<Int>? { self[7] }
-
-        @inline(__always)
-        fileprivate mutating func note(_ slot: Int, _ range: Range<Int>) {
-            ranges[slot] = UInt64(range.lowerBound) << 32 | UInt64(range.upperBound)
+        /// Why a pointer leads nowhere in `document`, saying how far it led.
+        package func missing(
+            _ pointer: JSONPointer, at index: Int, in document: UnsafeBufferPointer<UInt8>
+        ) -> Failure {
+            let place = places[index]
+            let kind = JSONKind(firstByte: document[place.start])
+            return Failure(.pointer, pointer.missing(resolved: place.depth, kind: kind, elements: place.elements))
         }
     }
 
@@ -51,9 +76,9 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
     private let steps: UnsafeMutableBufferPointer<JSONPointer.Step>
     /// Where the steps of a pointer begin, and those of the next one.
     private let bounds: UnsafeMutableBufferPointer<Int>
-    private let wanted: UInt8
-    /// Whether a string that holds a number counts as a first number.
-    private let isLenient: Bool
+    /// A set of pointers is a byte, a bit for each.
+    private let pointers: UInt8
+    private let wanted: JSONScanner.Firsts
 
     /// - Parameters:
     ///   - pointers: at most `mostPointers`.
@@ -74,8 +99,10 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         self.names = Self.memory(names)
         self.steps = Self.memory(steps)
         self.bounds = Self.memory(bounds)
-        self.isLenient = isLenient
-        wanted = UInt8((1 << pointers.count) - 1) | firsts.rawValue
+        self.pointers = UInt8((1 << pointers.count) - 1)
+        var wanted = JSONScanner.Firsts(rawValue: firsts.rawValue)
+        if isLenient, firsts.contains(.number) { wanted.insert(.lenient) }
+        self.wanted = wanted
     }
 
     deinit {
@@ -90,190 +117,111 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         return memory
     }
 
-    /// Looks for all of it in a valid, minified document.
-    package func find(in document: UnsafeBufferPointer<UInt8>) -> Found {
-        var found = Found()
-        find(in: document, &found)
-        return found
+    /// Validates and minifies a document, and looks for all of it.
+    ///
+    /// - Parameter output: has room for `input.count` bytes and does not overlap it; nil to leave white space where it is.
+    /// - Returns: the number of bytes of the minified document.
+    /// - Throws: the first fault; what was written and found until then means nothing.
+    @inline(__always)
+    package func read(
+        _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutablePointer<UInt8>? = nil, _ found: Found
+    ) throws(JSONFault) -> Int {
+        var scanner = JSONScanner(input, output: output)
+        try scanner.begin()
+        try value(of: &scanner, found)
+        return try scanner.end()
     }
 
-    /// The same without moving the result about; `found` is as it was made.
-    package func find(in document: UnsafeBufferPointer<UInt8>, _ found: inout Found) {
-        guard document.count < UInt32.max else { return }
-        withUnsafeMutablePointer(to: &found) { found in
-            var walk = Walk(
-                names: UnsafeBufferPointer(names), steps: UnsafeBufferPointer(steps),
-                bounds: UnsafeBufferPointer(bounds), isLenient: isLenient, found: found, cursor: JSONCursor(document),
-                open: wanted)
-            walk.value(wanted & ~Walk.firsts, 0)
+    /// Looks for all of it in the value that is at the scanner's cursor.
+    func value(of scanner: inout JSONScanner, _ found: Found) throws(JSONFault) {
+        scanner.wanted = wanted
+        found.reset()
+        try value(&scanner, found.places, pointers, 0)
+        if let number = scanner.firstNumber { found.number.pointee = number }
+        if let string = scanner.firstString {
+            found.places[Self.mostPointers].start = string.lowerBound
+            found.places[Self.mostPointers].end = string.upperBound
         }
     }
-}
 
-extension JSONSelection {
-    /// The pass itself. A set of pointers is a byte, a bit for each.
-    private struct Walk {
-        static let firsts: UInt8 = 0b1100_0000
-
-        let names: UnsafeBufferPointer<UInt8>
-        let steps: UnsafeBufferPointer<JSONPointer.Step>
-        let bounds: UnsafeBufferPointer<Int>
-        let isLenient: Bool
-        let found: UnsafeMutablePointer<Found>
-        var cursor: JSONCursor
-        /// What has not been found yet; once it is nothing the cursor's place means nothing either.
-        var open: UInt8
-
-        /// A value to which the first `depth` steps of these pointers lead.
-        mutating func value(_ pointers: UInt8, _ depth: Int) {
-            let start = cursor.position
-            let ending = ending(pointers, depth)
-            let deeper = pointers & ~ending
-            switch cursor.byte ?? 0 {
-            case UInt8(ascii: "\""): string()
-            case UInt8(ascii: "{"):
-                if isWorthEntering(deeper, depth) { object(deeper, depth) } else { cursor.container() }
-            case UInt8(ascii: "["):
-                if isWorthEntering(deeper, depth) { array(deeper, depth) } else { cursor.container() }
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): number()
-            default: cursor.scalar()
-            }
-            guard ending != 0 else { return }
-            open &= ~ending
-            var rest = ending
-            while rest != 0 {
-                found.pointee.note(rest.trailingZeroBitCount, start..<cursor.position)
-                rest &= rest &- 1
-            }
+    /// Over a value to which the first `depth` steps of these pointers lead.
+    private func value(
+        _ scanner: inout JSONScanner, _ places: UnsafeMutablePointer<Found.Place>, _ pointers: UInt8, _ depth: Int
+    ) throws(JSONFault) {
+        let start = scanner.place
+        var ending: UInt8 = 0
+        Self.forEach(pointers) { pointer in
+            places[pointer].start = start
+            places[pointer].depth = depth
+            if bounds[pointer + 1] - bounds[pointer] == depth { ending |= 1 << UInt8(pointer) }
         }
-
-        /// Text that was validated is never deeper; other text must not exhaust the stack.
-        @inline(__always)
-        private func isWorthEntering(_ pointers: UInt8, _ depth: Int) -> Bool {
-            (pointers | open & Self.firsts) != 0 && depth <= JSONScanner.maximumDepth
+        if ending != pointers, let isObject = try scanner.enter() {
+            try inside(&scanner, places, pointers & ~ending, depth, isObject)
+        } else {
+            try scanner.value()
         }
+        Self.forEach(ending) { places[$0].end = scanner.place }
+    }
 
-        /// Which of the pointers lead no further.
-        @inline(__always)
-        private func ending(_ pointers: UInt8, _ depth: Int) -> UInt8 {
-            var ending: UInt8 = 0
-            var rest = pointers
-            while rest != 0 {
-                let pointer = rest.trailingZeroBitCount
-                if bounds[pointer + 1] - bounds[pointer] == depth { ending |= 1 << UInt8(pointer) }
-                rest &= rest &- 1
+    /// Over what is in an object or array, from behind its brace or bracket on.
+    private func inside(
+        _ scanner: inout JSONScanner, _ places: UnsafeMutablePointer<Found.Place>, _ pointers: UInt8, _ depth: Int,
+        _ isObject: Bool
+    ) throws(JSONFault) {
+        // Only the first of duplicate keys counts, so a pointer whose key was here is gone.
+        var left = pointers
+        var index = 0
+        while try scanner.step(isFirst: index == 0) {
+            let matching =
+                !isObject
+                ? matching(left, index, depth)
+                : scanner.isNamePlain ? matching(left, scanner.name, depth) : matchingAny(left, scanner.name, depth)
+            index += 1
+            guard matching != 0 else {
+                try scanner.value()
+                continue
             }
-            return ending
+            left &= ~matching
+            try value(&scanner, places, matching, depth + 1)
+            if left == 0 { return try scanner.rest() }
         }
+        Self.forEach(left) { places[$0].elements = index }
+    }
 
-        private mutating func object(_ pointers: UInt8, _ depth: Int) {
-            cursor.position += 1
-            // Only the first of duplicate keys counts, so a pointer whose key was here is gone.
-            var left = pointers
-            while cursor.byte == UInt8(ascii: "\"") {
-                var isEscaped = false
-                let key = cursor.string(&isEscaped)
-                _ = cursor.take(UInt8(ascii: ":"))
-                let matching = left == 0 ? 0 : matching(left, key, isEscaped, depth)
-                left &= ~matching
-                if matching | open & Self.firsts == 0 {
-                    _ = cursor.value()
-                } else {
-                    value(matching, depth + 1)
-                    if open == 0 { return }
-                }
-                guard cursor.take(UInt8(ascii: ",")) else { break }
-            }
-            _ = cursor.take(UInt8(ascii: "}"))
+    @inline(__always)
+    private static func forEach(_ pointers: UInt8, _ body: (Int) -> Void) {
+        var rest = pointers
+        while rest != 0 {
+            body(rest.trailingZeroBitCount)
+            rest &= rest &- 1
         }
+    }
 
-        private mutating func array(_ pointers: UInt8, _ depth: Int) {
-            cursor.position += 1
-            var index = 0
-            while let byte = cursor.byte, byte != UInt8(ascii: "]") {
-                let matching = matching(pointers, index, depth)
-                if matching | open & Self.firsts == 0 {
-                    _ = cursor.value()
-                } else {
-                    value(matching, depth + 1)
-                    if open == 0 { return }
-                }
-                index += 1
-                guard cursor.take(UInt8(ascii: ",")) else { break }
-            }
-            _ = cursor.take(UInt8(ascii: "]"))
-        }
-
-        /// Which of the pointers ask for this key next.
-        @inline(__always)
-        private func matching(_ pointers: UInt8, _ key: Range<Int>, _ isEscaped: Bool, _ depth: Int) -> UInt8 {
-            let key = UnsafeBufferPointer(rebasing: cursor.bytes[key])
-            if isEscaped { return matchingEscaped(pointers, key, depth) }
-            var matching: UInt8 = 0
-            var rest = pointers
-            while rest != 0 {
-                let pointer = rest.trailingZeroBitCount
-                if isStep(pointer, depth, key) { matching |= 1 << UInt8(pointer) }
-                rest &= rest &- 1
-            }
-            return matching
-        }
-
-        @inline(never)
-        private func matchingEscaped(_ pointers: UInt8, _ key: UnsafeBufferPointer<UInt8>, _ depth: Int) -> UInt8 {
-            JSONText.unescape(Bytes(key)).withUnsafeBufferPointer { key in
-                var matching: UInt8 = 0
-                for pointer in 0..<mostPointers where pointers & 1 << UInt8(pointer) != 0 {
-                    if isStep(pointer, depth, key) { matching |= 1 << UInt8(pointer) }
-                }
-                return matching
-            }
-        }
-
-        @inline(__always)
-        private func isStep(_ pointer: Int, _ depth: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// Which of the pointers ask for this key next.
+    @inline(__always)
+    private func matching(_ pointers: UInt8, _ key: UnsafeBufferPointer<UInt8>, _ depth: Int) -> UInt8 {
+        var matching: UInt8 = 0
+        Self.forEach(pointers) { pointer in
             let step = steps[bounds[pointer] + depth]
-            guard step.length == key.count else { return false }
-            for index in 0..<key.count where names[step.offset + index] != key[index] { return false }
-            return true
+            guard step.length == key.count else { return }
+            for index in 0..<key.count where names[step.offset + index] != key[index] { return }
+            matching |= 1 << UInt8(pointer)
         }
+        return matching
+    }
 
-        /// Which of the pointers ask for this index next.
-        @inline(__always)
-        private func matching(_ pointers: UInt8, _ index: Int, _ depth: Int) -> UInt8 {
-            var matching: UInt8 = 0
-            var rest = pointers
-            while rest != 0 {
-                let pointer = rest.trailingZeroBitCount
-                if steps[bounds[pointer] + depth].index == index { matching |= 1 << UInt8(pointer) }
-                rest &= rest &- 1
-            }
-            return matching
-        }
+    @inline(never)
+    private func matchingAny(_ pointers: UInt8, _ key: UnsafeBufferPointer<UInt8>, _ depth: Int) -> UInt8 {
+        JSONText.unescape(Bytes(key)).withUnsafeBufferPointer { matching(pointers, $0, depth) }
+    }
 
-        @inline(__always)
-        private mutating func string() {
-            let body = cursor.string()
-            if open & Firsts.string.rawValue != 0 {
-                found.pointee.note(7, body)
-                open &= ~Firsts.string.rawValue
-            }
-            guard isLenient, open & Firsts.number.rawValue != 0 else { return }
-            note(JSONNumber.lenient(UnsafeBufferPointer(rebasing: cursor.bytes[body])))
+    /// Which of the pointers ask for this index next.
+    @inline(__always)
+    private func matching(_ pointers: UInt8, _ index: Int, _ depth: Int) -> UInt8 {
+        var matching: UInt8 = 0
+        Self.forEach(pointers) { pointer in
+            if steps[bounds[pointer] + depth].index == index { matching |= 1 << UInt8(pointer) }
         }
-
-        @inline(__always)
-        private mutating func number() {
-            let start = cursor.position
-            cursor.scalar()
-            guard open & Firsts.number.rawValue != 0 else { return }
-            note(JSONNumber.double(UnsafeBufferPointer(rebasing: cursor.bytes[start..<cursor.position])))
-        }
-
-        private mutating func note(_ number: Double?) {
-            guard let number else { return }
-            found.pointee.firstNumber = number
-            open &= ~Firsts.number.rawValue
-        }
+        return matching
     }
 }

@@ -3,32 +3,30 @@ internal import Reactor
 
 /// The items of one document, read a slice at a time; it holds the document and its place in it.
 package struct ItemReading {
-    private let extraction: Extraction
-    private let reader: FieldReader
+    private let extractor: Extractor
     private let document: JSONDocument
     private let source: SourceID
     private let now: Timestamp
     private var items: JSONItems
+    /// In the item that was read last.
+    private let found = JSONSelection.Found()
     private var events = 0
     private var tally = ItemTally()
 
     /// - Parameter now: the time of arrival.
-    /// - Throws: `.pointer` when there is neither an array nor an object at `place`.
     init(
-        _ extraction: Extraction, of document: JSONDocument, at place: JSONPointer, from source: SourceID,
-        now: Timestamp
-    ) throws(Failure) {
-        items = try JSONItems(of: document, at: place)
-        reader = FieldReader(extraction)
-        self.extraction = extraction
+        _ extractor: Extractor, of document: JSONDocument, _ items: JSONItems, from source: SourceID, now: Timestamp
+    ) {
+        self.extractor = extractor
+        self.items = items
         self.document = document
         self.source = source
         self.now = now
     }
 
     /// What was read until now.
-    package var outcome: Extraction.Outcome {
-        Extraction.Outcome(events: events, problem: tally.problem(for: extraction))
+    package var outcome: Extractor.Outcome {
+        Extractor.Outcome(events: events, problem: tally.problem(for: extractor.extraction))
     }
 
     /// Adds the events of at most `limit` more items to `batch`.
@@ -37,7 +35,7 @@ package struct ItemReading {
     package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
         document.withUnsafeBytes { bytes in
             for _ in 0..<limit {
-                guard let item = items.next(in: bytes) else { return false }
+                guard let item = items.next(in: bytes, extractor.fields, found) else { return false }
                 read(item, bytes, into: &batch)
             }
             return true
@@ -48,12 +46,12 @@ package struct ItemReading {
         _ item: JSONItems.Item, _ document: UnsafeBufferPointer<UInt8>, into batch: inout EventBatch
     ) {
         let bytes = UnsafeBufferPointer(rebasing: document[item.value])
-        let fields = reader.read(bytes)
+        let fields = extractor.fields(of: bytes, found)
         tally.add(fields.faults, at: item.position)
         guard fields.faults.key == nil else { return }
         events += 1
         let time = fields.time ?? now
-        switch extraction.key {
+        switch extractor.extraction.key {
         case .at:
             batch.add(
                 time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes)
@@ -67,7 +65,7 @@ package struct ItemReading {
 
     /// Adds an event whose key does not lie in its item.
     private func add(
-        _ key: Bytes?, _ fields: FieldReader.Fields, _ item: UnsafeBufferPointer<UInt8>, at time: Timestamp,
+        _ key: Bytes?, _ fields: Extractor.Fields, _ item: UnsafeBufferPointer<UInt8>, at time: Timestamp,
         into batch: inout EventBatch
     ) {
         guard let key else {

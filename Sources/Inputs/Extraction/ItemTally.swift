@@ -8,9 +8,9 @@ struct ItemTally {
     private var withoutKey = 0
     private var withoutValue = 0
     private var withoutTime = 0
-    private var first: (position: Int, faults: FieldReader.Faults)?
+    private var first: (position: Int, faults: Extractor.Faults)?
 
-    mutating func add(_ faults: FieldReader.Faults, at position: Int) {
+    mutating func add(_ faults: Extractor.Faults, at position: Int) {
         items += 1
         let isWithoutValue = faults.value != nil && faults.value != .wrong(.null)
         guard faults.key != nil || isWithoutValue || faults.time != nil else { return }
@@ -38,14 +38,14 @@ struct ItemTally {
     }
 
     /// What is wrong with one of them.
-    private static func detail(_ faults: FieldReader.Faults, _ extraction: Extraction) -> String {
+    private static func detail(_ faults: Extractor.Faults, _ extraction: Extraction) -> String {
         if let fault = faults.key, case .at(let place) = extraction.key {
             return fault.message(place, "a string or number")
         }
         if let fault = faults.value, fault != .wrong(.null), case .at(let place) = extraction.value {
-            return fault.message(place, Extraction.numberName)
+            return fault.message(place, Extractor.numberName)
         }
-        if let fault = faults.time, let place = extraction.time { return fault.message(place, Extraction.timeName) }
+        if let fault = faults.time, let place = extraction.time { return fault.message(place, Extractor.timeName) }
         return ""
     }
 }

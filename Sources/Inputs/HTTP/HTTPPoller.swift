@@ -21,12 +21,10 @@ package actor HTTPPoller: Input {
 
     private var endpoint: Endpoint { source.request.endpoint }
 
-    /// - Parameters:
-    ///   - reader: may be shared by all inputs of the loop.
-    ///   - spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
+    /// - Parameter spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
         _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock, reader: LoopBound<JSONReader>? = nil, spread: Duration = .zero,
+        wall: any WallClock, spread: Duration = .zero,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
@@ -37,7 +35,8 @@ package actor HTTPPoller: Input {
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, reader: reader?.value ?? .forInputs(), wall: wall)
+            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction), wall: wall
+        )
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
 
@@ -78,7 +77,7 @@ package actor HTTPPoller: Input {
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let outcome = try source.extraction.read(document, from: id, at: exchange.time, into: &batch)
+                let outcome = try requests.extractor.add(document, from: id, at: exchange.time, to: &batch)
                 if outcome.events == 0 {
                     if let problem = outcome.problem { throw problem }
                     // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
@@ -141,9 +140,4 @@ package actor HTTPPoller: Input {
         }
         return request
     }
-}
-
-extension JSONReader {
-    /// One for the documents that inputs get, which are small.
-    package static func forInputs() -> JSONReader { JSONReader(maximumCapacity: 64 << 10) }
 }

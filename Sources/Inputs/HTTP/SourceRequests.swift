@@ -4,7 +4,7 @@ internal import Reactor
 /// What one request of a source came to: the part that all inputs over HTTP have in common.
 struct HTTPExchange {
     enum Content {
-        case document(JSONDocument)
+        case document(Extractor.Document)
         /// Nothing has changed since the answer that the request's validators are of.
         case unchanged
         case failure(Failure)
@@ -28,7 +28,7 @@ struct SourceRequests {
     /// What all of the source's requests count for.
     let endpoint: Endpoint
     let transport: any HTTPTransport
-    let reader: JSONReader
+    let extractor: Extractor
     let wall: any WallClock
 
     /// Makes one request.
@@ -65,10 +65,10 @@ struct SourceRequests {
         guard !answer.body.isEmpty else {
             return .failure(Failure(.notJSON, "\(peer) answered \(answer.status) with an empty body"))
         }
-        do {
-            return .document(try reader.read(answer.body[...]))
+        do throws(JSONFault) {
+            return .document(try extractor.read(answer.body[...]))
         } catch {
-            return .failure(explain(error, answer))
+            return .failure(explain(error.failure, answer))
         }
     }
 

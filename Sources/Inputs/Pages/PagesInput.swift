@@ -24,10 +24,9 @@ package actor PagesInput: Input {
 
     private var endpoint: Endpoint { source.request.endpoint }
 
-    /// - Parameter reader: may be shared by all inputs of the loop.
     package init(
         _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock, reader: LoopBound<JSONReader>? = nil,
+        wall: any WallClock,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
@@ -36,7 +35,8 @@ package actor PagesInput: Input {
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, reader: reader?.value ?? .forInputs(), wall: wall)
+            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction), wall: wall
+        )
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
 
@@ -129,12 +129,12 @@ package actor PagesInput: Input {
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let outcome = try source.extraction.read(document, from: id, at: exchange.time, into: &batch)
-                await tell(outcome, of: document, &walk, exchange.time, id)
+                let outcome = try requests.extractor.add(document, from: id, at: exchange.time, to: &batch)
+                await tell(outcome, of: document.json, &walk, exchange.time, id)
                 add(exchange, id, &batch)
                 batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
                 pacing.succeed()
-                step = turn(&walk, document, outcome, exchange, id, &batch)
+                step = turn(&walk, document.json, outcome, exchange, id, &batch)
                 await store.publish(batch)
                 return step
             } catch {
@@ -155,7 +155,7 @@ package actor PagesInput: Input {
     /// Counts a page's items, and tells what is wrong with some of them: before they are published, since they say that the
     /// source is well again.
     private func tell(
-        _ outcome: Extraction.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp,
+        _ outcome: Extractor.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp,
         _ id: SourceID
     ) async {
         var problem = outcome.problem
@@ -171,7 +171,7 @@ package actor PagesInput: Input {
 
     /// What follows a page that was taken; what ends the run before its time is added to `batch`.
     private func turn(
-        _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extraction.Outcome, _ exchange: HTTPExchange,
+        _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extractor.Outcome, _ exchange: HTTPExchange,
         _ id: SourceID, _ batch: inout EventBatch
     ) -> Step {
         let isEmpty = outcome.events == 0 && outcome.problem == nil

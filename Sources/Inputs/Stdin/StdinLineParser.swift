@@ -3,9 +3,7 @@ package import Reactor
 
 /// Reads one line of standard input after the other into a batch.
 ///
-/// A line that is one event, and has what it was asked for, is validated and minified into the batch's own memory and
-/// looked at once more as far as the last thing that was asked for; nothing is allocated. Every other line goes the way
-/// that all documents go, which also finds the words for what is wrong.
+/// A line that is one event is validated, minified into the batch's own memory and searched in one pass; nothing is allocated.
 package final class StdinLineParser {
     /// What became of a line.
     package enum Verdict: Equatable {
@@ -18,44 +16,45 @@ package final class StdinLineParser {
         case faulty(Failure)
     }
 
-    private let extraction: Extraction
-    private let fields: FieldReader
-    private let documents = JSONReader(maximumCapacity: 64 << 10)
+    private let extractor: Extractor
+    private let found = JSONSelection.Found()
 
-    package init(_ extraction: Extraction) {
-        self.extraction = extraction
-        fields = FieldReader(extraction)
-    }
+    package init(_ extraction: Extraction) { extractor = Extractor(extraction) }
 
     /// Reads a line without its newline; what has something wrong with it adds no event, or some of its items.
     package func read(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
-        guard extraction.items == nil else { return readGenerally(line, from: source, at: now, into: &batch) }
+        guard extractor.extraction.items == nil else { return readItems(line, from: source, at: now, into: &batch) }
         let count: Int
         do throws(JSONFault) {
-            count = try batch.minify(line)
-        } catch {
-            return error.reason == .empty ? .blank : .notJSON(error)
-        }
-        let found = batch.withMinified(count) { fields.read($0) }
-        guard found.faults.isEmpty else { return readGenerally(line, from: source, at: now, into: &batch) }
-        batch.addMinified(
-            count, time: found.time ?? now, source: source, key: found.key, value: found.value, text: found.text)
-        return .read
-    }
-
-    /// The same by way of a document, as the other inputs do it.
-    package func readGenerally(
-        _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
-    ) -> Verdict {
-        do throws(JSONFault) {
-            try JSONMinifier.validate(line)
+            count = try batch.minify(line, extractor.fields, found)
         } catch {
             return error.reason == .empty ? .blank : .notJSON(error)
         }
         do throws(Failure) {
-            let outcome = try extraction.read(documents.read(line), from: source, at: now, into: &batch)
+            let fields = try batch.withMinified(count) { (data) throws(Failure) in try extractor.event(in: data, found)
+            }
+            batch.addMinified(
+                count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value,
+                text: fields.text)
+            return .read
+        } catch {
+            return .faulty(error)
+        }
+    }
+
+    private func readItems(
+        _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
+    ) -> Verdict {
+        let document: Extractor.Document
+        do throws(JSONFault) {
+            document = try extractor.read(Bytes(line))
+        } catch {
+            return error.reason == .empty ? .blank : .notJSON(error)
+        }
+        do throws(Failure) {
+            let outcome = try extractor.add(document, from: source, at: now, to: &batch)
             return outcome.problem.map { .faulty($0) } ?? .read
         } catch {
             return .faulty(error)

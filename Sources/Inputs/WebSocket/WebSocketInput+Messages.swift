@@ -65,11 +65,16 @@ extension WebSocketInput {
 
     /// Adds the events of one message, and publishes when there are many.
     private func read(_ message: [UInt8], _ id: SourceID, at time: Timestamp) async throws(CancellationError) {
+        let document: Extractor.Document
+        do throws(JSONFault) {
+            document = try extractor.read(message[...])
+        } catch {
+            return note(error.failure)
+        }
         var reading: ItemReading?
         do throws(Failure) {
-            let document = try reader.read(message[...])
-            reading = try source.extraction.begin(document, from: id, at: time)
-            if reading == nil { _ = try source.extraction.read(document, from: id, at: time, into: &batch) }
+            reading = try extractor.begin(document, from: id, at: time)
+            if reading == nil { _ = try extractor.add(document, from: id, at: time, to: &batch) }
             backoff.succeed()
         } catch {
             note(error)

@@ -16,7 +16,7 @@ package actor WebSocketInput: Input {
     var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let reader = JSONReader(maximumCapacity: 64 << 10)
+    let extractor: Extractor
     var endpoint: Endpoint { source.request.endpoint }
     var session: WebSocketSession?
     var faults = MessageFaults()
@@ -47,6 +47,7 @@ package actor WebSocketInput: Input {
         wall: any WallClock, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
+        extractor = Extractor(source.extraction)
         self.store = store
         self.desk = desk
         self.transport = transport

@@ -145,7 +145,6 @@ actor ReaderConnection {
 
     private func read(_ reader: ReaderID) async throws {
         var splitter = LineSplitter(limit: ReaderRequest.longest)
-        let parser = JSONReader(maximumCapacity: ReaderRequest.longest)
         while true {
             guard let count = try stream.read(into: scratch.memory) else {
                 try await stream.waitUntilReadable()
@@ -155,7 +154,7 @@ actor ReaderConnection {
             splitter.push(Bytes(scratch.memory[..<count]))
             while let item = splitter.next() {
                 guard case .line(let line) = item else { return await refuse(reader) }
-                try await take(line, parser, reader)
+                try await take(line, reader)
             }
             // Not its end, which may never come, but its length decides.
             if splitter.isSkipping { return await refuse(reader) }
@@ -164,16 +163,16 @@ actor ReaderConnection {
         }
         // It says no more, but may go on reading: `nc -N`, or `echo … | nc -U …`.
         while let item = splitter.finish() {
-            if case .line(let line) = item { try await take(line, parser, reader) }
+            if case .line(let line) = item { try await take(line, reader) }
         }
         try await stream.waitUntilHungUp()
     }
 
-    private func take(_ line: Bytes, _ parser: JSONReader, _ reader: ReaderID) async throws {
+    private func take(_ line: Bytes, _ reader: ReaderID) async throws {
         if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return }
         while answers.count >= Self.mostAnswers { try await answered.wait() }
         do throws(Failure) {
-            switch try ReaderRequest.parse(line, with: parser) {
+            switch try ReaderRequest.parse(line) {
             case .terms(let terms): answers.append(.terms(terms))
             case .poll(let source, let request):
                 guard let refusal = await desk.requestPoll(of: source, request) else { return }

@@ -32,12 +32,12 @@ package enum ReaderRequest: Sendable, Equatable {
     /// Reads one request.
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
-    package static func parse(_ line: Bytes, with reader: JSONReader) throws(Failure) -> ReaderRequest {
+    package static func parse(_ line: Bytes) throws(Failure) -> ReaderRequest {
         let document: JSONDocument
-        do {
-            document = try reader.read(line)
+        do throws(JSONFault) {
+            document = try JSONDocument(line)
         } catch {
-            throw wrong("the request is \(error.message)")
+            throw wrong("the request is \(error)")
         }
         guard document.kind == .object else { throw wrong("a request is a JSON object") }
         var terms = Terms()
@@ -49,7 +49,7 @@ package enum ReaderRequest: Sendable, Equatable {
         var poll: String?
         var n: Int?
         var keys = 0
-        for member in try document.members(at: .root) {
+        for member in document.members {
             keys += 1
             let key = String(decoding: member.key, as: UTF8.self)
             switch key {
@@ -115,7 +115,7 @@ package enum ReaderRequest: Sendable, Equatable {
     private static func names(_ value: JSONDocument, _ key: String) throws(Failure) -> [String] {
         guard value.kind == .array else { throw wrong("\"\(key)\" takes a list of strings") }
         var names: [String] = []
-        for element in try value.elements(at: .root) {
+        for element in value.members {
             guard names.count < mostNames else { throw wrong("\"\(key)\" has more than \(mostNames) names") }
             names.append(try text(element.value, key))
         }

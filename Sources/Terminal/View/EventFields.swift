@@ -17,9 +17,7 @@ struct EventFields {
     /// The fields of a document in its order; none of what is no JSON.
     static func read(_ data: [UInt8]) -> [Field] {
         var fields: [Field] = []
-        // A reader of its own, as one may not be used from two threads.
-        let reader = JSONReader(maximumCapacity: 1 << 16)
-        if let document = try? reader.read(data[...]) { collect(document, path: "", depth: 0, &fields) }
+        if let document = try? JSONDocument(data[...]) { collect(document, path: "", depth: 0, &fields) }
         return fields
     }
 
@@ -28,13 +26,12 @@ struct EventFields {
         func step(_ name: String) -> String { path.isEmpty ? name : path + "." + name }
         switch value.kind {
         case .object where depth < deepest && path.utf8.count < longestPath:
-            guard let members = try? value.members(at: .root) else { return }
-            for member in members {
+            for member in value.members {
                 collect(
                     member.value, path: step(String(decoding: member.key, as: UTF8.self)), depth: depth + 1, &fields)
             }
         case .array where depth < deepest && path.utf8.count < longestPath:
-            guard let elements = try? value.elements(at: .root) else { return }
+            let elements = value.members
             if elements.allSatisfy({ $0.value.kind != .object && $0.value.kind != .array }) {
                 let texts = elements.prefix(50).map { text($0.value) }
                 if !texts.isEmpty { fields.append(Field(path: path, value: texts.joined(separator: ", "))) }

@@ -86,9 +86,9 @@ enum BreedsPages: Scenario {
         var request = HTTPRequest(url: "\(server.origin)/breeds?limit=1000")
         request.usesProxy = false
         let answer = try await CurlTransport(on: loop).get(request)
-        let document = try JSONReader.forInputs().read(answer.body[...])
+        let document = try JSONDocument(answer.body[...])
         let place = try JSONPointer("/breed")
-        return try document.elements(at: try JSONPointer("/data")).map {
+        return try document.value(at: try JSONPointer("/data")).members.map {
             String(decoding: try $0.value.string(at: place), as: UTF8.self)
         }
     }

@@ -32,14 +32,15 @@ enum Micro: Scenario {
         #"{"fact":"Cats sleep for about two thirds of the day, most of it lightly, with an ear that listens.","length":89}"#
 
     private static func readFact() throws -> Double {
-        let reader = JSONReader(maximumCapacity: 64 << 10)
+        let selection = JSONSelection([], firsts: [.number, .string])
+        let found = JSONSelection.Found()
         let body = Array(fact.utf8)[...]
         let count = 200_000
         var sum = 0
         let time = try nanoseconds(count) {
             for _ in 0..<count {
-                let document = try reader.read(body)
-                sum += Int(document.firstNumber ?? 0) + (document.firstString?.count ?? 0)
+                _ = try JSONDocument(body, selection, found)
+                sum += Int(found.firstNumber ?? 0) + (found.firstString?.count ?? 0)
             }
         }
         guard sum == count * 178 else { throw BenchError("the fact was not read: \(sum / count)") }

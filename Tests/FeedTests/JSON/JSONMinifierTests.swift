@@ -143,13 +143,15 @@ import Testing
         }
     }
 
-    @Test func padsWithZeros() throws {
-        let input = Array(" [ 1 , 2 ] ".utf8)
-        let (storage, count) = try input.withUnsafeBufferPointer { bytes throws(JSONFault) in
-            try JSONMinifier.minify(bytes, padding: 64)
+    @Test(arguments: JSONCases.valid)
+    func writesNothingBehindTheInputsLength(_ example: JSONCases.Valid) throws {
+        let input = example.input
+        var output = [UInt8](repeating: 0xAA, count: input.count + 32)
+        let count = try input.withUnsafeBufferPointer { input in
+            try output.withUnsafeMutableBufferPointer { try JSONMinifier.minify(input, into: #require($0.baseAddress)) }
         }
-        #expect(storage[..<count] == Array("[1,2]".utf8)[...])
-        #expect(storage[count...] == [UInt8](repeating: 0, count: 64)[...])
+        #expect(Array(output[..<count]) == example.minified)
+        #expect(output[input.count...].allSatisfy { $0 == 0xAA })
     }
 
     @Test(arguments: [

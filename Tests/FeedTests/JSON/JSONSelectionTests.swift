@@ -3,29 +3,52 @@ import TestSupport
 import Testing
 
 @Suite struct JSONSelectionTests {
-    private func text(_ document: JSONDocument, _ range: Range<Int>?) -> String? {
-        range.map { range in document.withUnsafeBytes { String(decoding: $0[range], as: UTF8.self) } }
+    /// What a selection finds while it minifies.
+    private struct Reading {
+        let found = JSONSelection.Found()
+        var output: [UInt8]
+
+        init(_ input: [UInt8], _ selection: JSONSelection, minifies: Bool = true) throws(JSONFault) {
+            output = input
+            let count = try input.withUnsafeBufferPointer { (input) throws(JSONFault) in
+                try output.withUnsafeMutableBufferPointer { (output) throws(JSONFault) in
+                    try selection.read(input, into: minifies ? output.baseAddress : nil, found)
+                }
+            }
+            output.removeSubrange(count...)
+        }
+
+        func text(_ range: Range<Int>?) -> String? { range.map { String(decoding: output[$0], as: UTF8.self) } }
     }
 
     @Test func findsAllOfItInOnePass() throws {
-        let document = try JSONReader().read(
-            Array(#"{"a":{"b":[1,{"c":"x"}]},"k\u0065y":"K","a":7,"z":null,"":[]}"#.utf8)[...])
+        let input = Array(#" {"a": {"b" : [ 1 , {"c":"x"} ]}, "k\u0065y":"K", "a":7, "z" : null , "":[ ]} "#.utf8)
         let pointers = try ["/a/b/1/c", "/key", "/a", "/z", "/", "/a/b/2"].map { try JSONPointer($0) }
-        let found = document.withUnsafeBytes { JSONSelection(pointers, firsts: [.number, .string]).find(in: $0) }
+        let reading = try Reading(input, JSONSelection(pointers, firsts: [.number, .string]))
+        let found = reading.found
         #expect(
-            (0..<6).map { text(document, found[$0]) } == [#""x""#, #""K""#, #"{"b":[1,{"c":"x"}]}"#, "null", "[]", nil])
+            (0..<6).map { reading.text(found[$0]) } == [
+                #""x""#, #""K""#, #"{"b":[1,{"c":"x"}]}"#, "null", "[]", nil,
+            ])
         #expect(found.firstNumber == 1)
-        #expect(text(document, found.firstString) == "x")
+        #expect(reading.text(found.firstString) == "x")
+    }
+
+    /// A step with a backslash in it is no key that is written with an escape of the same look.
+    @Test func comparesWhatKeysMean() throws {
+        let input = Array(#"{"a\n":1,"a\\n":2,"\u00e9":3,"é\t":4}"#.utf8)
+        let pointers = try [#"/a\n"#, "/a\n", "/é", "/é\t", #"/\u00e9"#].map { try JSONPointer($0) }
+        let reading = try Reading(input, JSONSelection(pointers))
+        #expect((0..<5).map { reading.text(reading.found[$0]) } == ["2", "1", "3", "4", nil])
     }
 
     @Test(arguments: [61, 62, 63] as [UInt64])
-    func agreesWithTheReader(seed: UInt64) throws {
+    func agreesWithTheTwin(seed: UInt64) throws {
         var generator = JSONGenerator(seed: seed)
-        let reader = JSONReader()
         for round in 0..<JSONGenerator.rounds(100, long: 50_000) {
-            let document = try reader.read(generator.document()[...])
-            var all = JSONTree(Array(document.minified)).all().map(\.pointer)
-            all += ["/a", "/0", "/a/0", "/cat/length"]
+            let input = generator.document()
+            let tree = JSONTree(try JSONMinifier.minify(input[...]))
+            let all = tree.all().map(\.pointer) + ["/a", "/0", "/a/0", "/cat/length"]
             let pointers = try (0..<Int.random(in: 0...JSONSelection.mostPointers, using: &generator.random)).map { _ in
                 try JSONPointer(all.randomElement(using: &generator.random) ?? "")
             }
@@ -34,77 +57,124 @@ import Testing
             if Bool.random(using: &generator.random) { firsts.insert(.string) }
             let isLenient = Bool.random(using: &generator.random)
             let selection = JSONSelection(pointers, firsts: firsts, isLenient: isLenient)
-            let found = document.withUnsafeBytes { selection.find(in: $0) }
             let comment: Comment =
-                "seed \(seed), round \(round): \(pointers) in \(String(decoding: document.minified, as: UTF8.self))"
-            for (index, pointer) in pointers.enumerated() {
-                let value = try? document.value(at: pointer)
+                "seed \(seed), round \(round): \(pointers) in \(String(decoding: input, as: UTF8.self))"
+            for minifies in [true, false] {
+                let reading = try Reading(input, selection, minifies: minifies)
+                let found = reading.found
+                if minifies { #expect(reading.output == tree.raw, comment) }
+                for (index, pointer) in pointers.enumerated() {
+                    let value = try reading.text(found[index]).map { try JSONMinifier.minify(Array($0.utf8)[...]) }
+                    #expect(value == tree.find(pointer.text)?.raw, comment)
+                }
+                let values = tree.all().lazy.map(\.value)
+                let number = values.compactMap { $0.number(isLenient) }.first
+                #expect(found.firstNumber == (firsts.contains(.number) ? number : nil), comment)
+                let text = values.compactMap(\.text).first
+                let first = reading.text(found.firstString).map { JSONText.unescape(Array($0.utf8)[...]) }
                 #expect(
-                    text(document, found[index]) == value.map { String(decoding: $0.minified, as: UTF8.self) }, comment)
-            }
-            if firsts.contains(.number) {
-                #expect(found.firstNumber == document.firstNumber(isLenient: isLenient), comment)
-            }
-            if firsts.contains(.string) {
-                let first = text(document, found.firstString).map { Array(JSONText.unescape(Array($0.utf8)[...])) }
-                #expect(first == document.firstString.map { Array($0) }, comment)
+                    first.map { String(decoding: $0, as: UTF8.self) } == (firsts.contains(.string) ? text : nil),
+                    comment)
             }
         }
     }
 
-    @Test func itemsAreWhatTheReaderFinds() throws {
-        var generator = JSONGenerator(seed: 64)
-        let reader = JSONReader()
+    /// Looking for something changes nothing about what is JSON, and where it is not.
+    @Test(arguments: [65, 66] as [UInt64])
+    func refusesWhatTheMinifierRefuses(seed: UInt64) throws {
+        var generator = JSONGenerator(seed: seed)
+        var inputs = JSONCases.invalid.map(\.input)
+        for input in (JSONCases.valid.map(\.input) + inputs) where input.count < 100 {
+            inputs += (0..<input.count).map { Array(input[..<$0]) }
+        }
+        for _ in 0..<JSONGenerator.rounds(500, long: 200_000) { inputs.append(generator.broken(generator.document())) }
+        for (round, input) in inputs.enumerated() {
+            let tree = (try? JSONMinifier.minify(input[...])).map { JSONTree($0) }
+            let pointers = (tree?.all().map(\.pointer) ?? ["/a", "/a/a", "/0", "/0/1", "/0/a", ""]).shuffled(
+                using: &generator.random)
+            let selection = try JSONSelection(
+                pointers.prefix(4).map { try JSONPointer($0) }, firsts: round % 2 == 0 ? [] : [.number, .string],
+                isLenient: round % 3 == 0)
+            var fault: JSONFault?
+            do throws(JSONFault) { _ = try Reading(input, selection) } catch { fault = error }
+            var expected: JSONFault?
+            do throws(JSONFault) { try JSONMinifier.validate(input[...]) } catch { expected = error }
+            #expect(fault == expected, "seed \(seed), round \(round): \(String(decoding: input, as: UTF8.self))")
+        }
+    }
+
+    @Test func goesAsDeepAsThereMayBeLevels() throws {
+        for depth in [63, 64, 65, 511, 512, 513] {
+            let input =
+                Array((String(repeating: #"{"a":["#, count: depth / 2) + (depth % 2 == 0 ? "7" : "[7]")).utf8)
+                + Array(String(repeating: "]}", count: depth / 2).utf8)
+            let pointer = try JSONPointer(String(repeating: "/a/0", count: depth / 2))
+            let missing = try JSONPointer(String(repeating: "/a/0", count: depth / 2 - 1) + "/b")
+            if depth > 512 {
+                #expect(throws: JSONFault.self) { _ = try Reading(input, JSONSelection([pointer])) }
+                continue
+            }
+            let reading = try Reading(input, JSONSelection([pointer, missing], firsts: .number))
+            #expect(reading.text(reading.found[0]) == (depth % 2 == 0 ? "7" : "[7]"))
+            #expect(reading.found[1] == nil)
+            #expect(reading.found.firstNumber == 7)
+        }
+    }
+
+    @Test(arguments: [64, 67] as [UInt64])
+    func itemsAreWhatTheTwinFinds(seed: UInt64) throws {
+        var generator = JSONGenerator(seed: seed)
         for round in 0..<JSONGenerator.rounds(150, long: 50_000) {
-            let document = try reader.read(generator.document()[...])
-            let all = JSONTree(Array(document.minified)).all().map(\.pointer) + ["/a", "/0", "/a/0"]
-            let pointer = try JSONPointer(all.randomElement(using: &generator.random) ?? "")
+            let document = try JSONMinifier.minify(generator.document()[...])
+            let tree = JSONTree(document)
+            guard let (pointer, list) = tree.all().randomElement(using: &generator.random) else { continue }
             let comment: Comment =
-                "seed 64, round \(round): \"\(pointer)\" in \(String(decoding: document.minified, as: UTF8.self))"
-            do throws(Failure) {
-                var items = try JSONItems(of: document, at: pointer)
-                let expected =
-                    try items.kind == .array ? document.elements(at: pointer) : document.members(at: pointer)
-                for (index, member) in expected.enumerated() {
-                    let item = document.withUnsafeBytes { items.next(in: $0) }
+                "seed \(seed), round \(round): \"\(pointer)\" in \(String(decoding: document, as: UTF8.self))"
+            let inside = try JSONPointer(
+                list.values.randomElement(using: &generator.random)?.all().randomElement(using: &generator.random)?
+                    .pointer ?? "/a")
+            let selection = JSONSelection([try JSONPointer(pointer), inside], firsts: .string)
+            guard let range = try Reading(document, selection).found[0], tree.find(pointer)?.raw == list.raw else {
+                continue
+            }
+            document.withUnsafeBufferPointer { document in
+                guard var items = JSONItems(of: document, at: range.lowerBound) else {
+                    #expect(!"[{".utf8.contains(list.raw[0]), comment)
+                    return
+                }
+                func text(_ range: Range<Int>?) -> [UInt8]? { range.map { Array(document[$0]) } }
+                var plain = items
+                for (index, value) in list.values.enumerated() {
+                    let found = JSONSelection.Found()
+                    let item = items.next(in: document, selection, found)
                     #expect(item?.position == index + 1, comment)
+                    #expect(text(item?.value) == value.raw, comment)
+                    #expect(plain.next(in: document) == item, comment)
+                    let name = text(item?.name).map { String(decoding: JSONText.unescape($0[...]), as: UTF8.self) }
+                    #expect(name == (list.raw[0] == UInt8(ascii: "{") ? list.keys[index] : nil), comment)
+                    // Places in the item.
+                    let start = item?.value.lowerBound ?? 0
+                    let value = found[1].map { Array(document[$0.lowerBound + start..<$0.upperBound + start]) }
+                    #expect(value == list.values[index].find(inside.text)?.raw, comment)
+                    let first = found.firstString.map { $0.lowerBound + start..<$0.upperBound + start }
+                    let string = list.values[index].all().lazy.compactMap(\.value.text).first
                     #expect(
-                        text(document, item?.value) == String(decoding: member.value.minified, as: UTF8.self), comment)
-                    let name = item?.name.flatMap { text(document, $0) } ?? ""
-                    #expect(JSONText.unescape(Array(name.utf8)[...]).elementsEqual(member.key), comment)
+                        text(first).map { String(decoding: JSONText.unescape($0[...]), as: UTF8.self) } == string,
+                        comment)
                 }
-                #expect(document.withUnsafeBytes { items.next(in: $0) } == nil, comment)
-            } catch {
-                do {
-                    let value = try document.value(at: pointer)
-                    #expect(value.kind != .array && value.kind != .object, comment)
-                } catch {
-                    // Where nothing is there both say the same.
-                    #expect((try? JSONItems(of: document, at: pointer)) == nil, comment)
-                }
+                #expect(items.next(in: document) == nil, comment)
             }
         }
     }
 
     @Test(arguments: ["/b", "/a/x", "/a/n/0", "/l/3", "/l/01", "/l/-", "/l/1/0/0", "/a~1n", "/"])
-    func itemsSayHowFarAPointerLedAsTheReaderDoes(pointer: String) throws {
-        let document = try JSONReader().read(Array(#"{"a":{"n":1},"l":[0,[],null]}"#.utf8)[...])
+    func saysOfOneAmongManyHowFarItLed(pointer: String) throws {
+        let document = try JSONDocument(Array(#"{"a":{"n":1},"l":[0,[],null]}"#.utf8)[...])
         let expected = try #require(throws: Failure.self) { try document.value(at: JSONPointer(pointer)) }
-        let failure = try #require(throws: Failure.self) { try JSONItems(of: document, at: JSONPointer(pointer)) }
+        let pointers = try ["/l/2", "/a", pointer, "/l"].map { try JSONPointer($0) }
+        let reading = try Reading(Array(document.minified), JSONSelection(pointers, firsts: [.number, .string]))
+        let failure = document.withUnsafeBytes { reading.found.missing(pointers[2], at: 2, in: $0) }
         #expect(failure == expected)
-    }
-
-    /// It is for valid text, but whatever it gets, it ends and stays inside.
-    @Test func survivesWhatIsNotJSON() throws {
-        var generator = JSONGenerator(seed: 65)
-        let selection = try JSONSelection(
-            [JSONPointer("/a/a"), JSONPointer("/0/1"), JSONPointer("")], firsts: [.number, .string], isLenient: true)
-        for _ in 0..<JSONGenerator.rounds(1_000, long: 500_000) {
-            let bytes = generator.broken(generator.document())
-            let found = bytes.withUnsafeBufferPointer { selection.find(in: $0) }
-            for index in 0..<3 { #expect(found[index].map { $0.upperBound <= bytes.count } ?? true) }
-        }
-        let deep = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
-        #expect(deep.withUnsafeBufferPointer { selection.find(in: $0) }.firstNumber == nil)
+        #expect(reading.text(reading.found[0]) == "null" && reading.text(reading.found[1]) == #"{"n":1}"#)
     }
 }

@@ -5,14 +5,15 @@ internal import Reactor
 /// Many events of a document, all at once and in slices, which must come to the same.
 enum ItemsTarget: FuzzTarget {
     static func run(_ input: Bytes, choice: Int) {
-        guard let document = try? JSONReader().read(input) else { return }
         let items = choice & 8 == 0 ? JSONPointer.root : (try? JSONPointer("/d")) ?? .root
         let extraction = FuzzExtraction.make(choice, items: items)
+        let extractor = Extractor(extraction)
+        guard let document = try? extractor.read(input) else { return }
         let now = Timestamp(seconds: 1_800_000_000)
         var whole = EventBatch()
-        let outcome = try? extraction.read(document, from: SourceID(index: 0), at: now, into: &whole)
+        let outcome = try? extractor.add(document, from: SourceID(index: 0), at: now, to: &whole)
         var slices = EventBatch()
-        guard var reading = try? extraction.begin(document, from: SourceID(index: 0), at: now) else {
+        guard var reading = try? extractor.begin(document, from: SourceID(index: 0), at: now) else {
             precondition(outcome == nil, "items that cannot be begun cannot be read")
             return
         }

@@ -3,5 +3,5 @@ internal import Outputs
 
 /// What a reader of the socket asks for.
 enum ReaderRequestTarget: FuzzTarget {
-    static func run(_ input: Bytes, choice: Int) { _ = try? ReaderRequest.parse(input, with: JSONReader()) }
+    static func run(_ input: Bytes, choice: Int) { _ = try? ReaderRequest.parse(input) }
 }

@@ -7,22 +7,25 @@ enum StdinTarget: FuzzTarget {
     static func run(_ input: Bytes, choice: Int) {
         let stream = PieceStream(input, size: choice + 1)
         var buffer = LineBuffer(limit: 512)
-        let reader = StdinLineParser(FuzzExtraction.make(choice, items: nil))
+        let extraction = FuzzExtraction.make(choice, items: nil)
+        let (reader, extractor) = (StdinLineParser(extraction), Extractor(extraction))
         while (try? buffer.fill(from: stream)) ?? 0 > 0 {
             precondition(buffer.capacity <= 2 * LineBuffer.chunk, "the buffer takes more than its limit")
-            while let item = buffer.next() { compare(item, reader) }
+            while let item = buffer.next() { compare(item, reader, extractor) }
         }
-        if let item = buffer.finish() { compare(item, reader) }
+        if let item = buffer.finish() { compare(item, reader, extractor) }
     }
 
-    private static func compare(_ item: LineBuffer.Item, _ reader: StdinLineParser) {
+    private static func compare(_ item: LineBuffer.Item, _ reader: StdinLineParser, _ extractor: Extractor) {
         guard case .line(let line) = item else { return }
         var fast = EventBatch()
         var general = EventBatch()
         let now = Timestamp(seconds: 1_800_000_000)
         let quick = reader.read(line, from: SourceID(index: 0), at: now, into: &fast)
-        let slow = reader.readGenerally(line, from: SourceID(index: 0), at: now, into: &general)
-        precondition(quick == slow, "one way takes the line and the other does not")
+        let slow = (try? extractor.read(Bytes(line))).map { document in
+            (try? extractor.add(document, from: SourceID(index: 0), at: now, to: &general)) != nil
+        }
+        precondition((quick == .read) == (slow == true), "one way takes the line and the other does not")
         precondition("\(fast.events)" == "\(general.events)", "the two ways read different events")
     }
 }

@@ -37,10 +37,11 @@ import Testing
 
     private static func at(_ text: String) -> Extraction.Place { .at(pointer(text)) }
 
-    private func read(_ document: String, _ extraction: Extraction) throws -> (texts: [String], Extraction.Outcome) {
+    private func read(_ document: String, _ extraction: Extraction) throws -> (texts: [String], Extractor.Outcome) {
         var batch = EventBatch()
-        let outcome = try extraction.read(
-            JSONReader().read(Array(document.utf8)[...]), from: SourceID(index: 0), at: Self.arrival, into: &batch)
+        let extractor = Extractor(extraction)
+        let outcome = try extractor.add(
+            extractor.read(Array(document.utf8)[...]), from: SourceID(index: 0), at: Self.arrival, to: &batch)
         #expect(outcome.events == batch.count)
         return (eventTexts(batch, arrival: Self.arrival), outcome)
     }
@@ -224,8 +225,9 @@ import Testing
     @Test(arguments: [1, 2, 7, 100])
     func readsTheSameInSlices(limit: Int) throws {
         for example in Self.cases where example.extraction.items != nil {
-            let document = try JSONReader().read(Array(example.document.utf8)[...])
-            let begun = try example.extraction.begin(document, from: SourceID(index: 0), at: Self.arrival)
+            let extractor = Extractor(example.extraction)
+            let document = try extractor.read(Array(example.document.utf8)[...])
+            let begun = try extractor.begin(document, from: SourceID(index: 0), at: Self.arrival)
             var reading = try #require(begun)
             var texts: [String] = []
             while true {

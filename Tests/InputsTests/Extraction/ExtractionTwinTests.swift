@@ -11,21 +11,23 @@ import Testing
     @Test(arguments: [51, 52, 53] as [UInt64])
     func agreesWithTheTwin(seed: UInt64) throws {
         var generator = JSONGenerator(seed: seed)
-        let reader = JSONReader()
         for round in 0..<JSONGenerator.rounds(150, long: 50_000) {
-            let document = try reader.read(generator.document()[...])
-            let tree = JSONTree(Array(document.minified))
+            let bytes = generator.document()[...]
+            let tree = JSONTree(try JSONMinifier.minify(bytes))
             let extraction = try generator.extraction(for: tree)
+            let extractor = Extractor(extraction)
+            let document = try extractor.read(bytes)
+            #expect(Array(document.json.minified) == tree.raw)
             var batch = EventBatch()
-            var outcome: Extraction.Outcome?
+            var outcome: Extractor.Outcome?
             do throws(Failure) {
-                outcome = try extraction.read(document, from: SourceID(index: 0), at: Self.arrival, into: &batch)
+                outcome = try extractor.add(document, from: SourceID(index: 0), at: Self.arrival, to: &batch)
             } catch {
                 #expect(error.code == .pointer)
             }
             let twin = ExtractionTwin.read(tree, extraction)
             let comment: Comment =
-                "seed \(seed), round \(round): \(extraction) of \(String(decoding: document.minified, as: UTF8.self))"
+                "seed \(seed), round \(round): \(extraction) of \(tree.rawText)"
             #expect((outcome == nil) == (twin == nil), comment)
             guard let twin, let outcome else { continue }
             #expect(eventTexts(batch, arrival: Self.arrival) == twin.events, comment)
@@ -122,43 +124,6 @@ enum ExtractionTwin {
             }
         }
         return fields
-    }
-}
-
-extension JSONTree {
-    var rawText: String { String(decoding: raw, as: UTF8.self) }
-    var isNumber: Bool { number != nil || rawText.hasPrefix("1e") || rawText.hasPrefix("-1e") }
-    var number: Double? { Double(rawText).flatMap { $0.isFinite ? $0 : nil } }
-
-    func number(_ isLenient: Bool) -> Double? {
-        guard isLenient, let text else { return "-0123456789".utf8.contains(raw[0]) ? number : nil }
-        let spaces: Set<UInt8> = [9, 10, 11, 12, 13, 32]
-        var token = Array(text.utf8)[...]
-        while let byte = token.first, spaces.contains(byte) { token.removeFirst() }
-        while let byte = token.last, spaces.contains(byte) { token.removeLast() }
-        guard let first = token.first, "-0123456789".utf8.contains(first), (try? JSONMinifier.validate(token)) != nil
-        else {
-            return nil
-        }
-        return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
-    }
-
-    /// The text of a string.
-    var text: String? {
-        guard raw.first == UInt8(ascii: "\"") else { return nil }
-        return String(decoding: JSONText.unescape(raw[1..<raw.count - 1]), as: UTF8.self)
-    }
-
-    /// Where a pointer leads, by the first of duplicate keys.
-    func find(_ pointer: String) -> JSONTree? {
-        var place = self
-        for token in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            let key = token.split(separator: "~1", omittingEmptySubsequences: false).joined(separator: "/")
-                .split(separator: "~0", omittingEmptySubsequences: false).joined(separator: "~")
-            guard let index = place.keys.firstIndex(where: { $0.utf8.elementsEqual(key.utf8) }) else { return nil }
-            place = place.values[index]
-        }
-        return place
     }
 }
 

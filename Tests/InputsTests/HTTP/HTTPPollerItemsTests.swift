@@ -113,13 +113,12 @@ import Testing
         #expect(feed.latencies.count == feed.calls.count && feed.calls.count >= 5)
     }
 
-    @Test func manySourcesBeginSpreadAndOneReaderServesThemAll() async throws {
+    @Test func manySourcesBeginSpread() async throws {
         let begun = try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: SimulatedFeed.wallStart)
             let store = EventStore(on: loop, wall: wall, identity: SimulatedFeed.identity)
             let transport = ScriptedTransport(on: loop) { _, _ in .answer(after: .milliseconds(1)) }
             let desk = PollDesk(on: loop)
-            let reader = LoopBound(JSONReader.forInputs())
             let start = loop.clock.now
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<100 {
@@ -127,7 +126,7 @@ import Testing
                         SourceDescription(name: "source-\(number)", type: "fact"),
                         request: HTTPRequest(url: "http://cats.test/\(number)"), every: .seconds(10))
                     let poller = HTTPPoller(
-                        source, store: store, desk: desk, transport: transport, on: loop, wall: wall, reader: reader,
+                        source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
                         spread: PollSchedule.spread(of: 100))
                     group.addTask { try? await poller.run() }
                 }

@@ -39,9 +39,9 @@ import Testing
         try await CurlBench.run { bench in
             let lines = try await Self.read(bench) { $0.batch = batch }
             #expect(await bench.server.requestCount == requests)
-            let whole = try JSONReader.forInputs().read(try await bench.get("/breeds?limit=1000").body[...])
+            let whole = try JSONDocument(try await bench.get("/breeds?limit=1000").body[...])
             let place = try JSONPointer("/breed")
-            let breeds = try whole.elements(at: try JSONPointer("/data")).map {
+            let breeds = try whole.value(at: try JSONPointer("/data")).members.map {
                 "breeds/" + String(decoding: try $0.value.string(at: place), as: UTF8.self)
             }
             #expect(breeds.count == 98 && Self.names(lines) == breeds)

@@ -4,45 +4,57 @@ import Reactor
 import TestSupport
 import Testing
 
-/// The way of a line without a document, compared with the way that all documents go.
+/// The way of a line into a batch's memory, compared with the way that all documents go.
 @Suite struct StdinLineParserTests {
     private static let arrival = Timestamp(seconds: 1_800_000_000)
 
-    private func compare(_ line: [UInt8], _ reader: StdinLineParser, _ comment: Comment) {
+    private func compare(_ line: [UInt8], _ extraction: Extraction, _ comment: Comment) {
         line.withUnsafeBufferPointer { line in
             var fast = EventBatch()
             var general = EventBatch()
             let source = SourceID(index: 3)
-            let quick = reader.read(line, from: source, at: Self.arrival, into: &fast)
-            let slow = reader.readGenerally(line, from: source, at: Self.arrival, into: &general)
+            let quick = StdinLineParser(extraction).read(line, from: source, at: Self.arrival, into: &fast)
+            let slow = Self.read(line, Extractor(extraction), from: source, into: &general)
             #expect(quick == slow, comment)
             #expect(eventTexts(fast, arrival: Self.arrival) == eventTexts(general, arrival: Self.arrival), comment)
             #expect(fast.byteCount >= 0 && fast.events.allSatisfy { $0.source == source })
         }
     }
 
+    private static func read(
+        _ line: UnsafeBufferPointer<UInt8>, _ extractor: Extractor, from source: SourceID, into batch: inout EventBatch
+    ) -> StdinLineParser.Verdict {
+        do {
+            let document = try extractor.read(Bytes(line))
+            let outcome = try extractor.add(document, from: source, at: arrival, to: &batch)
+            return outcome.problem.map { .faulty($0) } ?? .read
+        } catch let fault as JSONFault {
+            return fault.reason == .empty ? .blank : .notJSON(fault)
+        } catch let failure as Failure {
+            return .faulty(failure)
+        } catch {
+            return .blank
+        }
+    }
+
     @Test(arguments: [81, 82, 83] as [UInt64])
     func saysTheSameAsTheGeneralWay(seed: UInt64) throws {
         var generator = JSONGenerator(seed: seed)
-        let documents = JSONReader()
         for round in 0..<JSONGenerator.rounds(150, long: 15_000) {
             let line = generator.document()
-            let document = try documents.read(line[...])
-            let reader = StdinLineParser(try generator.extraction(for: JSONTree(Array(document.minified))))
+            let extraction = try generator.extraction(for: JSONTree(try JSONMinifier.minify(line[...])))
             let text = String(decoding: line, as: UTF8.self)
-            compare(line, reader, "seed \(seed), round \(round): \(text)")
-            compare(generator.broken(line), reader, "seed \(seed), round \(round), a broken form of \(text)")
+            compare(line, extraction, "seed \(seed), round \(round): \(text)")
+            compare(generator.broken(line), extraction, "seed \(seed), round \(round), a broken form of \(text)")
         }
     }
 
     @Test func saysTheSameOfEveryPrefix() throws {
         let line = Array(
             #"{"city":"M\u00fcnchen 猫","aqi":{"now":-1.5e1,"x":[null,true]},"t":"2027-01-15T07:59:59Z"}"#.utf8)
-        let reader = StdinLineParser(
-            Extraction(
-                key: .at(try JSONPointer("/city")), value: .at(try JSONPointer("/aqi/now")), time: try JSONPointer("/t")
-            ))
-        for end in 0...line.count { compare(Array(line[..<end]), reader, "the first \(end) bytes") }
+        let extraction = Extraction(
+            key: .at(try JSONPointer("/city")), value: .at(try JSONPointer("/aqi/now")), time: try JSONPointer("/t"))
+        for end in 0...line.count { compare(Array(line[..<end]), extraction, "the first \(end) bytes") }
     }
 
     @Test func addsToABatchThatHasEventsAlready() throws {

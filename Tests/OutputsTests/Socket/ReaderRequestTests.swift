@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReaderRequestTests {
     private static func parse(_ text: String) throws(Failure) -> ReaderRequest {
-        try ReaderRequest.parse(Array(text.utf8)[...], with: JSONReader(maximumCapacity: ReaderRequest.longest))
+        try ReaderRequest.parse(Array(text.utf8)[...])
     }
 
     private static func terms(
@@ -71,11 +71,10 @@ import Testing
     @Test(arguments: good)
     func refusesEveryPrefix(text: String, request: ReaderRequest) {
         let bytes = Array(text.utf8)
-        let reader = JSONReader(maximumCapacity: ReaderRequest.longest)
         let end = bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0
         for length in 0...end {
             #expect(throws: Failure.self, "\(length) bytes of \(text)") {
-                try ReaderRequest.parse(bytes[..<length], with: reader)
+                try ReaderRequest.parse(bytes[..<length])
             }
         }
     }
@@ -83,7 +82,6 @@ import Testing
     @Test func survivesEveryMutation() {
         let seed: UInt64 = 81
         var random = SeededGenerator(seed: seed)
-        let reader = JSONReader(maximumCapacity: ReaderRequest.longest)
         let pieces = ["\"", "{", "}", "[", "]", ",", ":", "\\", "0", "-", "1e9", "null", "\u{0}", "since", "poll"]
         var good = 0
         var bad = 0
@@ -99,7 +97,7 @@ import Testing
                 }
             }
             do throws(Failure) {
-                _ = try ReaderRequest.parse(bytes[...], with: reader)
+                _ = try ReaderRequest.parse(bytes[...])
                 good += 1
             } catch {
                 bad += 1

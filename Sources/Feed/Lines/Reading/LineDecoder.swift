@@ -15,20 +15,20 @@ package enum LineDecoder {
     /// - Throws: the first fault, with its offset in the line.
     package static func decode(_ line: Bytes) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
+            var scanner = JSONScanner(bytes)
             do throws(JSONFault) {
-                try JSONMinifier.validate(bytes)
+                try scanner.begin()
             } catch {
-                throw LineFault(offset: error.offset, reason: .notJSON(error.reason))
+                throw LineFault(error)
             }
-            var cursor = JSONCursor(bytes)
-            cursor.skipWhiteSpace()
-            let decoded = try LineMembers.with(bytes, at: cursor.position) { members throws(LineFault) in
+            let start = scanner.position
+            let decoded = try LineMembers.with(bytes, &scanner, isLine: true) { members throws(LineFault) in
                 let type = try members.string(.type)
                 return Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source), body: try body(type, members, in: line))
             }
-            guard let decoded else { throw LineFault(offset: cursor.position, reason: .notAnObject) }
+            guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
             return decoded
         }
     }

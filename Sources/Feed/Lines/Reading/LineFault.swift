@@ -9,6 +9,8 @@ package struct LineFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
+    init(_ fault: JSONFault) { self.init(offset: fault.offset, reason: .notJSON(fault.reason)) }
+
     /// One sentence: `not a line of the feed, at byte 7: "seq" is not a whole number from 1 on`.
     package var description: String {
         if case .notJSON(let reason) = reason { return JSONFault(offset: offset, reason: reason).description }

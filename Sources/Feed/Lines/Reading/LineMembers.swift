@@ -17,43 +17,46 @@ struct LineMembers: ~Copyable {
         ranges.initialize(repeating: .zero, count: LineKey.keyCount)
     }
 
-    /// What `body` makes of the object at `offset`; nil when there is none.
+    /// What `body` makes of the object at the scanner's cursor, which is behind it then; nil when there is something else.
+    ///
+    /// - Parameter isLine: whether nothing may follow; all of the line is validated before anything is made of it.
     static func with<Value>(
-        _ bytes: UnsafeBufferPointer<UInt8>, at offset: Int, _ body: (borrowing LineMembers) throws(LineFault) -> Value
+        _ bytes: UnsafeBufferPointer<UInt8>, _ scanner: inout JSONScanner, isLine: Bool = false,
+        _ body: (borrowing LineMembers) throws(LineFault) -> Value
     ) throws(LineFault) -> Value? {
-        var cursor = JSONCursor(bytes, at: offset)
-        guard cursor.take(UInt8(ascii: "{")) else { return nil }
-        let result = withUnsafeTemporaryAllocation(of: SIMD2<UInt32>.self, capacity: LineKey.keyCount) { ranges in
+        let result = withUnsafeTemporaryAllocation(of: SIMD2<UInt32>.self, capacity: LineKey.keyCount) {
+            (ranges) -> Result<Value, LineFault>? in
             // There is at least one key, so there is a base address.
-            let members = LineMembers(bytes, offset, ranges.baseAddress.unsafelyUnwrapped)
-            members.read(&cursor)
-            return Result { () throws(LineFault) in try body(members) }
+            let members = LineMembers(bytes, scanner.position, ranges.baseAddress.unsafelyUnwrapped)
+            let isObject = scanner.byte == UInt8(ascii: "{")
+            do throws(JSONFault) {
+                if isObject { try members.read(&scanner) } else if isLine { try scanner.value() }
+                if isLine { _ = try scanner.end() }
+            } catch {
+                return .failure(LineFault(error))
+            }
+            return isObject ? Result { () throws(LineFault) in try body(members) } : nil
         }
-        return try result.get()
+        return try result?.get()
     }
 
-    private func read(_ cursor: inout JSONCursor) {
-        while true {
-            cursor.skipWhiteSpace()
-            guard cursor.byte == UInt8(ascii: "\"") else { return }
-            let name = cursor.string()
-            cursor.skipWhiteSpace()
-            _ = cursor.take(UInt8(ascii: ":"))
-            cursor.skipWhiteSpace()
-            let value = cursor.value()
-            if let key = key(name), range(key) == nil {
-                ranges[Int(key.rawValue)] = [
-                    UInt32(truncatingIfNeeded: value.lowerBound), UInt32(truncatingIfNeeded: value.upperBound),
-                ]
-            }
-            cursor.skipWhiteSpace()
-            guard cursor.take(UInt8(ascii: ",")) else { return }
+    private func read(_ scanner: inout JSONScanner) throws(JSONFault) {
+        _ = try scanner.enter()
+        var isFirst = true
+        while try scanner.step(isFirst: isFirst) {
+            isFirst = false
+            let name = scanner.name
+            let start = scanner.position
+            try scanner.value()
+            guard let key = key(name), range(key) == nil else { continue }
+            ranges[Int(key.rawValue)] = [
+                UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: scanner.position),
+            ]
         }
     }
 
     @inline(__always)
-    private func key(_ name: Range<Int>) -> LineKey? {
-        let raw = UnsafeBufferPointer(rebasing: bytes[name])
+    private func key(_ raw: UnsafeBufferPointer<UInt8>) -> LineKey? {
         if let key = LineKey(raw) { return key }
         guard raw.count <= 144, raw.contains(UInt8(ascii: "\\")) else { return nil }
         return Array(JSONText.string(raw).utf8).withUnsafeBufferPointer { LineKey($0) }
@@ -151,7 +154,8 @@ struct LineMembers: ~Copyable {
         _ key: LineKey, _ make: (borrowing LineMembers) throws(LineFault) -> Value
     ) throws(LineFault) -> Value? {
         guard let range = range(key), value(key) != nil else { return nil }
-        guard let object = try Self.with(bytes, at: range.lowerBound, make) else { throw wrong(key, "an object") }
+        var scanner = JSONScanner(bytes, at: range.lowerBound)
+        guard let object = try Self.with(bytes, &scanner, make) else { throw wrong(key, "an object") }
         return object
     }
 
@@ -160,19 +164,13 @@ struct LineMembers: ~Copyable {
         _ key: LineKey, atMost most: Int = 10_000, _ make: (borrowing LineMembers) throws(LineFault) -> Element
     ) throws(LineFault) -> [Element] {
         guard let range = range(key), value(key) != nil else { return [] }
-        var cursor = JSONCursor(bytes, at: range.lowerBound)
-        guard cursor.take(UInt8(ascii: "[")) else { throw wrong(key, "an array") }
+        var scanner = JSONScanner(bytes, at: range.lowerBound)
+        guard scanner.byte == UInt8(ascii: "["), (try? scanner.enter()) != nil else { throw wrong(key, "an array") }
         var elements: [Element] = []
-        cursor.skipWhiteSpace()
-        while cursor.position < range.upperBound, cursor.byte != UInt8(ascii: "]"), elements.count < most {
-            guard let element = try Self.with(bytes, at: cursor.position, make) else {
-                throw wrong(key, "an array of objects")
-            }
+        // The line was validated.
+        while elements.count < most, (try? scanner.step(isFirst: elements.isEmpty)) == true {
+            guard let element = try Self.with(bytes, &scanner, make) else { throw wrong(key, "an array of objects") }
             elements.append(element)
-            _ = cursor.value()
-            cursor.skipWhiteSpace()
-            _ = cursor.take(UInt8(ascii: ","))
-            cursor.skipWhiteSpace()
         }
         return elements
     }

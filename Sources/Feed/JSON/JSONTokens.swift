@@ -1,0 +1,208 @@
+/// The strings, numbers and literals of an input (RFC 8259 sections 3, 6 and 7, RFC 3629): each function goes from where one
+/// begins to behind it.
+///
+/// All reads are below `count`; words are read only where eight bytes are left.
+struct JSONTokens {
+    let base: UnsafePointer<UInt8>
+    let count: Int
+
+    /// The byte at `place`; a zero, which stands nowhere in JSON, behind the end.
+    @inline(__always)
+    subscript(place: Int) -> UInt8 { place < count ? base[place] : 0 }
+
+    func fault(_ reason: JSONFault.Reason, at place: Int) -> JSONFault { JSONFault(offset: place, reason: reason) }
+
+    /// That `place` has something else, or that the input ends there.
+    func fault(expecting expectation: JSONFault.Expectation, at place: Int) -> JSONFault {
+        fault(place < count ? .unexpected(base[place], expectation) : .cutOff(expectation), at: place)
+    }
+
+    // MARK: Strings
+
+    /// Over a string, from behind its opening quote.
+    @inline(__always)
+    func string(from start: Int) throws(JSONFault) -> Int {
+        let place = plainEnd(from: start)
+        return self[place] == UInt8(ascii: "\"") ? place &+ 1 : try anyString(from: place)
+    }
+
+    /// Where ASCII that means nothing in a string ends, looked at eight bytes at a time.
+    @inline(__always)
+    func plainEnd(from start: Int) -> Int {
+        var place = start
+        while place &+ 8 <= count {
+            let special = special(in: load(at: place))
+            if special != 0 { return place &+ special.trailingZeroBitCount >> 3 }
+            place &+= 8
+        }
+        guard place < count, count >= 8 else { return place }
+        // The last bytes with zeros behind them, which are control characters and end it.
+        let last = load(at: count &- 8) >> UInt64(truncatingIfNeeded: (place &+ 8 &- count) &* 8)
+        return place &+ special(in: last).trailingZeroBitCount >> 3
+    }
+
+    /// A byte's top bit is set where the byte is a quote, a backslash, below 0x20 or above 0x7F. A borrow can set it wrongly
+    /// too, but only above a byte where it is set rightly, and the lowest one is what counts.
+    @inline(__always)
+    private func special(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = (word ^ (ones &* 0x22)) &- ones
+        let backslash = (word ^ (ones &* 0x5C)) &- ones
+        let control = word &- (ones &* 0x20)
+        return (quote | backslash | control | word) & (ones &* 0x80)
+    }
+
+    /// Over what is left of a string.
+    @inline(never)
+    func anyString(from start: Int) throws(JSONFault) -> Int {
+        var place = start
+        while true {
+            guard place < count else { throw fault(.cutOff(.closingQuote), at: place) }
+            switch base[place] {
+            case UInt8(ascii: "\""): return place + 1
+            case UInt8(ascii: "\\"): place = try escape(from: place)
+            case 0x80...: place = try multibyte(from: place)
+            case let byte where byte < 0x20: throw fault(.controlCharacter(byte), at: place)
+            default: place = plainEnd(from: place + 1)
+            }
+        }
+    }
+
+    /// Over an escape, from its backslash on.
+    @inline(__always)
+    private func escape(from start: Int) throws(JSONFault) -> Int {
+        switch self[start + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return start + 2
+        case UInt8(ascii: "u"):
+            for place in start + 2..<start + 6 where JSONText.hexValue(self[place]) == nil {
+                throw fault(expecting: .hexDigit, at: place)
+            }
+            return start + 6
+        default: throw fault(expecting: .escape, at: start + 1)
+        }
+    }
+
+    /// Over all characters from here on that are not ASCII.
+    @inline(__always)
+    private func multibyte(from start: Int) throws(JSONFault) -> Int {
+        var place = start
+        repeat {
+            guard place &+ 4 <= count else {
+                place = try anyMultibyte(from: place)
+                continue
+            }
+            let word = load32(at: place)
+            if word & 0x00C0_C0F0 == 0x0080_80E0 {
+                let scalar = (word & 0x0F) << 12 | (word >> 2) & 0x0FC0 | (word >> 16) & 0x3F
+                guard scalar >= 0x800, scalar & 0xF800 != 0xD800 else { return try anyMultibyte(from: place) }
+                place &+= 3
+            } else if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 {
+                place &+= 2
+            } else {
+                place = try anyMultibyte(from: place)
+            }
+        } while self[place] >= 0x80
+        return place
+    }
+
+    /// Over one character that is not ASCII, slowly; finds the exact byte at fault.
+    @inline(never)
+    private func anyMultibyte(from start: Int) throws(JSONFault) -> Int {
+        // The second byte's range is what rules out overlong forms, surrogates and what is above U+10FFFF.
+        let following: Int
+        let second: ClosedRange<UInt8>
+        switch base[start] {
+        case 0xC2...0xDF: (following, second) = (1, 0x80...0xBF)
+        case 0xE0: (following, second) = (2, 0xA0...0xBF)
+        case 0xED: (following, second) = (2, 0x80...0x9F)
+        case 0xE1...0xEF: (following, second) = (2, 0x80...0xBF)
+        case 0xF0: (following, second) = (3, 0x90...0xBF)
+        case 0xF1...0xF3: (following, second) = (3, 0x80...0xBF)
+        case 0xF4: (following, second) = (3, 0x80...0x8F)
+        default: throw fault(.invalidUTF8, at: start)
+        }
+        for place in start + 1...start + following {
+            guard place < count else { throw fault(.cutOff(.continuation), at: place) }
+            guard (place == start + 1 ? second : 0x80...0xBF).contains(base[place]) else {
+                throw fault(.invalidUTF8, at: place)
+            }
+        }
+        return start + following + 1
+    }
+
+    // MARK: Names
+
+    /// Where a name begins when a comma and its quote are here, or for the first one only the quote; nil otherwise.
+    @inline(__always)
+    func memberStart(isFirst: Bool, at place: Int) -> Int? {
+        let start = place &+ (isFirst ? 1 : 2)
+        guard start <= count, base[start &- 1] == UInt8(ascii: "\"") else { return nil }
+        return isFirst || base[place] == UInt8(ascii: ",") ? start : nil
+    }
+
+    /// Whether a quote, a colon and something that is no white space are here.
+    @inline(__always)
+    func isNameEnd(at place: Int) -> Bool {
+        guard place &+ 4 <= count else { return false }
+        let word = load32(at: place)
+        return word & 0xFFFF == 0x3A22 && word & 0xFF_0000 > 0x20_0000
+    }
+
+    // MARK: Numbers and literals
+
+    /// Over a number, from its `-` or first digit on.
+    @inline(__always)
+    func number(from start: Int) throws(JSONFault) -> Int {
+        var place = start
+        if base[place] == UInt8(ascii: "-") { place &+= 1 }
+        let first = place
+        place = try digits(from: place)
+        if base[first] == UInt8(ascii: "0"), place > first &+ 1 { throw fault(.leadingZero, at: first + 1) }
+        if self[place] == UInt8(ascii: ".") { place = try digits(from: place &+ 1) }
+        return self[place] | 0x20 == UInt8(ascii: "e") ? try exponent(from: place) : place
+    }
+
+    private func exponent(from start: Int) throws(JSONFault) -> Int {
+        let sign = self[start + 1]
+        return try digits(from: start + (sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") ? 2 : 1))
+    }
+
+    /// Over one digit or more.
+    @inline(__always)
+    private func digits(from start: Int) throws(JSONFault) -> Int {
+        var place = start
+        while place < count, base[place] &- UInt8(ascii: "0") < 10 { place &+= 1 }
+        guard place > start else { throw fault(expecting: .digit, at: place) }
+        return place
+    }
+
+    /// Over `true`, `false` or `null`: `word` is its last four letters, the first one lowest.
+    @inline(__always)
+    func literal(_ word: UInt32, _ name: JSONFault.Expectation, from start: Int) throws(JSONFault) -> Int {
+        let end = start &+ (name == .false ? 5 : 4)
+        guard end <= count, load32(at: end &- 4) == word else { throw misspelt(name, from: start) }
+        return end
+    }
+
+    /// The fault of something that starts like a literal and is none.
+    private func misspelt(_ name: JSONFault.Expectation, from start: Int) -> JSONFault {
+        let right = name.rawValue.utf8.enumerated().prefix { self[start + $0.offset] == $0.element }
+        return fault(expecting: name, at: start + right.count)
+    }
+
+    // MARK: Words
+
+    /// Eight bytes as a number whose lowest byte comes first; `place + 8 <= count`.
+    @inline(__always)
+    func load(at place: Int) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
+    }
+
+    /// Four bytes as a number whose lowest byte comes first; `place + 4 <= count`.
+    @inline(__always)
+    private func load32(at place: Int) -> UInt32 {
+        UInt32(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt32.self))
+    }
+}

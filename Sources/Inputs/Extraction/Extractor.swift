@@ -1,0 +1,292 @@
+package import Feed
+package import Reactor
+
+/// Reads what an `Extraction` asks for out of documents and their items: made once, used for many.
+package struct Extractor {
+    /// What reading a document came to.
+    package struct Outcome: Sendable, Equatable {
+        /// How many events were added.
+        package var events = 0
+        /// What was wrong with some of the items, in one sentence about all of them; nil when nothing was.
+        package var problem: Failure?
+    }
+
+    /// What an event offers. Ranges are into its data; of a string it is what lies between its quotes.
+    struct Fields {
+        var key: Range<Int>?
+        var value: Double?
+        var text: Range<Int>?
+        var time: Timestamp?
+        /// What was asked for and is not as it should be.
+        var faults = Faults()
+    }
+
+    struct Faults: Equatable {
+        var key: Fault?
+        /// Also for null, which is no value.
+        var value: Fault?
+        var text: Fault?
+        var time: Fault?
+
+        /// Whether everything that was asked for is there.
+        var isEmpty: Bool { key == nil && value == nil && text == nil && time == nil }
+    }
+
+    /// Why something is not as it was asked for.
+    enum Fault: Error, Equatable {
+        case missing
+        case wrong(JSONKind)
+        /// A number that a double, or a date, cannot be.
+        case outOfRange
+        /// A string that is not what it should be.
+        case unreadable
+
+        /// One sentence: `"/aqi" is a string and not a number`.
+        ///
+        /// - Parameters:
+        ///   - place: where it was looked for.
+        ///   - expected: what should be there, with its article.
+        func message(_ place: JSONPointer, _ expected: String) -> String {
+            switch self {
+            case .missing: "there is nothing at \(place.place)"
+            case .wrong(let kind): "\(place.place) is \(kind) and not \(expected)"
+            case .outOfRange: "\(place.place) is a number out of range"
+            case .unreadable: "\(place.place) is a string that is not \(expected)"
+            }
+        }
+    }
+
+    /// What should be where a value is looked for, for messages.
+    static let numberName = "a number"
+    /// What should be where a time is looked for, for messages.
+    static let timeName = "a time (RFC 3339, or seconds since 1970)"
+
+    let extraction: Extraction
+    /// What is looked for in an event's data.
+    let fields: JSONSelection
+    /// What is looked for in a document: where its items are, or the same.
+    private let whole: JSONSelection
+    // The pointers' places in the selection; nil for what is not asked for, or not by a pointer.
+    private let key: Int?
+    private let value: Int?
+    private let text: Int?
+    private let time: Int?
+    private let isLenient: Bool
+
+    package init(_ extraction: Extraction) {
+        self.extraction = extraction
+        var pointers: [JSONPointer] = []
+        func place(_ pointer: JSONPointer?) -> Int? {
+            guard let pointer else { return nil }
+            pointers.append(pointer)
+            return pointers.count - 1
+        }
+        if case .at(let pointer) = extraction.key { key = place(pointer) } else { key = nil }
+        value = place(extraction.value.pointer)
+        text = place(extraction.text.pointer)
+        time = place(extraction.time)
+        isLenient = extraction.number == .lenient
+        var firsts: JSONSelection.Firsts = []
+        if extraction.value == .first { firsts.insert(.number) }
+        if extraction.text == .first { firsts.insert(.string) }
+        fields = JSONSelection(pointers, firsts: firsts, isLenient: isLenient)
+        whole = extraction.items.map { JSONSelection([$0]) } ?? fields
+    }
+
+    // MARK: Documents
+
+    /// A document, and where in it is what was asked for.
+    package struct Document {
+        package let json: JSONDocument
+        fileprivate let found: JSONSelection.Found
+    }
+
+    /// Validates, minifies and searches a document in one pass.
+    ///
+    /// - Throws: the first fault.
+    package func read(_ input: Bytes) throws(JSONFault) -> Document {
+        let found = JSONSelection.Found()
+        let json = try JSONDocument(input, whole, found)
+        return Document(json: json, found: found)
+    }
+
+    /// Adds a document's events to `batch`.
+    ///
+    /// A document that is one event must have what is asked for. Of many items, one without its key is left out; one
+    /// whose value or time is missing or of the wrong kind still is an event, without value or at the time of arrival; both
+    /// are reported. A value of null is no value, and a text that is missing no text: that is nothing to report.
+    ///
+    /// - Parameter now: the time of arrival.
+    /// - Throws: `.pointer` when there is nothing to read where the items, or the only value, should be.
+    package func add(
+        _ document: Document, from source: SourceID, at now: Timestamp, to batch: inout EventBatch
+    ) throws(Failure) -> Outcome {
+        if var reading = try begin(document, from: source, at: now) {
+            _ = reading.read(atMost: .max, into: &batch)
+            return reading.outcome
+        }
+        try document.json.withUnsafeBytes { (data) throws(Failure) in
+            let fields = try event(in: data, document.found)
+            batch.add(
+                time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
+                data: data)
+        }
+        return Outcome(events: 1)
+    }
+
+    /// The same a slice at a time, for documents with so many items that the loop would wait too long for all of them.
+    ///
+    /// - Returns: nil when the document is one event.
+    /// - Throws: `.pointer` when there is nothing to read where the items should be.
+    package func begin(
+        _ document: Document, from source: SourceID, at now: Timestamp
+    ) throws(Failure) -> ItemReading? {
+        guard let pointer = extraction.items else { return nil }
+        let items = try document.json.withUnsafeBytes { (data) throws(Failure) in
+            guard let place = document.found[0] else { throw document.found.missing(pointer, at: 0, in: data) }
+            guard let items = JSONItems(of: data, at: place.lowerBound) else {
+                let kind = JSONKind(firstByte: data[place.lowerBound])
+                throw Failure(.pointer, "\(pointer.place) is \(kind) and neither an array nor an object")
+            }
+            return items
+        }
+        return ItemReading(self, of: document.json, items, from: source, now: now)
+    }
+
+    /// What a document offers that is one event.
+    ///
+    /// - Throws: `.pointer`, with the first thing that is not as it was asked for.
+    @inline(__always)
+    func event(in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) throws(Failure) -> Fields {
+        let fields = fields(of: data, found)
+        if !fields.faults.isEmpty { throw failure(fields.faults, in: data, found) }
+        return fields
+    }
+
+    private func failure(
+        _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found
+    ) -> Failure {
+        func words(_ fault: Fault, _ pointer: JSONPointer, _ index: Int?, _ expected: String) -> Failure {
+            switch fault {
+            case .missing: found.missing(pointer, at: index ?? 0, in: data)
+            default: Failure(.pointer, fault.message(pointer, expected))
+            }
+        }
+        if let fault = faults.key, case .at(let pointer) = extraction.key {
+            guard case .wrong(let kind) = fault else { return words(fault, pointer, key, "") }
+            return Failure(.pointer, "\(pointer.place) is \(kind) and neither a string nor a number")
+        }
+        if let fault = faults.value, case .at(let pointer) = extraction.value {
+            if fault == .outOfRange, let range = value.flatMap({ found[$0] }) {
+                return pointer.outOfRange(Bytes(UnsafeBufferPointer(rebasing: data[range])))
+            }
+            return words(fault, pointer, value, Self.numberName)
+        }
+        if let fault = faults.text, case .at(let pointer) = extraction.text {
+            return words(fault, pointer, text, "a string")
+        }
+        guard let fault = faults.time, let pointer = extraction.time else {
+            preconditionFailure("a fault in something that was not asked for")
+        }
+        return words(fault, pointer, time, Self.timeName)
+    }
+
+    // MARK: Fields
+
+    /// What an event's data offer, with what `fields` found in them.
+    func fields(of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> Fields {
+        var fields = Fields()
+        if let key {
+            if let range = found[key] {
+                switch JSONKind(firstByte: data[range.lowerBound]) {
+                case .string: fields.key = range.lowerBound + 1..<range.upperBound - 1
+                case .number: fields.key = range
+                case let kind: fields.faults.key = .wrong(kind)
+                }
+            } else {
+                fields.faults.key = .missing
+            }
+        }
+        if let value {
+            switch found[value].map({ Self.number(.init(rebasing: data[$0]), isLenient: isLenient) }) {
+            case .success(let number): fields.value = number
+            case .failure(let fault): fields.faults.value = fault
+            case nil: fields.faults.value = .missing
+            }
+        } else {
+            fields.value = found.firstNumber
+        }
+        if let text {
+            if let range = found[text] {
+                let kind = JSONKind(firstByte: data[range.lowerBound])
+                if kind == .string {
+                    fields.text = range.lowerBound + 1..<range.upperBound - 1
+                } else {
+                    fields.faults.text = .wrong(kind)
+                }
+            } else {
+                fields.faults.text = .missing
+            }
+        } else {
+            fields.text = found.firstString
+        }
+        if let time {
+            switch found[time].map({ Self.time(.init(rebasing: data[$0]), isLenient: isLenient) }) {
+            case .success(let time): fields.time = time
+            case .failure(let fault): fields.faults.time = fault
+            case nil: fields.faults.time = .missing
+            }
+        }
+        return fields
+    }
+
+    /// The number that a value is.
+    private static func number(_ token: UnsafeBufferPointer<UInt8>, isLenient: Bool) -> Result<Double, Fault> {
+        switch JSONKind(firstByte: token.first) {
+        case .number: JSONNumber.double(token).map { .success($0) } ?? .failure(.outOfRange)
+        case .string where isLenient: JSONNumber.lenient(body(token)).map { .success($0) } ?? .failure(.unreadable)
+        case let kind: .failure(.wrong(kind))
+        }
+    }
+
+    /// The time that a value says; see `Extraction.time`. Where strings count as numbers they do here, too.
+    private static func time(_ token: UnsafeBufferPointer<UInt8>, isLenient: Bool) -> Result<Timestamp, Fault> {
+        switch JSONKind(firstByte: token.first) {
+        case .number:
+            return JSONNumber.double(token).flatMap(time(epoch:)).map { .success($0) } ?? .failure(.outOfRange)
+        case .string:
+            let body = body(token)
+            if let time = time(text: body) { return .success(time) }
+            guard isLenient, let number = JSONNumber.lenient(body) else { return .failure(.unreadable) }
+            return time(epoch: number).map { .success($0) } ?? .failure(.outOfRange)
+        case let kind: return .failure(.wrong(kind))
+        }
+    }
+
+    /// What lies between a string's quotes.
+    private static func body(_ token: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: token.dropFirst().dropLast())
+    }
+
+    private static func time(text body: UnsafeBufferPointer<UInt8>) -> Timestamp? {
+        guard body.contains(UInt8(ascii: "\\")) else { return RFC3339.parse(body) }
+        return RFC3339.parse(JSONText.unescape(Bytes(body)))
+    }
+
+    /// Seconds since the Unix epoch, or milliseconds from 10^11 on, which as seconds would be the year 5138; nil outside
+    /// of the years 0000 to 9999, which are all that a line can say.
+    private static func time(epoch number: Double) -> Timestamp? {
+        let seconds = number >= 1e11 ? number / 1_000 : number
+        guard -62_167_219_200 <= seconds, seconds < 253_402_300_800 else { return nil }
+        // Whole seconds and the rest apart, so that microseconds stay what they were written as.
+        let whole = seconds.rounded(.down)
+        let micros = ((seconds - whole) * 1_000_000).rounded()
+        return Timestamp(microseconds: Int64(whole) * 1_000_000 + Int64(micros))
+    }
+}
+
+extension Extraction.Place {
+    fileprivate var pointer: JSONPointer? {
+        if case .at(let pointer) = self { pointer } else { nil }
+    }
+}
