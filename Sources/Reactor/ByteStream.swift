@@ -1,6 +1,7 @@
 /// Bytes to and from somewhere, never blocking. Not `Sendable`: it belongs to the actor that made it, on its loop.
 ///
-/// The kinds are `DescriptorStream` (pipes, terminals, files, sockets) and `SimulatedStream` (memory, for virtual time).
+/// The kinds are `DescriptorStream` (pipes, terminals, files, sockets), `CurlStream` (TLS and proxies), and in tests
+/// `SimulatedStream` (memory, for virtual time).
 /// Try, then wait: a wait reports changes, so it is for after `read` has returned nil, or `write` 0. One task waits for
 /// each of the three conditions at a time.
 package protocol ByteStream: AnyObject {

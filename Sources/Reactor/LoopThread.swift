@@ -47,25 +47,6 @@ package final class LoopThread: Sendable {
     }
 }
 
-/// Runs `body` as the root task of a new loop on a thread of its own, and returns what it returned.
-///
-/// - Parameter virtual: whether the loop's clock is virtual; then only simulated transports may be used.
-package func withLoop<Value: Sendable>(
-    virtual: Bool = false, _ body: @escaping @Sendable (EventLoop) async throws -> Value
-) async throws -> Value {
-    let loop = try EventLoop(virtual: virtual)
-    return try await withCheckedThrowingContinuation { continuation in
-        do {
-            let thread = try startThread(name: "loop") {
-                continuation.resume(with: Result { try loop.run { try await body(loop) } })
-            }
-            pthread_detach(thread)
-        } catch {
-            continuation.resume(throwing: error)
-        }
-    }
-}
-
 /// pthread_create(3) with a closure.
 private func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) -> pthread_t {
     final class Start: Sendable {

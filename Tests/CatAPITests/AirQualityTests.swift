@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebSocket
 
-@Suite struct AirQualityTests {
+@Suite(.limited) struct AirQualityTests {
     @Test func walksThroughAllBands() {
         var air = AirQuality(seed: 11)
         var seen: Set<Int> = []

@@ -1,9 +1,10 @@
 import CatAPI
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
-@Suite struct CatAPIServerTests {
+@Suite(.limited) struct CatAPIServerTests {
     @Test func theRoutesAreServedWithTheNameTheClientUsed() async throws {
         try await ServerUnderTest.run(faults: false) { test in
             let fact = try await test.get("/fact?max_length=60")

@@ -1,7 +1,8 @@
 import CatAPI
+import TestSupport
 import Testing
 
-@Suite struct ContentTests {
+@Suite(.limited) struct ContentTests {
     @Test func thereAreEnoughDifferentFacts() {
         #expect(CatFacts.all.count >= 200)
         #expect(Set(CatFacts.all.map(\.text)).count == CatFacts.all.count)

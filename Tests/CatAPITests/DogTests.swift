@@ -2,7 +2,7 @@ import CatAPI
 import TestSupport
 import Testing
 
-@Suite struct DogTests {
+@Suite(.limited) struct DogTests {
     @Test func answersAreAsTheRealOnesAre() throws {
         let answer = answer("GET", "/v1/images/search?limit=100&has_breeds=true", host: "dogs.test:1")
         #expect(answer.status == 200 && answer["Content-Type"] == "application/json")

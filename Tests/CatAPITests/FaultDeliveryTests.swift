@@ -1,10 +1,11 @@
 import CatAPI
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 /// Every fault as a client sees it on a real socket.
-@Suite struct FaultDeliveryTests {
+@Suite(.limited) struct FaultDeliveryTests {
     @Test(arguments: ["0", "20", "1-30"])
     func aDelayIsMadeAndReported(delay: String) async throws {
         try await ServerUnderTest.run { test in

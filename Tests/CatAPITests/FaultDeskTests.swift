@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct FaultDeskTests {
+@Suite(.limited) struct FaultDeskTests {
     static func reply(_ target: String, seed: UInt64 = 1) -> Reply {
         var desk = FaultDesk()
         var random = SeededGenerator(seed: seed)

@@ -1,7 +1,8 @@
 import CatAPI
+import TestSupport
 import Testing
 
-@Suite struct PagingTests {
+@Suite(.limited) struct PagingTests {
     static let fields = [
         "current_page", "data", "first_page_url", "from", "last_page", "last_page_url", "links", "next_page_url",
         "path",

@@ -8,7 +8,7 @@ func answer(_ method: String, _ target: String, host: String = "127.0.0.1:8080",
     return CatAPI.answer(Request(method, target, host: host), using: &random)
 }
 
-@Suite struct RoutingTests {
+@Suite(.limited) struct RoutingTests {
     @Test(arguments: [
         "/fact", "/fact/", "//fact", "/fact?", "/fact?max_length=", "/fact?max_length=abc", "/fact?x=1&&=",
     ])

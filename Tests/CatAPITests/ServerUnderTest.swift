@@ -1,5 +1,6 @@
 import CatAPI
 import Reactor
+import TestSupport
 
 /// A server on a loop of its own, with a thread beside it for clients that block.
 struct ServerUnderTest: Sendable {

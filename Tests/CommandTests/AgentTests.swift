@@ -8,7 +8,7 @@ import Testing
 @testable import catwatch
 
 /// The whole agent in virtual time: everything but the kernel, libcurl and the command line's `main`.
-@Suite(.timeLimit(.minutes(2))) struct AgentTests {
+@Suite(.limited, .timeLimit(.minutes(2))) struct AgentTests {
     /// What an hour came to.
     private struct Hour: Sendable {
         var status: Int32 = -1

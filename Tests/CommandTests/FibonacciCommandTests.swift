@@ -1,11 +1,12 @@
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 @testable import catwatch
 
 /// What `catwatch fibonacci` prints, its times left out: those are the machine's.
-@Suite struct FibonacciCommandTests {
+@Suite(.limited) struct FibonacciCommandTests {
     private struct Broken: Error {}
 
     private static func text(_ runs: [Int]) -> String {

@@ -9,7 +9,7 @@ import Testing
 @testable import catwatch
 
 /// Signs of life in virtual time, with a datagram socket in the service manager's place.
-@Suite struct WatchdogTests {
+@Suite(.limited) struct WatchdogTests {
     @Test func livesOnlyWhileAttemptsComeToSomethingInTime() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notify.sock")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What an upstream may answer with: JSON, nearly JSON, and JSON that is meant to do harm.
-@Suite struct BadDocumentTests {
+@Suite(.limited) struct BadDocumentTests {
     @Test(
         .enabled(if: Installation.hasPython),
         arguments: [

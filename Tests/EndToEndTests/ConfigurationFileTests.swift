@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `catwatch check`, and where a configuration is looked for.
-@Suite struct ConfigurationFileTests {
+@Suite(.limited) struct ConfigurationFileTests {
     @Test(arguments: ["fact", "breeds", "dogs", "aqi", "fibonacci", "catwatch"])
     func theExamplesAreRight(name: String) async throws {
         try await Stage.run { stage in
@@ -120,7 +120,7 @@ import Testing
 }
 
 /// WebSockets of the real program.
-@Suite struct WebSocketFeedTests {
+@Suite(.limited) struct WebSocketFeedTests {
     @Test(.enabled(if: Installation.hasPython)) func anArrayOfCitiesIsAnEventEach() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/aqi?rate=50").replacing(scheme: "ws")

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// How many readers there may be does not depend on the soft limit that the program was started with.
-@Suite struct DescriptorLimitTests {
+@Suite(.limited) struct DescriptorLimitTests {
     @Test func thereIsADescriptorForEveryReader() async throws {
         try await Stage.run { stage in
             let program = try await stage.bash(

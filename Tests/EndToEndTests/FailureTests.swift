@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How an upstream may fail: one clear line for every poll, nothing torn, and the agent goes on.
-@Suite struct FailureTests {
+@Suite(.limited) struct FailureTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let path: String
         let code: String

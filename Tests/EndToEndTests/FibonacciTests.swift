@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `catwatch fibonacci`, and Fibonacci as a feed.
-@Suite struct FibonacciTests {
+@Suite(.limited) struct FibonacciTests {
     @Test func pairsAreAlignedAndTheTimeComesLast() async throws {
         try await Stage.run { stage in
             let run = try await stage.finish(["fibonacci", "90"])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A server that is not ours: httpbin, from PyPI.
-@Suite(.enabled(if: Installation.hasPython), .httpbin) struct HTTPBinTests {
+@Suite(.limited, .enabled(if: Installation.hasPython), .httpbin) struct HTTPBinTests {
     private static func url(_ path: String) throws -> String {
         "http://127.0.0.1:\(try #require(HTTPBin.port))" + path
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Text from upstream that is meant for the terminal of whoever looks.
-@Suite struct HostileTextTests {
+@Suite(.limited) struct HostileTextTests {
     /// What no terminal may get to see: control characters but the newline, and characters that turn the direction.
     private static func isHarmless(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in

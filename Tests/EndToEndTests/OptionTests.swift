@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The command line as a user meets it.
-@Suite struct OptionTests {
+@Suite(.limited) struct OptionTests {
     @Test func helpFitsOnAScreen() async throws {
         try await Stage.run { stage in
             for option in ["--help", "-h"] {

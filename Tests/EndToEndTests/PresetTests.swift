@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The five systems, over the stand-in API.
-@Suite struct PresetTests {
+@Suite(.limited) struct PresetTests {
     @Test(.enabled(if: Installation.hasPython)) func demoShowsAllOfThem() async throws {
         try await Stage.run { stage in
             let program = try await stage.catwatch(["--demo", "--preset", "all", "-i", "1s"])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// SIGHUP with a configuration file.
-@Suite struct ReloadTests {
+@Suite(.limited) struct ReloadTests {
     /// An agent that watches the sources named, over the stand-in.
     private static func configuration(_ stage: Stage, _ names: [String], every: String = "20ms") async throws -> String
     {

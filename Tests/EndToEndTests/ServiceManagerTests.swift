@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a service manager hears and hands over, with a datagram socket of the test's in its place.
-@Suite struct ServiceManagerTests {
+@Suite(.limited) struct ServiceManagerTests {
     @Test func hearsOfTheStartAReloadAndTheEnd() async throws {
         try await Stage.run { stage in
             let manager = try NotifySocket(in: stage.folder)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the running process looks like from outside.
-@Suite struct ShapeTests {
+@Suite(.limited) struct ShapeTests {
     @Test func thereIsOneThreadAndNoFoundation() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fact")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The recipes of examples/ whose programs Debian has, run for real: what arrives is compared with what was sent.
-@Suite struct ShipperTests {
+@Suite(.limited) struct ShipperTests {
     /// Tests/run.sh installs them all, so with it nothing is left out.
     private static func has(_ path: String) -> Bool {
         access(path, X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Ctrl-C and its relatives.
-@Suite struct SignalTests {
+@Suite(.limited) struct SignalTests {
     private static func running(_ stage: Stage, _ arguments: [String] = []) async throws -> ChildProcess {
         let program = try await stage.catwatch(["-u", stage.url("/fact"), "-e", "10ms"] + arguments)
         try await program.wait(for: "three events") { program in

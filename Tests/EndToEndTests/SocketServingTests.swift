@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--listen` and `--attach` of the real program.
-@Suite struct SocketServingTests {
+@Suite(.limited) struct SocketServingTests {
     /// An agent that serves its feed, once its socket is there.
     private static func serving(_ stage: Stage, at path: String, _ arguments: [String] = []) async throws
         -> ChildProcess

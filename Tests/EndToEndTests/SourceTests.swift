@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which sources a command line makes, and what is read out of their documents.
-@Suite struct SourceTests {
+@Suite(.limited) struct SourceTests {
     @Test(.enabled(if: Installation.hasPython))
     func urlsAreNamedAfterTheirPathsAndToldApart() async throws {
         try await Stage.run { stage in

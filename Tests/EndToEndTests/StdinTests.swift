@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `catwatch -`: lines in, lines out.
-@Suite struct StdinTests {
+@Suite(.limited) struct StdinTests {
     private static let cities = (0..<1_000).map { #"{"city":"c\#($0 % 7)","aqi":\#($0 % 500),"n":\#($0)}"# }
 
     private static func watch(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What comes out of stdout, and where it may go.
-@Suite struct StreamTests {
+@Suite(.limited) struct StreamTests {
     @Test(.enabled(if: Installation.hasPython))
     func theDemoStreamsEveryKindOfLine() async throws {
         try await Stage.run { stage in

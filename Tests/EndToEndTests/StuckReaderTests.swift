@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A stdout that takes nothing for a while.
-@Suite struct StuckReaderTests {
+@Suite(.limited) struct StuckReaderTests {
     @Test(.enabled(if: Installation.hasPython)) func pollingGoesOnAndTheGapIsNamed() async throws {
         try await Stage.run { stage in
             // 50 KB a line against a log of 1 MiB: overtaken after some twenty.

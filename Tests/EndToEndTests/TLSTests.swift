@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// TLS against OpenSSL's own server, with certificates made for the test.
-@Suite struct TLSTests {
+@Suite(.limited) struct TLSTests {
     /// Certificates and a document to serve, made once for each test: they take some milliseconds.
     private static let preparation = """
         set -e

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The view of another agent's feed.
-@Suite(.enabled(if: Installation.hasPython)) struct ViewAttachTests {
+@Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewAttachTests {
     private static func serving(_ stage: Stage, at path: String, path document: String = "/fact") async throws
         -> ChildProcess
     {

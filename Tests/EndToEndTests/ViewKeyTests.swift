@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The view in a terminal, and what its keys do.
-@Suite(.enabled(if: Installation.hasPython)) struct ViewKeyTests {
+@Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewKeyTests {
     static let demo = ["--demo", "--preset", "all", "-i", "1s"]
 
     @Test(arguments: [(20, 5), (80, 24), (120, 40), (200, 60)])

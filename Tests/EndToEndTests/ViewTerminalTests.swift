@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The view gives the terminal back as it was, whatever happens, and never waits for it.
-@Suite(.enabled(if: Installation.hasPython)) struct ViewTerminalTests {
+@Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewTerminalTests {
     private static func running(_ stage: Stage, _ arguments: [String] = []) async throws -> ViewScreen {
         let screen = try await ViewScreen(stage, ["-u", stage.url("/fact"), "-e", "20ms"] + arguments)
         try await screen.wait(for: "▸ fact ")

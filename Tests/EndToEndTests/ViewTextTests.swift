@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the view writes where there are no colours, no UTF-8, no cursor, no terminal, and what it never writes.
-@Suite(.enabled(if: Installation.hasPython)) struct ViewTextTests {
+@Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewTextTests {
     private static let color = #"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m"#
     private static let demo = ["--demo", "--preset", "all", "-i", "1s"]
 

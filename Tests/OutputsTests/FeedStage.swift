@@ -1,6 +1,7 @@
 import Feed
 import Outputs
 import Reactor
+import TestSupport
 
 /// A store in virtual time, and a listener in memory that serves it when asked to.
 struct FeedStage: Sendable {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The output over real pipes and devices.
-@Suite struct StreamOutputPipeTests {
+@Suite(.limited) struct StreamOutputPipeTests {
     static let ignoresPipeSignal: Bool = {
         signal(SIGPIPE, SIG_IGN)
         return true

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The output over a simulated stream, in virtual time.
-@Suite struct StreamOutputTests {
+@Suite(.limited) struct StreamOutputTests {
     static let identity = AgentIdentity(run: "run", version: "0", started: Timestamp(seconds: 1_800_000_000))
 
     static func store(on loop: EventLoop, logCapacity: Int = 8 << 20) -> EventStore {

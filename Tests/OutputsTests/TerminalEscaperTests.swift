@@ -1,9 +1,10 @@
 import Feed
+import TestSupport
 import Testing
 
 @testable import Outputs
 
-@Suite struct TerminalEscaperTests {
+@Suite(.limited) struct TerminalEscaperTests {
     private func escaped(_ text: String) -> String? {
         Array(text.utf8).withUnsafeBytes { TerminalEscaper.escaped($0) }.map { String(decoding: $0, as: UTF8.self) }
     }

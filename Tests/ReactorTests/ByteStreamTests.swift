@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What every kind of byte stream must do.
-@Suite struct ByteStreamTests {
+@Suite(.limited) struct ByteStreamTests {
     private static func withEnds<Value: Sendable>(
         of kind: StreamKind, _ body: @escaping @Sendable (EventLoop, Ends) async throws -> Value
     ) async throws -> Value {

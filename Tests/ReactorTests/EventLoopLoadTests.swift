@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What other threads hand in, and what is left when a loop ends.
-@Suite struct EventLoopLoadTests {
+@Suite(.limited) struct EventLoopLoadTests {
     @Test func losesNoPostOfManyThreadsAndKeepsTheOrderOfEach() async throws {
         let threads = 4
         let each = 25_000

@@ -1,8 +1,9 @@
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
-@Suite struct EventLoopTests {
+@Suite(.limited) struct EventLoopTests {
     actor Counter {
         private let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

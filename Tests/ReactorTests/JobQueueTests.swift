@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactor
 
-@Suite struct JobQueueTests {
+@Suite(.limited) struct JobQueueTests {
     /// An executor that only collects what it is to run. Unchecked: used by one test, on one thread.
     private final class Collector: SerialExecutor, TaskExecutor, @unchecked Sendable {
         var queue = JobQueue()

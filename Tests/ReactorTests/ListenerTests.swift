@@ -1,9 +1,10 @@
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 /// What every kind of listener must do.
-@Suite struct ListenerTests {
+@Suite(.limited) struct ListenerTests {
     enum Kind: CaseIterable {
         case socket, simulated
 

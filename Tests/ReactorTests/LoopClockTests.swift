@@ -1,7 +1,8 @@
 import Reactor
+import TestSupport
 import Testing
 
-@Suite struct LoopInstantTests {
+@Suite(.limited) struct LoopInstantTests {
     @Test func saturatesInBothDirections() {
         let zero = LoopInstant(nanoseconds: 0)
         let last = LoopInstant(nanoseconds: .max)
@@ -20,7 +21,7 @@ import Testing
     }
 }
 
-@Suite struct SteppedWallClockTests {
+@Suite(.limited) struct SteppedWallClockTests {
     @Test func followsItsLoopAndTakesStepsInBothDirections() async throws {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_000))

@@ -1,7 +1,8 @@
 import Reactor
+import TestSupport
 import Testing
 
-@Suite struct LoopThreadTests {
+@Suite(.limited) struct LoopThreadTests {
     @Test func doesTheWorkItHasBeforeItStops() async throws {
         for _ in 0..<50 {
             let thread = try LoopThread(name: "thread")

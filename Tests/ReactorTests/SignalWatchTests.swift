@@ -1,9 +1,10 @@
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 /// Signals are sent to the loop's own thread, and blocked in that one only: the thread ends with the test.
-@Suite struct SignalWatchTests {
+@Suite(.limited) struct SignalWatchTests {
     @Test func deliversTheSignalsOfItsThread() async throws {
         try await withLoop { loop in
             let log = Log<Int32>()

@@ -1,9 +1,10 @@
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 /// `DescriptorStream.standard`: it never blocks, and whoever shares the descriptor sees nothing of that.
-@Suite struct StandardStreamTests {
+@Suite(.limited) struct StandardStreamTests {
     enum Kind: CaseIterable {
         case pipe, terminal, socket, file, null
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactor
 
-@Suite struct TimerHeapTests {
+@Suite(.limited) struct TimerHeapTests {
     /// A timer as the twin keeps it: a sorted list.
     private struct Entry {
         let timer: LoopTimer

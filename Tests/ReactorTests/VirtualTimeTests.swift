@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct VirtualTimeTests {
+@Suite(.limited) struct VirtualTimeTests {
     @Test func livesThroughADayOfTicksExactly() async throws {
         try await withLoop(virtual: true) { loop in
             let start = loop.clock.now

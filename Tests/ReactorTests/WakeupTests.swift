@@ -1,7 +1,8 @@
 import Reactor
+import TestSupport
 import Testing
 
-@Suite struct WakeupTests {
+@Suite(.limited) struct WakeupTests {
     @Test func keepsASignalThatNobodyWaitsForButOnlyOne() async throws {
         try await withLoop(virtual: true) { loop in
             let wakeup = Wakeup(loop: loop)

@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct ByteSizeTests {
+@Suite(.limited) struct ByteSizeTests {
     @Test(arguments: [
         ("1MiB", 1_048_576), ("64KiB", 65_536), ("1MB", 1_000_000), ("1kB", 1_000), ("2GiB", 2_147_483_648),
         ("1GB", 1_000_000_000), ("512", 512), ("512B", 512), ("1.5KiB", 1_536), ("1mib", 1_048_576), ("0", 0),

@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct CommandTests {
+@Suite(.limited) struct CommandTests {
     private func options(_ arguments: String..., environment: [String: String] = [:]) throws -> Options {
         let command = try Command.parse(arguments, environment: environment)
         guard case .watch(let options) = command else { throw Unexpected(command: command) }

@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct DurationTextTests {
+@Suite(.limited) struct DurationTextTests {
     private static let all = Duration.zero...Duration.seconds(Int64.max / 1_000_000_000)
 
     @Test(arguments: [

@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct EditDistanceTests {
+@Suite(.limited) struct EditDistanceTests {
     @Test(arguments: [
         ("", "", 0), ("", "abc", 3), ("abc", "", 3), ("abc", "abc", 0), ("evry", "every", 1), ("vrebose", "verbose", 1),
         ("ca", "abc", 2), ("kitten", "sitting", 3), ("a cat", "an abct", 3), ("é", "e", 1),

@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct FeedURLTests {
+@Suite(.limited) struct FeedURLTests {
     @Test func takesAURLApart() throws {
         let url = try FeedURL("HTTPS://me:p%40ss@Api.Example.org:8443/v1/Fact?key=s3cret#top")
         #expect(url.scheme == .https)

@@ -1,8 +1,9 @@
 import CLinux
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct HeaderFieldTests {
+@Suite(.limited) struct HeaderFieldTests {
     @Test(arguments: [
         ("X-Key: abc", "X-Key", "abc"), ("a:b", "a", "b"), ("A: \t b c \t", "A", "b c"), ("A:", "A", ""),
         ("A: b:c", "A", "b:c"), ("X!#$%&'*+-.^_`|~9: é", "X!#$%&'*+-.^_`|~9", "é"),
@@ -35,7 +36,7 @@ import Testing
     }
 }
 
-@Suite struct RequestSecretsTests {
+@Suite(.limited) struct RequestSecretsTests {
     @Test func readsHeadersAndTokensFromFilesAndTheEnvironment() throws {
         try withFile("# ours\r\nX-A: 1\r\n\r\n  \nX-B:2") { headers in
             try withFile("t0ken\n") { token in

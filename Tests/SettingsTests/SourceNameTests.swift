@@ -1,7 +1,8 @@
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct SourceNameTests {
+@Suite(.limited) struct SourceNameTests {
     private func names(_ urls: String...) throws -> [String] {
         var parsed: [FeedURL] = []
         for url in urls { parsed.append(try FeedURL(url)) }

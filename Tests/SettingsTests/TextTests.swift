@@ -1,8 +1,9 @@
 import Inputs
 import Settings
+import TestSupport
 import Testing
 
-@Suite struct OptionTableTests {
+@Suite(.limited) struct OptionTableTests {
     @Test func givesEveryOptionANameOfItsOwn() {
         let entries = OptionTable.entries
         #expect(Set(entries.map(\.long)).count == entries.count)
@@ -36,7 +37,7 @@ import Testing
     }
 }
 
-@Suite struct HelpTextTests {
+@Suite(.limited) struct HelpTextTests {
     @Test func fitsOneScreenWithRoomForThePrompt() {
         let lines = HelpText.main.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.last?.isEmpty == true)
@@ -65,7 +66,7 @@ import Testing
     }
 }
 
-@Suite struct ManualPageTests {
+@Suite(.limited) struct ManualPageTests {
     @Test func namesEveryOptionAndLeavesNoRequestToText() {
         for entry in OptionTable.entries {
             let long = entry.long.split(separator: "-").joined(separator: "\\-")
@@ -78,7 +79,7 @@ import Testing
     }
 }
 
-@Suite struct CompletionsTests {
+@Suite(.limited) struct CompletionsTests {
     @Test(arguments: Command.Shell.allCases)
     func offersEveryOption(_ shell: Command.Shell) {
         let script = Completions.script(for: shell)

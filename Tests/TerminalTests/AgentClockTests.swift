@@ -1,10 +1,11 @@
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Feed
 @testable import Terminal
 
-@Suite struct AgentClockTests {
+@Suite(.limited) struct AgentClockTests {
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1_000_000 + seconds) }
 
     @Test func goesOnByTheLocalClock() {

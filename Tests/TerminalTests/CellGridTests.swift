@@ -3,7 +3,7 @@ import Testing
 
 @testable import Terminal
 
-@Suite struct CellGridTests {
+@Suite(.limited) struct CellGridTests {
     private func grid(_ columns: Int = 12, _ rows: Int = 1) -> CellGrid {
         CellGrid(ScreenSize(columns: columns, rows: rows))
     }

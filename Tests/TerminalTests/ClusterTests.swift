@@ -1,9 +1,10 @@
 import Feed
+import TestSupport
 import Testing
 
 @testable import Terminal
 
-@Suite struct ClusterTests {
+@Suite(.limited) struct ClusterTests {
     @Test(arguments: [
         ("a", 1), ("µ", 1), ("é", 1), ("e\u{301}", 1), ("猫", 2), ("Ａ", 2), ("ｱ", 1), ("한", 2),
         ("\u{1112}\u{1161}\u{11AB}", 2),

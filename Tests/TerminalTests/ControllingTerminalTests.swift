@@ -8,7 +8,7 @@ import Testing
 @testable import Terminal
 
 /// Over real pseudo-terminals. One at a time: a process has one terminal to give back.
-@Suite(.serialized) struct ControllingTerminalTests {
+@Suite(.limited, .serialized) struct ControllingTerminalTests {
     /// The two sides of a terminal; both are closed when this goes.
     private final class Ends: @unchecked Sendable {
         // Unchecked: the numbers do not change.

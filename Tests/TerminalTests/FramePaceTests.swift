@@ -1,9 +1,10 @@
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Terminal
 
-@Suite struct FramePaceTests {
+@Suite(.limited) struct FramePaceTests {
     private let start = LoopInstant(nanoseconds: 0)
 
     @Test func drawsAtOnceAndThenNoSoonerThanAPaceLater() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Terminal
 
-@Suite struct GridRendererTests {
+@Suite(.limited) struct GridRendererTests {
     private static let size = ScreenSize(columns: 20, rows: 5)
 
     private static func scribble(_ grid: inout CellGrid, _ random: inout SeededGenerator, _ pieces: [String]) {

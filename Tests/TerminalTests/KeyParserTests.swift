@@ -2,7 +2,7 @@ import Terminal
 import TestSupport
 import Testing
 
-@Suite struct KeyParserTests {
+@Suite(.limited) struct KeyParserTests {
     static let examples: [(String, [Key])] = [
         ("q", [.character("q")]),
         ("\u{1B}[A\u{1B}[B\u{1B}[C\u{1B}[D", [.up, .down, .right, .left]),

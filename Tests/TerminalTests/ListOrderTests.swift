@@ -5,7 +5,7 @@ import Testing
 @testable import Feed
 @testable import Terminal
 
-@Suite struct ListOrderTests {
+@Suite(.limited) struct ListOrderTests {
     /// The order by sorting everything anew.
     private func twin(_ board: Board, _ key: ListOrder.Key, _ filter: String) -> [Int32] {
         func rank(_ name: String) -> Int { name.hasPrefix("latency:") ? 1 : name.hasPrefix("memory:") ? 2 : 0 }
@@ -56,7 +56,7 @@ import Testing
     }
 }
 
-@Suite struct EventFieldsTests {
+@Suite(.limited) struct EventFieldsTests {
     @Test func aDogIsRows() {
         let json =
             #"[{"id":"x1","url":"https://cdn.example/d.jpg","width":10,"breeds":[{"weight":{"metric":"3 - 6"},"name":"Affen\u0070inscher","bred_for":"Small rodent hunting, lapdog","life_span":"10 - 12 years","temperament":"Stubborn, Curious","note":null}]}]"#
@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-@Suite struct FibonacciRunsTests {
+@Suite(.limited) struct FibonacciRunsTests {
     @Test func keepsTheNewestCalculationAndAllSums() {
         var script = FeedScript()
         script.hello()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Terminal
 
-@Suite struct NaturalOrderTests {
+@Suite(.limited) struct NaturalOrderTests {
     @Test func numbersAreCounted() {
         let sorted = [
             "", "0", "00", "01", "1", "2", "9", "10", "99", "100", "18446744073709551617", "dogs", "dogs/1", "dogs/1a",

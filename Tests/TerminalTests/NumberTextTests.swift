@@ -1,9 +1,10 @@
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Terminal
 
-@Suite struct NumberTextTests {
+@Suite(.limited) struct NumberTextTests {
     @Test(
         arguments: [
             (0, "0"), (106, "106"), (-3, "-3"), (12_345, "12345"), (999_999, "999999"), (1_000_000, "1.00M"),
@@ -62,7 +63,7 @@ import Testing
     }
 }
 
-@Suite struct ValueAxisTests {
+@Suite(.limited) struct ValueAxisTests {
     @Test(arguments: [
         ([36.0, 95], "20 40 60 80 100"), ([0, 1], "0.0 0.5 1.0"), ([5, 5], "4.5 5.0 5.5"), ([-3, 4], "-5 0 5"),
         ([], "0.0 0.5 1.0"),
@@ -104,7 +105,7 @@ import Testing
     }
 }
 
-@Suite struct BrailleCanvasTests {
+@Suite(.limited) struct BrailleCanvasTests {
     @Test func everyDotHasItsBit() {
         var seen: Set<UInt32> = []
         for x in 0..<2 {

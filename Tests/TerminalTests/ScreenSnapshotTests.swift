@@ -1,11 +1,12 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Terminal
 
 /// Every screen at every size, as it was when somebody last looked at it.
-@Suite struct ScreenSnapshotTests {
+@Suite(.limited) struct ScreenSnapshotTests {
     static let sizes = [(20, 5), (80, 24), (120, 40), (200, 60)]
 
     @Test(arguments: sizes, ["list", "detail", "fact", "breed", "metrics", "feed", "help"])

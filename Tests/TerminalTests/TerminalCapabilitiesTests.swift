@@ -1,7 +1,8 @@
 import Terminal
+import TestSupport
 import Testing
 
-@Suite struct TerminalCapabilitiesTests {
+@Suite(.limited) struct TerminalCapabilitiesTests {
     @Test(
         arguments: [
             ([:], true), (["LANG": "de_DE.UTF-8"], false), (["LANG": "C.utf8"], false), (["LANG": "C"], true),

@@ -1,5 +1,6 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Terminal
@@ -102,7 +103,7 @@ private struct Harness: Sendable {
     }
 }
 
-@Suite struct TerminalSessionTests {
+@Suite(.limited) struct TerminalSessionTests {
     private static func frames(_ bytes: [UInt8]) -> Int {
         String(decoding: bytes, as: UTF8.self).split(separator: "\u{1B}[?2026h").count
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Feed
 @testable import Terminal
 
-@Suite struct TerminalViewTests {
+@Suite(.limited) struct TerminalViewTests {
     private func text(_ script: inout FeedScript) -> String { script.frame().text() }
 
     @Test func tabAndDigitsGoThroughTheScreens() {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import WebSocket
 
-@Suite struct FrameDecoderTests {
+@Suite(.limited) struct FrameDecoderTests {
     /// RFC 6455, section 5.7, and what it leaves out.
     static let fromServer: [(name: String, bytes: [UInt8], steps: [DecoderTrace.Step])] = [
         ("a text", [0x81, 0x05] + Array("Hello".utf8), [.text("Hello")]),

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import WebSocket
 
-@Suite struct UTF8CheckTests {
+@Suite(.limited) struct UTF8CheckTests {
     /// The first byte that is refused; nil when all are taken.
     private func refusal(_ bytes: [UInt8]) -> Int? {
         var check = UTF8Check()

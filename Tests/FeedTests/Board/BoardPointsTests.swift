@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct BoardPointsTests {
+@Suite(.limited) struct BoardPointsTests {
     @Test(arguments: [(1, 1), (1, 3), (4, 10), (16, 40), (100, 90)])
     func agreesWithOneListOfAllPoints(_ perSeries: Int, _ limit: Int) {
         var random = SeededGenerator(seed: 5)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-@Suite struct BoardTests {
+@Suite(.limited) struct BoardTests {
     private func decode(_ json: String) throws -> Line { try LineDecoder.decode(Bytes(Array(json.utf8))) }
 
     private func data(_ seq: Int, _ time: Int64, _ value: Double, series: String = "fact") throws -> Line {

@@ -1,9 +1,10 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 /// Runs Tests/FeedTests/Vectors/board: what a twin in another language must agree with, see the README there.
-@Suite struct BoardVectorTests {
+@Suite(.limited) struct BoardVectorTests {
     static let folder = VectorFiles.folder("board")
 
     @Test func findsItsVectors() {

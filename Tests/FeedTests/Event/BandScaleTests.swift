@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct BandScaleTests {
+@Suite(.limited) struct BandScaleTests {
     private static func band(_ end: Double?, name: String = "b", letter: Character = "B") -> Band {
         Band(name: name, letter: letter, color: .init(red: 1, green: 2, blue: 3), upTo: end)
     }

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct JSONDocumentTests {
+@Suite(.limited) struct JSONDocumentTests {
     private func read(_ text: String) throws -> JSONDocument { try JSONDocument(Array(text.utf8)[...]) }
 
     private func firsts(_ text: String) throws -> (number: Double?, string: String?) {

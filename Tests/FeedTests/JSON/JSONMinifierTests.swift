@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct JSONMinifierTests {
+@Suite(.limited) struct JSONMinifierTests {
     /// What the minifier makes of `input`, or where it found the first fault; alone and as its own validation.
     private func minify(_ input: [UInt8]) -> Result<[UInt8], ReferenceJSON.Fault> {
         let validated: JSONFault?

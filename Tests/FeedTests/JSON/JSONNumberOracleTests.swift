@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Compared with `float()` of Python, which makes the numbers, too: Tests/python/number_oracle.py.
-@Suite struct JSONNumberOracleTests {
+@Suite(.limited) struct JSONNumberOracleTests {
     private static let python = getenv("CATWATCH_PYTHON").map { String(cString: $0) } ?? "/usr/bin/python3"
 
     @Test(.enabled(if: access(python, X_OK) == 0, "no Python to ask"))

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct JSONNumberTests {
+@Suite(.limited) struct JSONNumberTests {
     private func double(_ text: String) -> Double? {
         Array(text.utf8).withUnsafeBufferPointer { JSONNumber.double($0) }
     }

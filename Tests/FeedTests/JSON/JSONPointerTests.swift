@@ -1,7 +1,8 @@
 import Feed
+import TestSupport
 import Testing
 
-@Suite struct JSONPointerTests {
+@Suite(.limited) struct JSONPointerTests {
     @Test(arguments: ["", "/", "/a", "/a/b", "/a~0b/~1c", "//", "/0/01/-", "/é"])
     func takesWhatTheRFCTakes(text: String) throws { #expect(try JSONPointer(text).text == text) }
 

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct JSONSelectionTests {
+@Suite(.limited) struct JSONSelectionTests {
     /// What a selection finds while it minifies.
     private struct Reading {
         let found = JSONSelection.Found()

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct JSONTextTests {
+@Suite(.limited) struct JSONTextTests {
     private func unescape(_ body: String) -> String {
         String(decoding: JSONText.unescape(Array(body.utf8)[...]), as: UTF8.self)
     }

@@ -1,9 +1,10 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 /// Who waits for whom: inputs that can wait, and outputs that must get everything.
-@Suite struct EventStoreAdmissionTests {
+@Suite(.limited) struct EventStoreAdmissionTests {
     /// Publishes by `admit` until `count` events are through; gives how many there were when the time was up.
     private static func feed(_ harness: StoreHarness, count: Int, counter: Counter) async throws {
         for _ in 0..<count {

@@ -5,7 +5,7 @@ import Testing
 @testable import Feed
 
 /// Sources of a running store: registered again, retired, polled, at their end; and how readers hear of it.
-@Suite struct EventStoreSourceTests {
+@Suite(.limited) struct EventStoreSourceTests {
     // MARK: Greetings
 
     /// What the stats lines of a greeting say of sources.

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct EventStoreTests {
+@Suite(.limited) struct EventStoreTests {
     // MARK: Readers
 
     @Test func dropsNothingWhenTheReaderKeepsUp() async throws {

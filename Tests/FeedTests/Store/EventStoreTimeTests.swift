@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// When readers are woken, and when windows close.
-@Suite struct EventStoreTimeTests {
+@Suite(.limited) struct EventStoreTimeTests {
     @Test func wakesOneReaderAtOnce() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)

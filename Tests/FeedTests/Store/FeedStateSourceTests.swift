@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Sources that come again, change and go; series and their names; bands.
-@Suite struct FeedStateSourceTests {
+@Suite(.limited) struct FeedStateSourceTests {
     private let wall = Timestamp(seconds: 1_700_000_000)
     private let now = LoopInstant(nanoseconds: 0)
 

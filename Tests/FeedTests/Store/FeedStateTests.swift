@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct FeedStateTests {
+@Suite(.limited) struct FeedStateTests {
     private let wall = Timestamp(seconds: 1_700_000_000)
     private let now = LoopInstant(nanoseconds: 0)
 

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct LatencyHistogramTests {
+@Suite(.limited) struct LatencyHistogramTests {
     static let percents: [Double] = [0, 1, 25, 50, 90, 95, 99, 99.9, 100]
 
     /// Values in milliseconds as different endpoints make them.

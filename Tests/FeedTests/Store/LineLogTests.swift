@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct LineLogTests {
+@Suite(.limited) struct LineLogTests {
     private func at(_ seconds: Double) -> LoopInstant { LoopInstant(nanoseconds: Int64(seconds * 1_000_000_000)) }
 
     /// Appends bytes as one line; `spare` more are reserved than needed.

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct PollDeskTests {
+@Suite(.limited) struct PollDeskTests {
     @Test func nothingIsExpectedOfAReleasedSource() async throws {
         try await withLoop(virtual: true) { loop in
             let desk = PollDesk(on: loop)

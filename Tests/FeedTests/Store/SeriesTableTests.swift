@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct SeriesTableTests {
+@Suite(.limited) struct SeriesTableTests {
     private struct Name: Hashable {
         var source: Int
         var key: [UInt8]?

@@ -1,5 +1,6 @@
 import Feed
 import Reactor
+import TestSupport
 import Testing
 
 /// A store in virtual time with one source, and what its tests need again and again.

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct WindowRingTests {
+@Suite(.limited) struct WindowRingTests {
     private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1_000_000)) }
 
     private func flushed(_ ring: inout WindowRing, _ now: Double) -> [Window] {

@@ -2,10 +2,11 @@ import Feed
 import Glibc
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// What belongs to a whole process (its environment, its name servers), each in a process of its own.
-@Suite struct CurlEnvironmentTests {
+@Suite(.limited) struct CurlEnvironmentTests {
     /// The outcome of one request in this process, as `CODE: MESSAGE` or the status.
     static func outcome(_ url: String, timeout: Duration = .seconds(20)) async throws -> String {
         try await withLoop { loop in

@@ -2,10 +2,11 @@ import CatAPI
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// Every way in which a request can fail, and the words for it.
-@Suite struct CurlFailureTests {
+@Suite(.limited) struct CurlFailureTests {
     @Test(
         arguments: [
             ("/fault/truncated/fact?sent=5", "closed", ["closed the connection after 5 bytes of a longer answer"]),

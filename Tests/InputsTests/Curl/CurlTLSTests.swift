@@ -2,10 +2,11 @@ import CatAPI
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// TLS against `openssl s_server`: what is trusted, and the reason when it is not.
-@Suite struct CurlTLSTests {
+@Suite(.limited) struct CurlTLSTests {
     static func outcome(
         _ certificate: TLSServer.Certificate, wantsClient: Bool = false,
         _ request: @escaping @Sendable (TLSServer) -> HTTPRequest

@@ -2,10 +2,11 @@ import CatAPI
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// What the real transport makes of a real server that behaves.
-@Suite struct CurlTransportTests {
+@Suite(.limited) struct CurlTransportTests {
     @Test func getsADocumentWithItsHeadersAndItsPhases() async throws {
         try await CurlBench.run { bench in
             let answer = try await bench.get("/fact?max_length=40")

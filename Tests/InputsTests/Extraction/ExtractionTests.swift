@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct ExtractionTests {
+@Suite(.limited) struct ExtractionTests {
     private static let arrival = Timestamp(seconds: 1_800_000_000)
 
     /// An extraction that is asked of a document, and what it must come to.

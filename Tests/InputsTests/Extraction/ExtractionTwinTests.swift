@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Random documents and random extractions, compared with a reader that takes the document apart first.
-@Suite struct ExtractionTwinTests {
+@Suite(.limited) struct ExtractionTwinTests {
     private static let arrival = Timestamp(seconds: 1_800_000_000)
 
     @Test(arguments: [51, 52, 53] as [UInt64])

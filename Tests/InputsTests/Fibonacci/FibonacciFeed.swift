@@ -2,6 +2,7 @@ import Feed
 import Inputs
 import Outputs
 import Reactor
+import TestSupport
 import Testing
 
 /// A Fibonacci source from its schedule to the lines at the other end of the output, in virtual time. The computing

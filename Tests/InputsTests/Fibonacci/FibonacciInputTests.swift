@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// When a source runs, what it publishes, and what it waits for.
-@Suite struct FibonacciInputTests {
+@Suite(.limited) struct FibonacciInputTests {
     @Test func runsAtOnceAndThenOnEveryTick() async throws {
         let feed = try await FibonacciFeed.run(FibonacciFeed.source(90, every: .seconds(2))) { loop, _, _, _ in
             try await loop.sleep(for: .seconds(60))

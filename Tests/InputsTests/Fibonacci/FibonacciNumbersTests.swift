@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The numbers and their decimals against others' and against slower ways to come to them.
-@Suite struct FibonacciNumbersTests {
+@Suite(.limited) struct FibonacciNumbersTests {
     /// The decimals of `numbers`, written into memory with nothing to spare; what is touched beyond fails the test.
     static func decimals(_ numbers: borrowing FibonacciNumbers) -> String {
         let most = numbers.mostBytes

@@ -4,7 +4,7 @@ import Testing
 @testable import Inputs
 
 /// A run's slices, what waits for one, and how its time reads.
-@Suite struct FibonacciRunTests {
+@Suite(.limited) struct FibonacciRunTests {
     @Test(arguments: [0, 1, 2, 93, 1_022, 1_023, 1_024, 1_025, 2_500])
     func hasEveryNumberOnceAndInOrder(last: Int) {
         let run = FibonacciRun(through: last)

@@ -2,7 +2,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct BackoffTests {
+@Suite(.limited) struct BackoffTests {
     @Test(
         arguments: [
             (0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30), (63, 30), (64, 30), (1_000_000, 30),

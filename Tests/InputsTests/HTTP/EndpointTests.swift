@@ -1,7 +1,8 @@
 import Inputs
+import TestSupport
 import Testing
 
-@Suite struct EndpointTests {
+@Suite(.limited) struct EndpointTests {
     @Test(
         arguments: [
             ("https://catfact.ninja/fact", "GET https://catfact.ninja/fact", "catfact.ninja", "catfact.ninja"),

@@ -1,10 +1,11 @@
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// What a poller does when its upstream fails, in virtual time.
-@Suite struct HTTPPollerFailureTests {
+@Suite(.limited) struct HTTPPollerFailureTests {
     typealias Reply = ScriptedTransport.Reply
 
     @Test func failuresAreCountedAndThePauseIsTheOneAnnounced() async throws {

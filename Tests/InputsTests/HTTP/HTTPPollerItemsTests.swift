@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Documents of many values, through the poller.
-@Suite struct HTTPPollerItemsTests {
+@Suite(.limited) struct HTTPPollerItemsTests {
     private static func source(
         key: Extraction.Key?, number: Extraction.NumberRule = .strict, every: Duration = .seconds(1)
     ) throws -> HTTPSource {

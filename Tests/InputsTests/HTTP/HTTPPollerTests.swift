@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The schedule of a poller that runs through the store into an output, in virtual time.
-@Suite struct HTTPPollerTests {
+@Suite(.limited) struct HTTPPollerTests {
     typealias Reply = ScriptedTransport.Reply
 
     @Test func pollsAtOnceAndThenOnEveryTick() async throws {

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct PollScheduleTests {
+@Suite(.limited) struct PollScheduleTests {
     static func instant(_ nanoseconds: Int64) -> LoopInstant { LoopInstant(nanoseconds: nanoseconds) }
 
     /// A time on the loop's clock of a machine that has been up for less than a year.

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct RetryAfterTests {
+@Suite(.limited) struct RetryAfterTests {
     /// Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110.
     static let now = Timestamp(seconds: 784_111_777)
 

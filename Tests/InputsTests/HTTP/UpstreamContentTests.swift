@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a poller makes of what an upstream says: one event, or one error line that explains itself.
-@Suite struct UpstreamContentTests {
+@Suite(.limited) struct UpstreamContentTests {
     /// Polls what the stand-in's fault desk answers, and in between a good document.
     static func poll(
         _ target: String, value: String? = "/length", text: String? = "/fact"

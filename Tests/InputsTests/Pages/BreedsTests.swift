@@ -2,10 +2,11 @@ import CatAPI
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// The whole way over a real socket: the stand-in's listing, libcurl, and the store.
-@Suite struct BreedsTests {
+@Suite(.limited) struct BreedsTests {
     private static func read(_ bench: CurlBench, _ adjust: (inout PagesSource) -> Void) async throws -> [Line] {
         let wall = SystemWallClock()
         let store = EventStore(on: bench.loop, wall: wall, identity: SimulatedFeed.identity)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What an input makes of listings that fail, lie or never end, in virtual time.
-@Suite struct PagesInputFailureTests {
+@Suite(.limited) struct PagesInputFailureTests {
     typealias Reply = ScriptedTransport.Reply
 
     @Test func resumesAtThePageThatFailed() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What comes of listings whose servers behave, in virtual time.
-@Suite struct PagesInputTests {
+@Suite(.limited) struct PagesInputTests {
     @Test func followsTheLinksOnceAndReturns() async throws {
         let source = try SimulatedListing.source("http://cats.test/breeds?token=x#top") { $0.batch = 30 }
         let feed = try await SimulatedListing.run(source) { number, _ in

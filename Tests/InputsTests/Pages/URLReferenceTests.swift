@@ -3,7 +3,7 @@ import Testing
 
 @testable import Inputs
 
-@Suite struct URLReferenceTests {
+@Suite(.limited) struct URLReferenceTests {
     /// RFC 3986, sections 5.4.1 and 5.4.2, less what a strict reader does not do.
     @Test(
         arguments: [

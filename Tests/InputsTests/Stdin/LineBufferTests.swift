@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct LineBufferTests {
+@Suite(.limited) struct LineBufferTests {
     private enum Piece: Equatable {
         case line([UInt8])
         case tooLong(Int)

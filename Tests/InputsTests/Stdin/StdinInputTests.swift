@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct StdinInputTests {
+@Suite(.limited) struct StdinInputTests {
     @Test func readsDocumentsAndBareNumbers() async throws {
         let run = try await StdinRun.run([.text("{\"a\": 1}\n2\n-3.5e1\n\"x\"\n[4, 5]\n")])
         #expect(run.values == [1, 2, -35, nil, 4])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The way of a line into a batch's memory, compared with the way that all documents go.
-@Suite struct StdinLineParserTests {
+@Suite(.limited) struct StdinLineParserTests {
     private static let arrival = Timestamp(seconds: 1_800_000_000)
 
     private func compare(_ line: [UInt8], _ extraction: Extraction, _ comment: Comment) {

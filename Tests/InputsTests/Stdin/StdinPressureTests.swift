@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Who waits for whom.
-@Suite struct StdinPressureTests {
+@Suite(.limited) struct StdinPressureTests {
     private static let identity = AgentIdentity(run: "r", version: "0", started: StdinRun.wallStart)
 
     private func store(on loop: EventLoop, log: Int = 8 << 20) -> (EventStore, SteppedWallClock) {

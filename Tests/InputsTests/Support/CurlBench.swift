@@ -2,6 +2,7 @@ import CatAPI
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// The real transport against a real server, on one real loop.

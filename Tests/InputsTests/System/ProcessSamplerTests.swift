@@ -1,11 +1,12 @@
 import Feed
 import Glibc
 import Reactor
+import TestSupport
 import Testing
 
 @testable import Inputs
 
-@Suite struct ProcessSamplerTests {
+@Suite(.limited) struct ProcessSamplerTests {
     @Test func memoryIsWhatTheKernelSays() throws {
         let sample = try #require(ProcessSampler.memory())
         let text = try #require(Self.read("/proc/self/statm"))
@@ -103,7 +104,7 @@ import Testing
     }
 }
 
-@Suite struct ProcFileTests {
+@Suite(.limited) struct ProcFileTests {
     @Test func readsAFileOfTheKernel() throws {
         let text = try #require(ProcFile.text("/proc/self/status"))
         #expect(text.hasPrefix("Name:\t") && text.contains("\nVmRSS:"))
@@ -134,7 +135,7 @@ import Testing
     }
 }
 
-@Suite struct HostTests {
+@Suite(.limited) struct HostTests {
     @Test func theHostIsNamedInWords() throws {
         let host = AgentIdentity.Host.current()
         var names = utsname()

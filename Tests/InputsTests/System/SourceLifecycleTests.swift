@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Sources that come and go: nothing of them may stay. In a process of its own, as descriptors and memory are the process's.
-@Suite struct SourceLifecycleTests {
+@Suite(.limited) struct SourceLifecycleTests {
     @Test func tenThousandStartsAndStopsOfRealSourcesLeakNothing() async {
         await #expect(processExitsWith: .success) {
             let rounds = 10_000

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Which inputs run after which sources were asked for.
-@Suite struct SourceRunnerTests {
+@Suite(.limited) struct SourceRunnerTests {
     /// What inputs did, in their order: `+a1`, `-a1`.
     private actor Diary {
         private let loop: EventLoop

@@ -7,7 +7,7 @@ import Testing
 import WebSocket
 
 /// Streams and WebSockets through libcurl, over loopback.
-@Suite struct CurlStreamTests {
+@Suite(.limited) struct CurlStreamTests {
     @Test func theDemosAirComesThrough() async throws {
         let lines = try await RealSocket.withServer { server, loop in
             let source = try RealSocket.source("ws://127.0.0.1:\(server.port)/aqi?rate=50")

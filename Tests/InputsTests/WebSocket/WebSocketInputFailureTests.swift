@@ -6,7 +6,7 @@ import Testing
 import WebSocket
 
 /// What the input makes of servers that refuse, fail, lie or wait, in virtual time.
-@Suite struct WebSocketInputFailureTests {
+@Suite(.limited) struct WebSocketInputFailureTests {
     private static let delhi = #"{"city":"Delhi","aqi":412}"#
     private static let upgraded =
         "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "

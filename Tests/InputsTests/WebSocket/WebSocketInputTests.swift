@@ -6,7 +6,7 @@ import Testing
 import WebSocket
 
 /// The input against a server in memory, in virtual time.
-@Suite struct WebSocketInputTests {
+@Suite(.limited) struct WebSocketInputTests {
     private static let delhi = #"{"city":"Delhi","aqi":412}"#
 
     /// Keeps a connection open and answers pings until the client leaves.

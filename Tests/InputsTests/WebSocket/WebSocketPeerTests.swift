@@ -1,10 +1,11 @@
 import Feed
 import Inputs
 import Reactor
+import TestSupport
 import Testing
 
 /// Against a server that is not ours: `websockets`, from PyPI.
-@Suite(.enabled(if: RealSocket.python != nil)) struct WebSocketPeerTests {
+@Suite(.limited, .enabled(if: RealSocket.python != nil)) struct WebSocketPeerTests {
     @Test(arguments: ["/aqi", "/binary", "/fragments"])
     func messagesComeThrough(path: String) async throws {
         try await RealSocket.withPython { origin, loop in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What an attached agent makes of peers that are not catwatch, or not well.
-@Suite struct AttachPeerTests {
+@Suite(.limited) struct AttachPeerTests {
     @Test(
         arguments: [
             "nonsense\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "{}\n", "[]\n", "\n", "\u{0}\u{1}\n",

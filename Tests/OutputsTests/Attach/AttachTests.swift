@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A feed that is served, attached to, and served again; all in memory and in virtual time.
-@Suite struct AttachTests {
+@Suite(.limited) struct AttachTests {
     /// Where the attached agent connects to, which changes, and the connection under way.
     private final class Way: @unchecked Sendable {  // used by tasks of one loop
         var stage: FeedStage?

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Real files, in virtual time: what the disk does counts as pending.
-@Suite struct FileOutputTests {
+@Suite(.limited) struct FileOutputTests {
     /// What the output said is wrong.
     private final class Said {
         var failures: [Failure] = []

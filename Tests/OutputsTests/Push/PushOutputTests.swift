@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct PushOutputTests {
+@Suite(.limited) struct PushOutputTests {
     /// Somebody else's listener: takes connections when it is there, and remembers what it has read.
     private final class Peer: @unchecked Sendable {  // used by tasks of one loop
         private let loop: EventLoop

@@ -1,7 +1,8 @@
 import Outputs
+import TestSupport
 import Testing
 
-@Suite struct PushTargetTests {
+@Suite(.limited) struct PushTargetTests {
     @Test(
         arguments: [
             ("unix:/run/x.sock", .unix(path: "/run/x.sock"), nil, false, "unix:/run/x.sock"),

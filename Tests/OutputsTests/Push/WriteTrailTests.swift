@@ -3,7 +3,7 @@ import Testing
 
 @testable import Outputs
 
-@Suite struct WriteTrailTests {
+@Suite(.limited) struct WriteTrailTests {
     @Test func findsTheWayBackAsAListOfEverythingDoes() {
         for seed in 91...94 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)

@@ -3,7 +3,7 @@ import Outputs
 import TestSupport
 import Testing
 
-@Suite struct ProgressBarTests {
+@Suite(.limited) struct ProgressBarTests {
     private static func text(
         _ done: Int, of total: Int?, source: String = "breeds", page: Int = 2, columns: Int,
         style: ProgressBar.Style = .unicode

@@ -1,10 +1,11 @@
 import Feed
 import Outputs
 import Reactor
+import TestSupport
 import Testing
 
 /// What a terminal shows while paged sources come further, in virtual time.
-@Suite struct ProgressReporterTests {
+@Suite(.limited) struct ProgressReporterTests {
     /// What came to the terminal, piece by piece, and when.
     private final class Terminal: @unchecked Sendable {  // touched on one loop only
         let near: SimulatedStream

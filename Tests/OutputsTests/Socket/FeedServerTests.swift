@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct FeedServerTests {
+@Suite(.limited) struct FeedServerTests {
     @Test func greetsThenReplaysThenGoesOnLive() async throws {
         let transcript = try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)

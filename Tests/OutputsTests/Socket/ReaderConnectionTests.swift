@@ -1,10 +1,11 @@
 import Feed
 import Outputs
 import Reactor
+import TestSupport
 import Testing
 
 /// What a reader asks for while it reads.
-@Suite struct ReaderConnectionTests {
+@Suite(.limited) struct ReaderConnectionTests {
     /// A reader that has read the greeting and the ten lines there are.
     private static func withReader(
         _ body: @escaping @Sendable (FeedStage, FeedReader) async throws -> Void

@@ -3,7 +3,7 @@ import Outputs
 import TestSupport
 import Testing
 
-@Suite struct ReaderRequestTests {
+@Suite(.limited) struct ReaderRequestTests {
     private static func parse(_ text: String) throws(Failure) -> ReaderRequest {
         try ReaderRequest.parse(Array(text.utf8)[...])
     }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Real sockets in a folder of the test's own.
-@Suite struct SocketFileTests {
+@Suite(.limited) struct SocketFileTests {
     /// A claimed path with its listening socket.
     private final class Claim {
         private var file: SocketFile?

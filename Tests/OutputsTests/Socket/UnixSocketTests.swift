@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The server over real Unix sockets, in real time; nothing here depends on how long anything takes.
-@Suite struct UnixSocketTests {
+@Suite(.limited) struct UnixSocketTests {
     /// Serves a store at a path of its own while `body` runs.
     private static func serving(
         _ body: @escaping @Sendable (FeedStage, _ path: String) async throws -> Void

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Settings
@@ -5,7 +6,7 @@ import Testing
 /// The documents beside the program say what it does.
 ///
 /// `CATWATCH_WRITE_DOCS=1 swift test --filter ConfigDocumentTests` writes them anew.
-@Suite struct ConfigDocumentTests {
+@Suite(.limited) struct ConfigDocumentTests {
     @Test func theSchemaIsTheProgramsOwn() throws {
         let path = "docs/config.schema.json"
         ConfigFixture.rewrite(path, ConfigSchema.text)

@@ -1,9 +1,10 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Settings
 
-@Suite struct ConfigFileTests {
+@Suite(.limited) struct ConfigFileTests {
     /// A folder that goes away with the test.
     private final class Folder {
         let path: String

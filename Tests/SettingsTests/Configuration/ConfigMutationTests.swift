@@ -4,7 +4,7 @@ import Testing
 @testable import Settings
 
 /// Whatever a configuration holds, it is refused or taken, and nothing worse.
-@Suite struct ConfigMutationTests {
+@Suite(.limited) struct ConfigMutationTests {
     @Test func survivesEveryPrefixOfTheTemplate() throws {
         let bytes = Array(try ConfigFixture.example("catwatch").utf8)
         // A debug build takes half a millisecond each.

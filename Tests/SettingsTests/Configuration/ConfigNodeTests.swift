@@ -3,7 +3,7 @@ import Testing
 
 @testable import Settings
 
-@Suite struct ConfigNodeTests {
+@Suite(.limited) struct ConfigNodeTests {
     private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }
 
     private func fault(_ bytes: [UInt8]) -> String? {

@@ -1,11 +1,12 @@
 import Feed
 import Inputs
+import TestSupport
 import Testing
 
 @testable import Settings
 
 /// What configurations, presets and options come to.
-@Suite struct ConfigSourcesTests {
+@Suite(.limited) struct ConfigSourcesTests {
     /// One that is right.
     private func pointer(_ text: String) -> JSONPointer { (try? JSONPointer(text)) ?? .root }
 

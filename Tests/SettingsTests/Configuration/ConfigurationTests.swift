@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Settings
 
 /// What is wrong with a configuration, and where.
-@Suite struct ConfigurationTests {
+@Suite(.limited) struct ConfigurationTests {
     /// A source with these keys beside a URL.
     private static func source(_ keys: String) -> String { #"{"sources":[{"url":"http://h/x",\#(keys)}]}"# }
 

@@ -1,11 +1,12 @@
 import Feed
 import Glibc
 import Inputs
+import TestSupport
 import Testing
 
 @testable import Settings
 
-@Suite struct WatchPlanTests {
+@Suite(.limited) struct WatchPlanTests {
     @Test func roundsTheHistoryUpAndSaysSo() throws {
         let plan = try ConfigFixture.plan(#"{"interval":"10s","history":"25s"}"#)
         #expect(plan.options.resolvedHistory == .seconds(30))

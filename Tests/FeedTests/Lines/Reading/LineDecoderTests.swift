@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-@Suite struct LineDecoderTests {
+@Suite(.limited) struct LineDecoderTests {
     private let time = Timestamp(seconds: 1_000_000_000)
 
     private func decode(_ line: String) throws -> Line { try LineDecoder.decode(Array(line.utf8)[...]) }

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct LineFilterTests {
+@Suite(.limited) struct LineFilterTests {
     private static func admits(_ line: [UInt8], types: [String]?, sources: [String]?) -> Bool {
         line.withUnsafeBytes { LineFilter(types: types, sources: sources).admits($0) }
     }

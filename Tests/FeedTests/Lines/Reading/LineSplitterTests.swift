@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct LineSplitterTests {
+@Suite(.limited) struct LineSplitterTests {
     /// All items of a stream that comes in these chunks.
     private func split(_ chunks: [[UInt8]], limit: Int) -> [LineSplitter.Item] {
         var splitter = LineSplitter(limit: limit)

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct RFC3339Tests {
+@Suite(.limited) struct RFC3339Tests {
     private func parse(_ text: String) -> Int64? { RFC3339.parse(Array(text.utf8)[...])?.microseconds }
 
     @Test(

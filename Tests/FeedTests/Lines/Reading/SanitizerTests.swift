@@ -1,7 +1,8 @@
 import Feed
+import TestSupport
 import Testing
 
-@Suite struct SanitizerTests {
+@Suite(.limited) struct SanitizerTests {
     @Test(arguments: [
         ("plain text", "plain text"), ("", ""), ("µ 猫 🐈 é", "µ 猫 🐈 é"), ("a\tb\r\n", "a␉b␍␊"),
         ("\u{1b}[31mred\u{7}", "␛[31mred␇"), ("\u{0}", "␀"), ("\u{7f}", "␡"), ("\u{9b}31m", "\\u{9b}31m"),

@@ -1,8 +1,9 @@
 import Feed
+import TestSupport
 import Testing
 
 /// What a hostile agent says of its sources costs no more than itself.
-@Suite struct SourceDescriptionDecodingTests {
+@Suite(.limited) struct SourceDescriptionDecodingTests {
     @Test(
         arguments: [
             (#""unit":"µg""#, "5 true [] {}"), (#""bands":["#, #"5,"x":[ "x","x":[ [5, [{}, [[], [null,"#),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-@Suite struct ControlLineTests {
+@Suite(.limited) struct ControlLineTests {
     private let time = Timestamp(microseconds: 1_735_787_045_678_901)
 
     private func decode(_ bytes: [UInt8], keys: [String]) throws -> Line {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-@Suite struct LineEncoderTests {
+@Suite(.limited) struct LineEncoderTests {
     private let time = Timestamp(microseconds: 1_735_787_045_678_901)
     static let hostile = "a\"b\\c\n\u{1}\u{7F}\u{202E}\u{1B}[2J</script>é🐈"
 

@@ -2,7 +2,7 @@ import Feed
 import TestSupport
 import Testing
 
-@Suite struct LineWriterTests {
+@Suite(.limited) struct LineWriterTests {
     // MARK: Numbers
 
     private func integer(_ value: Int) -> String? {

@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite struct TimestampTextTests {
+@Suite(.limited) struct TimestampTextTests {
     private func written(_ time: Timestamp, with text: inout TimestampText) -> String? {
         var copy = text
         let written = GuardedMemory.text(atMost: LineWriter.timeLength) { copy.write(time, to: &$0) }

@@ -1,4 +1,5 @@
 internal import Glibc
+package import Reactor
 
 /// One end of a byte stream in memory, for tests in virtual time: it has the bounds and the errors of a real one.
 package final class SimulatedStream: ByteStream {
