@@ -8,7 +8,8 @@ extension EventLoop {
         try await wakeup.wait()
     }
 
-    /// Suspends the calling task for `duration`; comes back at once, with an error, when the task is cancelled.
+    /// Suspends the calling task for `duration`; comes back at once, with an error, when the task is cancelled. For no time
+    /// at all, it comes back after everything else on the loop had its turn, descriptors that are ready too.
     package func sleep(for duration: Duration) async throws(CancellationError) {
         try await sleep(until: clock.now.advanced(by: duration))
     }

@@ -24,12 +24,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
 
-    /// How many jobs run before the loop looks at its descriptors and timers again.
-    private static let jobsPerTurn = 512
+    /// Due timers and jobs have this much together before the loop looks at its descriptors again.
+    private var turn: TimeSlice
 
     /// - Throws: `SystemError` when the process has no descriptors left.
     package init(virtual: Bool = false) throws(SystemError) {
         clock = LoopClock(isVirtual: virtual)
+        turn = TimeSlice(clock: clock, time: .microseconds(250), steps: 512)
         inbox = try Inbox()
         epoll = try Epoll()
         let inbox = self.inbox
@@ -106,20 +107,15 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         isFinished = false
         defer { owner.store(0, ordering: .relaxed) }
         while true {
-            var budget = Self.jobsPerTurn
-            repeat {
-                takeInbox()
-                runJobs(&budget)
-                fireTimers()
-            } while !jobs.isEmpty && budget > 0
-            if jobs.isEmpty {
-                if !isFinished {
-                    wait()
-                } else if inbox.isEmpty {
-                    return
-                }
-            } else {
+            fireTimers(at: turn.restart())
+            takeInbox()
+            runJobs()
+            if !jobs.isEmpty {
                 epoll.poll(timeout: .zero)
+            } else if !isFinished {
+                wait()
+            } else if inbox.isEmpty {
+                return
             }
         }
     }
@@ -135,21 +131,24 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    private func runJobs(_ budget: inout Int) {
-        while budget > 0, let job = jobs.popFirst() {
+    /// At least one, however long the timers' handlers took.
+    private func runJobs() {
+        while let job = jobs.popFirst() {
             job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-            budget -= 1
+            guard turn.goesOn() else { return }
         }
     }
 
-    private func fireTimers() {
-        guard let earliest = timers.earliest else { return }
-        let now = clock.now
-        guard earliest <= now else { return }
+    private func fireTimers(at now: LoopInstant) {
+        guard let earliest = timers.earliest, earliest <= now else { return }
         lag = max(lag, earliest.duration(to: now))
-        // What a handler sets for right now comes in the next turn: jobs and descriptors have theirs in between.
+        // What a handler sets for right now comes in the next turn: jobs and descriptors have theirs in between, so a
+        // sleep for no time at all is a way to let them.
         let mark = timers.mark
-        while let timer = timers.popDue(at: now, setBefore: mark) { timer.take()?() }
+        while let timer = timers.popDue(at: now, setBefore: mark) {
+            timer.take()?()
+            guard turn.goesOn() else { return }
+        }
     }
 
     private func wait() {

@@ -26,6 +26,7 @@ enum Catalogue {
             StartTime.self,
             IdleCPU.self,
             LatencyAccuracy.self,
+            LatencyBesideStdin.self,
             Micro.self,
             FanOut.self,
             DeliveryLatency.self,

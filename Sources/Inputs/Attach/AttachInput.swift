@@ -42,6 +42,9 @@ package actor AttachInput {
     private var lastSequence = 0
     private let buffer = ReadBuffer(count: 64 << 10)
 
+    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    private static let linesAtOnce = 16
+
     /// - Parameters:
     ///   - connect: opens the socket.
     ///   - reconnects: whether to come back when the agent is lost.
@@ -106,34 +109,46 @@ package actor AttachInput {
 
     private func read(_ stream: any ByteStream) async throws -> String {
         var splitter = LineSplitter(limit: LineEncoder.longestLine)
+        var slice = TimeSlice(of: loop)
         var hasHello = false
         var isLeaving = false
+        var hasMore = false
         while true {
             // A slow output slows this connection, and then the agent says what was missed.
             try await store.admit()
-            guard let count = try stream.read(into: buffer.memory) else {
-                try await stream.waitUntilReadable()
-                continue
-            }
-            guard count > 0 else { return isLeaving ? "the agent has ended" : "the agent closed the connection" }
-            splitter.push(Bytes(buffer.memory[..<count]))
-            var lines: [RelayedLine] = []
-            while let item = splitter.next() {
-                guard case .line(let bytes) = item, let line = try? LineDecoder.decode(bytes) else {
-                    if !hasHello { return "what answers there is not catwatch" }
-                    continue  // its number is missing, and becomes a gap
+            if !hasMore {
+                guard let count = try stream.read(into: buffer.memory) else {
+                    try await stream.waitUntilReadable()
+                    continue
                 }
-                if !hasHello {
-                    guard case .hello = line.body else { return Self.refusal(line) }
-                    hasHello = true
-                    self.stream = stream
-                    backoff.succeed()
-                    await tell(.connected)
-                }
-                note(line, &isLeaving)
-                lines.append(RelayedLine(line, bytes: bytes))
+                guard count > 0 else { return isLeaving ? "the agent has ended" : "the agent closed the connection" }
+                splitter.push(Bytes(buffer.memory[..<count]))
+                hasMore = true
             }
-            await store.relay(lines)
+            slice.restart()
+            repeat {
+                var lines: [RelayedLine] = []
+                for _ in 0..<Self.linesAtOnce {
+                    guard let item = splitter.next() else {
+                        hasMore = false
+                        break
+                    }
+                    guard case .line(let bytes) = item, let line = try? LineDecoder.decode(bytes) else {
+                        if !hasHello { return "what answers there is not catwatch" }
+                        continue  // its number is missing, and becomes a gap
+                    }
+                    if !hasHello {
+                        guard case .hello = line.body else { return Self.refusal(line) }
+                        hasHello = true
+                        self.stream = stream
+                        backoff.succeed()
+                        await tell(.connected)
+                    }
+                    note(line, &isLeaving)
+                    lines.append(RelayedLine(line, bytes: bytes))
+                }
+                await store.relay(lines)
+            } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
             try await loop.sleep(for: .zero)
         }

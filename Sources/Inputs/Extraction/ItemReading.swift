@@ -24,6 +24,10 @@ package struct ItemReading {
         self.now = now
     }
 
+    /// Items from one look at the time to the next, and such steps in a slice of work where no time passes.
+    package static let step = 8
+    package static let steps = 128
+
     /// What was read until now.
     package var outcome: Extractor.Outcome {
         Extractor.Outcome(events: events, problem: tally.problem(for: extractor.extraction))

@@ -35,8 +35,8 @@ package actor HTTPPoller: Input {
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction), wall: wall
-        )
+            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
+            store: store, loop: loop, wall: wall)
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
 
@@ -77,16 +77,15 @@ package actor HTTPPoller: Input {
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let outcome = try requests.extractor.add(document, from: id, at: exchange.time, to: &batch)
-                if outcome.events == 0 {
-                    if let problem = outcome.problem { throw problem }
-                    // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
-                    batch.add(progress(exchange.time, id))
-                }
+                let (pieces, outcome) = try await requests.read(document, from: id, at: exchange.time)
+                if outcome.events == 0, let problem = outcome.problem { throw problem }
                 if let standing = pacing.standing(outcome.problem, at: endpoint) {
                     // Before the events, which say that the source is well again.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
+                batch = await requests.publish(allButLastOf: pieces)
+                // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
+                if outcome.events == 0 { batch.add(progress(exchange.time, id)) }
                 validators = exchange.headers
             } catch {
                 problem = error

@@ -29,6 +29,8 @@ struct SourceRequests {
     let endpoint: Endpoint
     let transport: any HTTPTransport
     let extractor: Extractor
+    let store: EventStore
+    let loop: EventLoop
     let wall: any WallClock
 
     /// Makes one request.
@@ -49,6 +51,44 @@ struct SourceRequests {
                 location: nil, time: wall.now)
         }
     }
+
+    /// Reads a document's events, in pieces that each are a slice of work to read, and one to publish.
+    ///
+    /// - Returns: the pieces, one at least, and what reading came to.
+    /// - Throws: what `Extractor.add` does.
+    func read(
+        _ document: Extractor.Document, from source: SourceID, at time: Timestamp
+    ) async throws(Failure) -> (pieces: [EventBatch], outcome: Extractor.Outcome) {
+        var batch = EventBatch()
+        guard var reading = try extractor.begin(document, from: source, at: time) else {
+            let outcome = try extractor.add(document, from: source, at: time, to: &batch)
+            return ([batch], outcome)
+        }
+        var pieces: [EventBatch] = []
+        var slice = TimeSlice(of: loop, steps: ItemReading.steps)
+        while reading.read(atMost: ItemReading.step, into: &batch) {
+            if slice.goesOn() { continue }
+            pieces.append(batch)
+            batch = EventBatch()
+            await giveWay()
+            slice.restart()
+        }
+        return (pieces + [batch], reading.outcome)
+    }
+
+    /// Publishes all pieces but the last.
+    ///
+    /// - Returns: the last one, to be published with what else there is.
+    func publish(allButLastOf pieces: [EventBatch]) async -> EventBatch {
+        for piece in pieces.dropLast() {
+            await store.publish(piece)
+            await giveWay()
+        }
+        return pieces.last ?? EventBatch()
+    }
+
+    /// Lets others have the loop. Who is cancelled is quick instead: what has come is not lost.
+    private func giveWay() async { try? await loop.sleep(for: .zero) }
 
     private func read(_ answer: HTTPAnswer, to request: HTTPRequest) -> HTTPExchange.Content {
         let peer = request.endpoint.authority

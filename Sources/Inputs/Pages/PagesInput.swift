@@ -35,8 +35,8 @@ package actor PagesInput: Input {
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction), wall: wall
-        )
+            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
+            store: store, loop: loop, wall: wall)
         pacing = PollPacing(on: loop, every: source.every, random: random)
     }
 
@@ -129,8 +129,9 @@ package actor PagesInput: Input {
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let outcome = try requests.extractor.add(document, from: id, at: exchange.time, to: &batch)
+                let (pieces, outcome) = try await requests.read(document, from: id, at: exchange.time)
                 await tell(outcome, of: document.json, &walk, exchange.time, id)
+                batch = await requests.publish(allButLastOf: pieces)
                 add(exchange, id, &batch)
                 batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
                 pacing.succeed()

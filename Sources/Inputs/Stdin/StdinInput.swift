@@ -24,9 +24,6 @@ package actor StdinInput: Input {
         }
     }
 
-    /// How many lines are read before the others on the loop have their turn; a chunk of `LineBuffer` is the other bound.
-    private static let slice = 1_024
-
     private let source: StdinSource
     private let store: EventStore
     private let loop: EventLoop
@@ -110,8 +107,10 @@ package actor StdinInput: Input {
     /// - Returns: whether there may be more.
     private func takeLines(from id: SourceID) -> Bool {
         // One access to each of them for all lines.
-        Self.takeLines(
-            &lines.buffer, into: &batch, &bad, LineContext(reader: reader, source: id, now: wall.now, budget: budget))
+        var slice = TimeSlice(of: loop)
+        return Self.takeLines(
+            &lines.buffer, into: &batch, &bad, &slice,
+            LineContext(reader: reader, source: id, now: wall.now, budget: budget))
     }
 
     /// What does not change from line to line.
@@ -123,14 +122,15 @@ package actor StdinInput: Input {
     }
 
     private static func takeLines(
-        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout BadLines, _ context: LineContext
+        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout BadLines, _ slice: inout TimeSlice,
+        _ context: LineContext
     ) -> Bool {
-        for _ in 0..<slice {
+        repeat {
             guard let item = buffer.next() else { return false }
             take(item, buffer.number, buffer.limit, into: &batch, &bad, context)
             // An event's line is its data, with what may be said twice of it and the rest.
             if batch.byteCount * 3 + batch.count * 640 > context.budget { return true }
-        }
+        } while slice.goesOn()
         return true
     }
 

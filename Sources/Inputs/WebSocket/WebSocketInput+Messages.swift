@@ -24,6 +24,7 @@ extension WebSocketInput {
                     session.lastHeard = loop.clock.now
                     session.pending = 0..<count
                 }
+                slice.restart()
                 let ending = try await take(session, id)
                 takeFaults(id)
                 await publish()
@@ -80,10 +81,12 @@ extension WebSocketInput {
             note(error)
         }
         if var reading {
-            while reading.read(atMost: Self.mostAtOnce, into: &batch) { try await breathe() }
+            while reading.read(atMost: ItemReading.step, into: &batch) {
+                if !slice.goesOn() { try await breathe() }
+            }
             if let problem = reading.outcome.problem { note(problem) }
         }
-        if batch.count >= Self.mostAtOnce { try await breathe() }
+        if !slice.goesOn() { try await breathe() }
     }
 
     /// Publishes what there is, lets others have the loop, and waits while an output is behind.
@@ -93,10 +96,8 @@ extension WebSocketInput {
         session?.isHeld = true
         try await store.admit()
         session?.isHeld = false
+        slice.restart()
     }
-
-    /// Events that are published at once, give or take a message's worth.
-    private static let mostAtOnce = 1_024
 
     private func note(_ failure: Failure) {
         faults.note(failure)

@@ -30,6 +30,8 @@ package actor WebSocketInput: Input {
     /// Until when the server wants to be left alone, whoever asks.
     private var notBefore = LoopInstant(nanoseconds: 0)
     private let buffer = ReadBuffer(count: 64 << 10)
+    /// What is read and published before others have their turn.
+    var slice: TimeSlice
 
     /// What may be asked for out of turn comes at most so often.
     static let pollPause = Duration.seconds(1)
@@ -55,6 +57,7 @@ package actor WebSocketInput: Input {
         self.wall = wall
         self.random = random
         pulse = Wakeup(loop: loop)
+        slice = TimeSlice(of: loop, steps: ItemReading.steps)
     }
 
     /// Registers the source and reads it until the task is cancelled.

@@ -13,14 +13,16 @@ final class ChildProcess {
     /// Why reading ended.
     enum ReadEnd { case deadline, endOfOutput, enough }
 
-    /// Starts a program without input, in a process group of its own (a Ctrl-C in the terminal is the bench's alone),
+    /// Starts a program, in a process group of its own (a Ctrl-C in the terminal is the bench's alone),
     /// with an environment that holds nothing but what is given here, so that no proxy or setting of the user's counts.
     ///
     /// - Parameters:
     ///   - folder: where a file with what it writes to stderr is kept.
+    ///   - input: its standard input; nil for none.
     ///   - passing: a descriptor that it gets as number 3.
     init(
-        _ path: String, _ arguments: [String], folder: String, environment: [String] = [], passing: Int32? = nil
+        _ path: String, _ arguments: [String], folder: String, environment: [String] = [], input: Int32? = nil,
+        passing: Int32? = nil
     ) throws {
         let name = String(path.split(separator: "/").last ?? "?")
         let errorFile = "\(folder)/\(name).stderr"
@@ -30,7 +32,7 @@ final class ChildProcess {
         pid = try Leftovers.start { () throws(BenchError) in
             try spawn(
                 path, [path] + arguments, environment + ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"],
-                output: pipe.write.number, errorFile: errorFile, passing: passing)
+                input: input, output: pipe.write.number, errorFile: errorFile, passing: passing)
         }
         output = try pipe.read.duplicate()  // its own end alone: the writing one closes here
     }
@@ -109,12 +111,17 @@ final class ChildProcess {
 
 /// posix_spawn(3).
 private func spawn(
-    _ path: String, _ arguments: [String], _ environment: [String], output: Int32, errorFile: String, passing: Int32?
+    _ path: String, _ arguments: [String], _ environment: [String], input: Int32?, output: Int32, errorFile: String,
+    passing: Int32?
 ) throws(BenchError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    if let input {
+        posix_spawn_file_actions_adddup2(&actions, input, 0)
+    } else {
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errorFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     if let passing { posix_spawn_file_actions_adddup2(&actions, passing, 3) }
