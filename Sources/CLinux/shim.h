@@ -104,9 +104,6 @@ static inline pid_t cw_peer_pid(int fd) {
 
 /* socket(2) and socketpair(2) with their type flags, which C declares as an enum beside macros. */
 static inline int cw_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
-static inline int cw_socket_pair(int *ends) {
-  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends);
-}
 static inline int cw_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
 
 /* ioctl(2) is variadic. */

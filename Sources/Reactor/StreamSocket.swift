@@ -59,14 +59,4 @@ package enum StreamSocket {
     private static func unix() throws(SystemError) -> Descriptor {
         Descriptor(owning: try systemCall("socket") { cw_stream_socket(AF_UNIX) })
     }
-
-    /// Two connected Unix sockets.
-    package static func pair() throws(SystemError) -> (Int32, Int32) {
-        var ends: (Int32, Int32) = (-1, -1)
-        try withUnsafeMutableBytes(of: &ends) { raw throws(SystemError) in
-            let pair = raw.bindMemory(to: Int32.self)
-            try systemCall("socketpair") { cw_socket_pair(pair.baseAddress) }
-        }
-        return ends
-    }
 }

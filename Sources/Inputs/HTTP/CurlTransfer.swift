@@ -2,37 +2,6 @@ internal import CCurl
 internal import Feed
 internal import Reactor
 
-/// Owns an easy handle, and what its options point to.
-final class EasyHandle: @unchecked Sendable {  // used by the one actor that has it
-    let pointer: UnsafeMutableRawPointer
-    /// libcurl's own words on a failure.
-    let errorText: UnsafeMutablePointer<CChar>
-    /// What the options were set for; nil when nothing is set.
-    var request: HTTPRequest?
-    var headerList: UnsafeMutablePointer<curl_slist>?
-
-    init?() {
-        guard let pointer = curl_easy_init() else { return nil }
-        self.pointer = pointer
-        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    }
-
-    /// Forgets all options; connections and names are the multi handle's and stay.
-    func reset() {
-        curl_easy_reset(pointer)
-        curl_slist_free_all(headerList)
-        headerList = nil
-        request = nil
-    }
-
-    deinit {
-        curl_easy_cleanup(pointer)
-        curl_slist_free_all(headerList)
-        errorText.deallocate()
-    }
-}
-
 /// One request under way: its options, what has arrived, and who waits for it.
 final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's actor, and libcurl calls back on its loop
     let handle: EasyHandle
@@ -62,46 +31,24 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
     ///
     /// - Returns: what is wrong with the request, if anything is.
     func configure() -> HTTPFailure? {
-        let easy = handle.pointer
-        var code = CURLE_OK
-        func check(_ result: CURLcode) { if code == CURLE_OK { code = result } }
-        func set(_ option: CURLoption, _ value: Int) { check(cw_set_number(easy, option, value)) }
-        func set(_ option: CURLoption, _ value: String?) { if let value { check(cw_set_text(easy, option, value)) } }
-
-        if handle.request != request { handle.reset() }
-        handle.errorText[0] = 0
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        check(cw_set_body_callback(easy, curlBodyArrived, context))
-        check(cw_set_header_callback(easy, curlHeaderArrived, context))
-        // A poller makes the same request again and again, and its options are still set.
-        if handle.request != nil, code == CURLE_OK { return nil }
-        set(CURLOPT_URL, request.url)
-        set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
-        set(CURLOPT_NOSIGNAL, 1)
-        set(CURLOPT_QUICK_EXIT, 1)  // or closing joins the resolver's thread, however long the name server takes
-        let limit = max(1, Int((request.timeLeft ?? request.timeout).milliseconds))
-        set(CURLOPT_TIMEOUT_MS, limit)
-        set(CURLOPT_CONNECTTIMEOUT_MS, limit)
-        set(CURLOPT_BUFFERSIZE, Self.bufferSize)
-        set(CURLOPT_ACCEPT_ENCODING, "")  // all that this libcurl knows
-        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-        if !request.usesProxy { set(CURLOPT_PROXY, "") }
-        set(CURLOPT_USERNAME, request.credentials?.name)
-        set(CURLOPT_PASSWORD, request.credentials?.password)
-        set(CURLOPT_USERAGENT, request.userAgent)
-        set(CURLOPT_CAINFO, request.caFile)
-        set(CURLOPT_SSLCERT, request.certificate)
-        set(CURLOPT_SSLKEY, request.key)
-        for header in request.headers { handle.headerList = curl_slist_append(handle.headerList, header) }
-        check(cw_set_headers(easy, handle.headerList))
-        check(cw_set_error_buffer(easy, handle.errorText))
-        handle.request = request
-        guard code == CURLE_OK else {
-            defer { handle.reset() }
-            return failure(code)
-        }
-        return nil
+        let code = handle.configure(
+            for: request,
+            callbacks: {
+                let context = Unmanaged.passUnretained(self).toOpaque()
+                handle.check(cw_set_body_callback(handle.pointer, curlBodyArrived, context))
+                handle.check(cw_set_header_callback(handle.pointer, curlHeaderArrived, context))
+            },
+            options: {
+                handle.set(CURLOPT_URL, request.url)
+                handle.set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
+                handle.set(CURLOPT_BUFFERSIZE, Self.bufferSize)
+                handle.set(CURLOPT_ACCEPT_ENCODING, "")  // all that this libcurl knows
+                handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+                handle.set(CURLOPT_USERNAME, request.credentials?.name)
+                handle.set(CURLOPT_PASSWORD, request.credentials?.password)
+                handle.set(headers: request.headers)
+            })
+        return code == CURLE_OK ? nil : failure(code)
     }
 
     // MARK: What arrives
@@ -170,36 +117,23 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     private var status: Int { cw_get_number(handle.pointer, CURLINFO_RESPONSE_CODE) }
 
-    /// libcurl's times are microseconds from the start of the request, so a phase is the difference of two.
     private var timing: HTTPTiming {
-        func milliseconds(_ info: CURLINFO) -> Double { Double(cw_get_size(handle.pointer, info)) / 1_000 }
-        let total = milliseconds(CURLINFO_TOTAL_TIME_T)
         let reused = cw_get_number(handle.pointer, CURLINFO_NUM_CONNECTS) == 0
-        let resolved = reused ? 0 : milliseconds(CURLINFO_NAMELOOKUP_TIME_T)
-        let connected = reused ? 0 : max(resolved, milliseconds(CURLINFO_CONNECT_TIME_T))
-        let secured = reused ? 0 : max(connected, milliseconds(CURLINFO_APPCONNECT_TIME_T))
-        let started = max(secured, milliseconds(CURLINFO_STARTTRANSFER_TIME_T))
-        var timing = HTTPTiming()
-        timing.total = total
-        timing.dns = resolved
-        timing.connect = connected - resolved
-        timing.tls = secured - connected
+        var timing = reused ? HTTPTiming() : handle.connectionTiming
+        let secured = timing.total
+        let started = max(secured, handle.milliseconds(CURLINFO_STARTTRANSFER_TIME_T))
+        timing.total = handle.milliseconds(CURLINFO_TOTAL_TIME_T)
         timing.wait = started - secured
-        timing.receive = max(0, total - started)
+        timing.receive = max(0, timing.total - started)
         timing.bytes = Int(clamping: cw_get_size(handle.pointer, CURLINFO_SIZE_DOWNLOAD_T))
         timing.reused = reused
         return timing
     }
 
     private func failure(_ code: CURLcode) -> HTTPFailure {
-        let text = CurlFailureText(
-            endpoint: request.endpoint, timeout: request.timeout, maxBody: request.maxBody,
-            isRedirected: isRedirected, isTooLarge: isTooLarge,
-            systemError: Int32(truncatingIfNeeded: cw_get_number(handle.pointer, CURLINFO_OS_ERRNO)),
-            detail: String(cString: handle.errorText), received: timing.bytes,
-            wasConnected: cw_get_size(handle.pointer, CURLINFO_PRETRANSFER_TIME_T) > 0,
-            wasResolved: cw_get_size(handle.pointer, CURLINFO_NAMELOOKUP_TIME_T) > 0, status: status)
-        var failure = text.failure(code)
+        var failure = handle.failure(
+            code, request, connected: CURLINFO_PRETRANSFER_TIME_T, isRedirected: isRedirected, isTooLarge: isTooLarge,
+            received: timing.bytes, status: status)
         if status > 0 { failure.begun = (status, timing) }
         return failure
     }

@@ -26,7 +26,7 @@ extension CurlTransport: StreamTransport {
             loop.post { self.assumeIsolated { $0.cancel(attempt) } }
         }
         if let failure { throw failure }
-        let timing = attempt.timing
+        let timing = handle.connectionTiming
         // The transport outlives its streams no more than its requests: the stream keeps it.
         let release = { self.assumeIsolated { $0.disconnect(handle) } }
         do throws(SystemError) {
