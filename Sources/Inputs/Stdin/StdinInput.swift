@@ -34,7 +34,7 @@ package actor StdinInput: Input {
     private let reader: StdinLineParser
     private let lines: StdinLines
     private var batch = EventBatch()
-    private var bad = BadLines()
+    private var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
     private var summary = Summary()
     private var reportTimer: LoopTimer?
     private var budget = 0
@@ -122,7 +122,7 @@ package actor StdinInput: Input {
     }
 
     private static func takeLines(
-        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout BadLines, _ slice: inout TimeSlice,
+        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout FaultTally, _ slice: inout TimeSlice,
         _ context: LineContext
     ) -> Bool {
         repeat {
@@ -136,7 +136,7 @@ package actor StdinInput: Input {
 
     @inline(__always)
     private static func take(
-        _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ bad: inout BadLines,
+        _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ bad: inout FaultTally,
         _ context: LineContext
     ) {
         switch item {
@@ -147,12 +147,14 @@ package actor StdinInput: Input {
             }
             switch context.reader.read(line, from: context.source, at: context.now, into: &batch) {
             case .read, .blank: break
-            case .notJSON(let fault): bad.add(line: number, Failure(.notJSON, fault.description))
-            case .faulty(let failure): bad.add(line: number, failure)
+            case .notJSON(let fault): bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
+            case .faulty(var failure):
+                failure.message = "line \(number): \(failure.message)"
+                bad.add(failure)
             }
         case .tooLong(let length):
-            bad.add(
-                line: number, Failure(.lineTooLong, "it has \(length) bytes, and \(limit) are the most that are read"))
+            let message = "line \(number): it has \(length) bytes, and \(limit) are the most that are read"
+            bad.add(Failure(.lineTooLong, message))
         }
     }
 
@@ -196,7 +198,7 @@ package actor StdinInput: Input {
     /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
         summary.events += batch.count
-        if let failure = bad.finish(at: loop.clock.now) {
+        if let failure = bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
         if let failure = summary.failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }

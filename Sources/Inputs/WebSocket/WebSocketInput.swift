@@ -7,40 +7,40 @@ internal import WebSocket
 /// Every message is a JSON document. While an output that must get everything is behind, nothing is read, and TCP makes
 /// the server wait. Nothing the server does ends it (RFC 6455).
 package actor WebSocketInput: Input {
-    let source: WebSocketSource
-    let store: EventStore
-    let desk: PollDesk
+    private let source: WebSocketSource
+    private let store: EventStore
+    private let desk: PollDesk
     private let transport: any StreamTransport
-    let loop: EventLoop
-    let wall: any WallClock
-    var random: any RandomNumberGenerator & Sendable
+    private let loop: EventLoop
+    private let wall: any WallClock
+    private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let extractor: Extractor
-    var endpoint: Endpoint { source.request.endpoint }
-    var session: WebSocketSession?
-    var faults = MessageFaults()
-    var batch = EventBatch()
+    private let extractor: Extractor
+    private var session: WebSocketSession?
+    private var faults = FaultTally { "in \($0 == 1 ? "a message" : "\($0) messages, the first one"): " }
+    private var batch = EventBatch()
     /// Reset by a message: a server that accepts connections and closes them gets longer and longer pauses, too.
-    var backoff = Backoff()
+    private var backoff = Backoff()
     /// Called when one of the times changes that are waited for, or a poll is asked for.
-    let pulse: Wakeup
+    private let pulse: Wakeup
     /// Somebody asks for a sign of life: a ping, or the next try at once.
-    var isPollWanted = false
+    private var isPollWanted = false
     /// Until when the server wants to be left alone, whoever asks.
     private var notBefore = LoopInstant(nanoseconds: 0)
     private let buffer = ReadBuffer(count: 64 << 10)
     /// What is read and published before others have their turn.
-    var slice: TimeSlice
+    private var slice: TimeSlice
 
-    /// What may be asked for out of turn comes at most so often.
-    static let pollPause = Duration.seconds(1)
+    private var endpoint: Endpoint { source.request.endpoint }
+    private var peer: String { endpoint.authority }
+
     /// What an attempt may take beyond its deadline before something is wrong with the agent.
-    static let grace = Duration.seconds(5)
+    private static let grace = Duration.seconds(5)
     /// How long a peer has to close a connection itself that both have said they are done with.
     private static let farewell = Duration.seconds(1)
 
-    typealias Ending = WebSocketSession.Ending
+    private typealias Ending = WebSocketEnding
 
     /// - Parameter random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
     package init(
@@ -107,7 +107,7 @@ package actor WebSocketInput: Input {
     /// Waits for the next try's time, or until somebody asks for one before; see `HTTPPoller`.
     private func wait(until due: LoopInstant, since start: LoopInstant) async throws(CancellationError) {
         while true {
-            let asked = max(start.advanced(by: Self.pollPause), notBefore)
+            let asked = max(start.advanced(by: KeepAlive.pollPause), notBefore)
             let target = isPollWanted ? min(due, asked) : due
             guard loop.clock.now < target else { break }
             try await waitForPulse(until: target)
@@ -116,14 +116,14 @@ package actor WebSocketInput: Input {
     }
 
     /// Suspends until `deadline` has come, or something that was waited for has changed.
-    func waitForPulse(until deadline: LoopInstant) async throws(CancellationError) {
+    private func waitForPulse(until deadline: LoopInstant) async throws(CancellationError) {
         let timer = loop.schedule(at: deadline) { [pulse] in pulse.signal() }
         defer { loop.cancel(timer) }
         try await pulse.wait()
     }
 
     /// Publishes what has been collected.
-    func publish() async {
+    private func publish() async {
         guard batch.count > 0 else { return }
         let collected = batch
         batch = EventBatch()
@@ -131,8 +131,8 @@ package actor WebSocketInput: Input {
     }
 
     /// Adds what was wrong with messages, when it is time to tell.
-    func takeFaults(_ id: SourceID, isLast: Bool = false) {
-        guard var failure = faults.take(at: loop.clock.now, isLast: isLast) else { return }
+    private func takeFaults(_ id: SourceID, isLast: Bool = false) {
+        guard var failure = faults.report(at: loop.clock.now, isLast: isLast) else { return }
         failure.endpoint = endpoint.name
         batch.add(Event(time: wall.now, source: id, body: .error(failure)))
     }
@@ -145,7 +145,7 @@ package actor WebSocketInput: Input {
         let late = due.duration(to: began).milliseconds
         do throws(HTTPFailure) {
             let (stream, timing) = try await transport.connect(source.request)
-            let session = WebSocketSession(stream.value, limit: source.request.maxBody, buffer: buffer, on: loop)
+            let session = WebSocketSession(stream.value, of: source, buffer: buffer, on: loop)
             self.session = session
             defer {
                 session.stream.close()
@@ -167,9 +167,35 @@ package actor WebSocketInput: Input {
         }
     }
 
+    /// Asks for a WebSocket, and publishes how long that took.
+    ///
+    /// - Parameters:
+    ///   - timing: what connecting took.
+    ///   - late: how long after its time the attempt began, in milliseconds.
+    private func shakeHands(
+        _ session: WebSocketSession, _ id: SourceID, _ timing: HTTPTiming, began: LoopInstant, late: Double
+    ) async throws(Ending) {
+        let key = Handshake.key(of: (random.next(), random.next()))
+        let outcome = try await WebSocketHandshake(source: source, loop: loop, key: key).perform(
+            on: session, began: began)
+        var sample = LatencySample(
+            endpoint: endpoint.name, status: 101, ms: began.duration(to: loop.clock.now).milliseconds,
+            dns: timing.dns, connect: timing.connect, tls: timing.tls, late: late)
+        sample.wait = max(0, sample.ms - sample.dns - sample.connect - sample.tls)
+        if case .refused(let status, _) = outcome { sample.status = status }
+        batch.add(Event(time: wall.now, source: id, body: .latency(sample)))
+        if case .refused(let status, let retryAfter) = outcome {
+            var ending = Ending(refusedBy: peer, status)
+            ending.retryAfter = retryAfter.flatMap { RetryAfter.delay($0, now: wall.now) }
+            throw ending
+        }
+        await publish()
+    }
+
     /// Reads, writes and watches the time side by side until one of them says that it is over.
     private func converse(_ session: WebSocketSession, _ id: SourceID) async -> Ending {
         if let text = source.subscribe { session.text = Array(text.utf8) }
+        session.alive = KeepAlive(every: source.pingEvery, timeout: source.pingTimeout, at: loop.clock.now)
         return await withTaskGroup(of: Ending?.self) { group in
             group.addTask { await self.readMessages(id) }
             group.addTask { await self.sendFrames() }
@@ -204,6 +230,170 @@ package actor WebSocketInput: Input {
                 try await loop.sleep(for: .zero)  // one that goes on sending does not get the loop
             } catch {
                 return
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads messages until the connection ends; nil when the task is cancelled.
+    private func readMessages(_ id: SourceID) async -> Ending? {
+        guard let session else { return nil }
+        do {
+            while true {
+                try await admit(session)
+                if session.pending.isEmpty {
+                    guard let count = try session.stream.read(into: session.buffer.memory) else {
+                        try await session.stream.waitUntilReadable()
+                        continue
+                    }
+                    guard count > 0 else {
+                        return Ending(.closed, "\(peer) closed the connection without a word")
+                    }
+                    session.alive.hear(at: loop.clock.now)
+                    session.pending = 0..<count
+                }
+                slice.restart()
+                let ending = try await take(session, id)
+                takeFaults(id)
+                await publish()
+                if let ending { return ending }
+                // A server that sends as fast as it is read would otherwise have the loop to itself.
+                try await loop.sleep(for: .zero)
+            }
+        } catch let error as SystemError {
+            return Ending(error, of: peer)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Takes everything that is pending; why the connection is over, if it is.
+    private func take(_ session: WebSocketSession, _ id: SourceID) async throws(CancellationError) -> Ending? {
+        // In bounds: pending bytes lie in what was read, and nobody reads anything else before they are taken.
+        var input = UnsafeRawBufferPointer(rebasing: session.buffer.memory[session.pending])
+        session.pending = 0..<0
+        let time = wall.now
+        while true {
+            let item: FrameDecoder.Item?
+            do throws(WebSocketFault) {
+                item = try session.decoder.next(from: &input)
+            } catch {
+                return Ending(error, of: peer)
+            }
+            switch item {
+            case nil: return nil
+            case .text, .binary: try await read(session.decoder.payload, session, id, at: time)
+            case .ping(let payload):
+                session.pong = payload
+                session.outgoing.signal()
+            case .pong(let payload): takePong(payload, session, id, at: time)
+            case .close(let code, let reason): return Ending(closedBy: peer, code, reason)
+            }
+        }
+    }
+
+    /// Adds the events of one message, and publishes when there are many.
+    private func read(
+        _ message: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp
+    ) async throws(CancellationError) {
+        let document: Extractor.Document
+        do throws(JSONFault) {
+            document = try extractor.read(message[...])
+        } catch {
+            return note(error.failure)
+        }
+        var reading: ItemReading?
+        do throws(Failure) {
+            reading = try extractor.begin(document, from: id, at: time)
+            if reading == nil { _ = try extractor.add(document, from: id, at: time, to: &batch) }
+            backoff.succeed()
+        } catch {
+            note(error)
+        }
+        if var reading {
+            while reading.read(atMost: ItemReading.step, into: &batch) {
+                if !slice.goesOn() { try await breathe(session) }
+            }
+            if let problem = reading.outcome.problem { note(problem) }
+        }
+        if !slice.goesOn() { try await breathe(session) }
+    }
+
+    /// Publishes what there is, lets others have the loop, and waits while an output is behind.
+    private func breathe(_ session: WebSocketSession) async throws(CancellationError) {
+        await publish()
+        try await loop.sleep(for: .zero)
+        try await admit(session)
+        slice.restart()
+    }
+
+    /// Waits while an output that must get everything is behind.
+    private func admit(_ session: WebSocketSession) async throws(CancellationError) {
+        session.alive.isHeld = true
+        try await store.admit()
+        session.alive.isHeld = false
+    }
+
+    private func note(_ failure: Failure) {
+        faults.add(failure)
+        pulse.signal()  // it may have to be told later
+    }
+
+    private func takePong(_ payload: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp) {
+        guard let ms = session.alive.answer(payload, at: loop.clock.now)?.milliseconds else { return }
+        let name = "PING" + endpoint.name.dropFirst("GET".count)
+        let sample = LatencySample(
+            endpoint: name, status: 101, ms: ms, wait: ms, bytes: payload.count, reused: true)
+        batch.add(Event(time: time, source: id, body: .latency(sample)))
+    }
+
+    // MARK: Writing
+
+    /// Sends what there is to send; returns when nothing can be sent any more, which the reader will notice too.
+    private func sendFrames() async -> Ending? {
+        guard let session else { return nil }
+        do {
+            while true {
+                guard let (opcode, payload) = session.nextFrame() else {
+                    try await session.outgoing.wait()
+                    continue
+                }
+                var frame: [UInt8] = []
+                FrameEncoder.append(opcode, payload, key: random.next(), to: &frame)
+                if opcode == .ping { session.alive.send(payload, at: loop.clock.now) }
+                session.isInsideFrame = true
+                try await session.stream.write(all: frame)
+                session.isInsideFrame = false
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    // MARK: The time
+
+    /// Pings, and ends a connection on which nothing comes back; nil when the task is cancelled.
+    private func keepAlive(_ id: SourceID) async -> Ending? {
+        guard let session else { return nil }
+        while true {
+            let now = loop.clock.now
+            switch session.alive.next(at: now, isAsked: isPollWanted) {
+            case .giveUp: return Ending(silenceOf: peer, after: source.pingTimeout)
+            case .ping(let payload):
+                isPollWanted = false
+                session.ping = payload
+                session.outgoing.signal()
+                let next = now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
+                await desk.expect(source.description.name, by: next)
+            case .wait(let due):
+                takeFaults(id)
+                await publish()
+                do {
+                    try await waitForPulse(until: min(due, faults.due ?? due))
+                } catch {
+                    return nil
+                }
             }
         }
     }

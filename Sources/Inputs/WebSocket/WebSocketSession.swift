@@ -9,10 +9,7 @@ final class WebSocketSession {
     /// What is read; of it, `pending` is not looked at yet.
     let buffer: ReadBuffer
     var pending = 0..<0
-    /// When anything last came.
-    var lastHeard: LoopInstant
-    /// Whether the input does not read, since an output that must get everything is behind.
-    var isHeld = false
+    var alive: KeepAlive
     /// Whether a frame was begun and not written to its end, so that no other can follow.
     var isInsideFrame = false
 
@@ -24,29 +21,14 @@ final class WebSocketSession {
     var pong: [UInt8]?
     /// Called when there is something to send.
     let outgoing: Wakeup
-    /// The ping whose answer is waited for, and when it was sent.
-    var awaited: (payload: [UInt8], sent: LoopInstant)?
     /// Why the connection ends, once that is known.
-    var ending: Ending?
+    var ending: WebSocketEnding?
 
-    /// Why a connection ended, or never began.
-    struct Ending: Error {
-        var failure: Failure
-        /// How long the server wants to be left alone.
-        var retryAfter: Duration?
-        /// What the peer is told; nil when there is nobody to tell.
-        var closeCode: CloseCode?
-        /// Whether the peer will close the connection itself, for which it is given a moment.
-        var waitsForPeer = false
-
-        init(_ code: Failure.Code, _ message: String) { failure = Failure(code, message) }
-    }
-
-    init(_ stream: any ByteStream, limit: Int, buffer: ReadBuffer, on loop: EventLoop) {
+    init(_ stream: any ByteStream, of source: WebSocketSource, buffer: ReadBuffer, on loop: EventLoop) {
         self.stream = stream
         self.buffer = buffer
-        decoder = FrameDecoder(role: .client, limit: limit)
-        lastHeard = loop.clock.now
+        decoder = FrameDecoder(role: .client, limit: source.request.maxBody)
+        alive = KeepAlive(every: source.pingEvery, timeout: source.pingTimeout, at: loop.clock.now)
         outgoing = Wakeup(loop: loop)
     }
 

@@ -184,7 +184,7 @@ struct SimulatedSocket: Sendable {
     /// Runs the input for as long as said and reads the whole feed.
     static func run(
         _ source: WebSocketSource, for duration: Duration, seed: UInt64 = 1, capacity: Int = 65_536,
-        beside: @escaping @Sendable (PollDesk, EventLoop) async throws -> Void = { _, _ in },
+        beside: @escaping @Sendable (EventStore, PollDesk, EventLoop) async throws -> Void = { _, _, _ in },
         serve: @escaping @Sendable (Int, LoopBound<ScriptedPeer>) async throws -> Void
     ) async throws -> SimulatedSocket {
         try await withLoop(virtual: true) { loop in
@@ -204,7 +204,7 @@ struct SimulatedSocket: Sendable {
                     inputs.addTask { try? await store.run() }
                     inputs.addTask { try? await input.run() }
                     inputs.addTask { await peers.run() }
-                    inputs.addTask { try? await beside(desk, loop) }
+                    inputs.addTask { try? await beside(store, desk, loop) }
                     try? await loop.sleep(for: duration)
                     inputs.cancelAll()
                 }

@@ -57,6 +57,29 @@ import WebSocket
         #expect(feed.latencies.first?.endpoint == "GET ws://cats.test:80/a%20b")
     }
 
+    @Test func aMessageOfManyItemsLeavesOthersTheirTurns() async throws {
+        let items = 20_000
+        let seen = LoopBound(SeenTurns())
+        var source = try SimulatedSocket.source()
+        source.extraction = Extraction(items: try JSONPointer(""), value: .at(try JSONPointer("")), text: .nowhere)
+        let feed = try await SimulatedSocket.run(
+            source, for: .seconds(5),
+            beside: { store, _, loop in
+                seen.value.turns = try await Turns.watch(store, on: loop, until: items) { true }
+            },
+            serve: { _, peer in
+                try await peer.value.shakeHands()
+                try await peer.value.send("[\((0..<items).map(String.init).joined(separator: ","))]")
+                try await Self.answerPings(peer)
+            })
+        #expect(feed.data.compactMap(\.value).elementsEqual((0..<items).map(Double.init)) && feed.errors.isEmpty)
+        #expect(seen.value.turns.most <= 1_024 && seen.value.turns.count >= items / 1_024)
+    }
+
+    private final class SeenTurns {
+        var turns = Turns()
+    }
+
     // MARK: Pings
 
     @Test func pingsAreMeasuredAndAnswered() async throws {
@@ -113,7 +136,7 @@ import WebSocket
         let source = try SimulatedSocket.source()
         let feed = try await SimulatedSocket.run(
             source, for: .seconds(10),
-            beside: { desk, loop in
+            beside: { _, desk, loop in
                 try await loop.sleep(for: .seconds(2))
                 for _ in 0..<30 {
                     #expect(await desk.requestPoll(of: "aqi") == nil)
@@ -131,7 +154,7 @@ import WebSocket
     @Test func aPollDoesNotWaitForTheNextTry() async throws {
         let feed = try await SimulatedSocket.run(
             SimulatedSocket.source(), for: .seconds(100),
-            beside: { desk, loop in
+            beside: { _, desk, loop in
                 while true {
                     await desk.requestPoll(of: "aqi")
                     try await loop.sleep(for: .milliseconds(100))

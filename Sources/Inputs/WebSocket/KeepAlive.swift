@@ -1,0 +1,69 @@
+internal import Reactor
+
+/// When to ping a connection, which pong is the answer, and when nothing has come for too long.
+struct KeepAlive {
+    /// What is to be done now.
+    enum Step: Equatable {
+        case ping([UInt8])
+        /// Nothing until then, or until somebody asks for a ping.
+        case wait(until: LoopInstant)
+        /// The connection is given up.
+        case giveUp
+    }
+
+    private let every: Duration
+    private let timeout: Duration
+    private var number: UInt64 = 0
+    private var lastPing: LoopInstant
+    private var lastHeard: LoopInstant
+    /// Until when something has to come; nil while nothing is waited for.
+    private var deadline: LoopInstant?
+    /// The ping whose answer is waited for, and when it was sent.
+    private var awaited: (payload: [UInt8], sent: LoopInstant)?
+    /// Whether nothing is read, since an output that must get everything is behind.
+    var isHeld = false
+
+    /// What may be asked for out of turn comes at most so often.
+    static let pollPause = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - every: the time from ping to ping.
+    ///   - timeout: how long after a ping nothing may come.
+    init(every: Duration, timeout: Duration, at now: LoopInstant) {
+        self.every = every
+        self.timeout = timeout
+        lastPing = now
+        lastHeard = now
+    }
+
+    /// Notes that something came, whatever it was.
+    mutating func hear(at now: LoopInstant) { lastHeard = now }
+
+    /// Notes that a ping is written now.
+    mutating func send(_ payload: [UInt8], at now: LoopInstant) { awaited = (payload, now) }
+
+    /// How long the answer to a ping took; nil for a pong that answers none.
+    mutating func answer(_ payload: [UInt8], at now: LoopInstant) -> Duration? {
+        guard let awaited, awaited.payload == payload else { return nil }
+        self.awaited = nil
+        return awaited.sent.duration(to: now)
+    }
+
+    /// - Parameter isAsked: whether somebody wants a sign of life out of turn.
+    mutating func next(at now: LoopInstant, isAsked: Bool) -> Step {
+        if isHeld {
+            // What came is in the kernel, and is not late because nobody reads it.
+            deadline = nil
+            awaited = nil
+        } else if lastHeard >= lastPing {
+            deadline = nil
+        }
+        if let deadline, deadline <= now { return .giveUp }
+        let due = lastPing.advanced(by: isAsked ? min(Self.pollPause, every) : every)
+        guard due <= now else { return .wait(until: min(due, deadline ?? due)) }
+        number += 1
+        lastPing = now
+        deadline = deadline ?? now.advanced(by: timeout)
+        return .ping(withUnsafeBytes(of: number.bigEndian) { Array($0) })
+    }
+}

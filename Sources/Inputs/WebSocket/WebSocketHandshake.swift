@@ -1,0 +1,79 @@
+internal import Feed
+internal import Reactor
+internal import WebSocket
+
+/// Asks for a WebSocket on a connection, within what the request's deadline has left.
+struct WebSocketHandshake {
+    let source: WebSocketSource
+    let loop: EventLoop
+    /// A new one for each handshake; see `Handshake.key`.
+    let key: String
+
+    private var peer: String { source.request.endpoint.authority }
+
+    /// Sends the request and reads the answer's head; what follows it stays in the session's buffer.
+    ///
+    /// - Parameter began: when the connection was begun.
+    func perform(
+        on session: WebSocketSession, began: LoopInstant
+    ) async throws(WebSocketEnding) -> HandshakeAnswer.Outcome {
+        let limit = source.request.timeout
+        let request = try encodedRequest()
+        // Closing is what ends a wait for a peer that neither reads nor answers.
+        let timer = loop.schedule(at: began.advanced(by: limit)) {
+            session.ending = WebSocketEnding(
+                .timeout, "\(peer) did not answer the handshake within \(limit.shortText)")
+            session.stream.close()
+        }
+        defer { loop.cancel(timer) }
+        do {
+            try await session.stream.write(all: request)
+            return try await readAnswer(session)
+        } catch let fault as HandshakeFault {
+            throw WebSocketEnding(fault.kind == .tooLarge ? .tooLarge : .protocol, "\(peer) \(fault.message)")
+        } catch let error as SystemError {
+            throw session.ending ?? WebSocketEnding(error, of: peer)
+        } catch let ending as WebSocketEnding {
+            throw ending
+        } catch {
+            throw WebSocketEnding(.closed, "the connection was given up")
+        }
+    }
+
+    private func encodedRequest() throws(WebSocketEnding) -> [UInt8] {
+        guard let target = WebSocketTarget(url: source.request.url) else {
+            throw WebSocketEnding(.config, "this is not the URL of a WebSocket")
+        }
+        var request = HandshakeRequest(authority: target.authority, target: target.path, key: key)
+        request.subprotocols = source.subprotocols
+        request.fields = source.request.headers
+        func has(_ name: String) -> Bool { request.fields.contains { $0.lowercased().hasPrefix(name + ":") } }
+        if !has("user-agent") { request.fields.append("User-Agent: \(source.request.userAgent)") }
+        if let credentials = source.request.credentials ?? target.credentials, !has("authorization") {
+            let pair = Base64.encode("\(credentials.name):\(credentials.password)".utf8)
+            request.fields.append("Authorization: Basic \(pair)")
+        }
+        do throws(HandshakeFault) {
+            return try request.encoded()
+        } catch {
+            throw WebSocketEnding(.config, error.message)
+        }
+    }
+
+    private func readAnswer(_ session: WebSocketSession) async throws -> HandshakeAnswer.Outcome {
+        var answer = HandshakeAnswer(key: key, subprotocols: source.subprotocols)
+        while true {
+            guard let count = try session.stream.read(into: session.buffer.memory) else {
+                try await session.stream.waitUntilReadable()
+                continue
+            }
+            guard count > 0 else {
+                throw WebSocketEnding(.closed, "\(peer) closed the connection during the handshake")
+            }
+            var input = UnsafeRawBufferPointer(rebasing: session.buffer.memory[..<count])
+            guard let outcome = try answer.next(from: &input) else { continue }
+            session.pending = (count - input.count)..<count
+            return outcome
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Inputs
+
+@Suite(.limited) struct KeepAliveTests {
+    private static func at(_ seconds: Int64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
+
+    private static func begin() -> KeepAlive { KeepAlive(every: .seconds(20), timeout: .seconds(10), at: at(0)) }
+
+    /// The payload of the ping that is due.
+    private static func ping(_ alive: inout KeepAlive, at time: Int64, isAsked: Bool = false) throws -> [UInt8] {
+        let step = alive.next(at: at(time), isAsked: isAsked)
+        guard case .ping(let payload) = step else {
+            Issue.record("\(step) and no ping")
+            return []
+        }
+        alive.send(payload, at: at(time))
+        return payload
+    }
+
+    @Test func pingsAndGivesUpWhenNothingComes() throws {
+        var alive = Self.begin()
+        #expect(alive.next(at: Self.at(0), isAsked: false) == .wait(until: Self.at(20)))
+        _ = try Self.ping(&alive, at: 20)
+        #expect(alive.next(at: Self.at(20), isAsked: false) == .wait(until: Self.at(30)))
+        #expect(alive.next(at: Self.at(30), isAsked: false) == .giveUp)
+    }
+
+    @Test func whateverComesAfterThePingIsALife() throws {
+        var alive = Self.begin()
+        _ = try Self.ping(&alive, at: 20)
+        alive.hear(at: Self.at(29))
+        #expect(alive.next(at: Self.at(30), isAsked: false) == .wait(until: Self.at(40)))
+    }
+
+    @Test func onlyThePongOfTheLastPingIsTheAnswer() throws {
+        var alive = Self.begin()
+        let first = try Self.ping(&alive, at: 20)
+        alive.hear(at: Self.at(21))
+        let second = try Self.ping(&alive, at: 40)
+        #expect(first != second)
+        let stale = alive.answer(first, at: Self.at(41))
+        let time = alive.answer(second, at: Self.at(42))
+        let again = alive.answer(second, at: Self.at(43))
+        #expect(stale == nil && time == .seconds(2) && again == nil)
+    }
+
+    @Test func pingsWhenAskedAtMostOnceASecond() throws {
+        var alive = Self.begin()
+        #expect(alive.next(at: Self.at(0), isAsked: true) == .wait(until: Self.at(1)))
+        _ = try Self.ping(&alive, at: 1, isAsked: true)
+        #expect(alive.next(at: Self.at(1), isAsked: true) == .wait(until: Self.at(2)))
+        // The deadline stays the first ping's.
+        _ = try Self.ping(&alive, at: 10, isAsked: true)
+        #expect(alive.next(at: Self.at(11), isAsked: false) == .giveUp)
+    }
+
+    @Test func isNotLateWhileNothingIsRead() throws {
+        var alive = Self.begin()
+        let payload = try Self.ping(&alive, at: 20)
+        alive.isHeld = true
+        #expect(alive.next(at: Self.at(35), isAsked: false) == .wait(until: Self.at(40)))
+        // Its answer was in the kernel meanwhile, so it says nothing of the way.
+        let time = alive.answer(payload, at: Self.at(36))
+        #expect(time == nil)
+    }
+}
