@@ -99,6 +99,11 @@ run_tests() {
 run_lint() {
     heading "format"
     swift format lint --strict --parallel --recursive Package.swift Sources Tests
+    heading "time limits of the suites"
+    if grep -rn --include='*.swift' '@Suite' Tests | grep -v '@Suite(\.limited'; then
+        echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
+        return 1
+    fi
     if command -v shellcheck >/dev/null; then
         heading "shell scripts"
         shellcheck examples/*.sh Tests/run.sh Tests/fuzz.sh Tests/pictures.sh .ci/run
