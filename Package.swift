@@ -67,7 +67,7 @@ let package = Package(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "WebSocket", "TestSupport"]),
-        tests("SettingsTests", ["Settings", "Inputs", "Feed", "TestSupport", "CLinux"]),
+        tests("SettingsTests", ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(
             "CommandTests",
             ["catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
@@ -80,6 +80,6 @@ let package = Package(
 if Context.environment["CATWATCH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "catwatch-fuzz", dependencies: ["Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
+            name: "catwatch-fuzz", dependencies: ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
             path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -32,6 +32,18 @@ package struct Descriptor: ~Copyable, Sendable {
             owning: try systemCall("open", on: path) { cw_open(path, flags | O_CLOEXEC, mode) })
     }
 
+    /// Everything there is to read, for small files; nil when that is more than `limit` bytes. Blocks.
+    package borrowing func bytes(limit: Int) throws(SystemError) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = try systemCall("read") { read(number, &buffer, buffer.count) }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else { return nil }
+        }
+    }
+
     /// pipe2(2): what is written to `write` is read from `read`.
     package static func pipe(nonblocking: Bool = true) throws(SystemError) -> Pipe {
         var ends: (Int32, Int32) = (-1, -1)

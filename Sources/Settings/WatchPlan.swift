@@ -24,18 +24,18 @@ package struct WatchPlan: Sendable {
         self.options = options
         self.environment = environment
         self.arguments = arguments
-        try Self.check(options.request)
-        headers = try options.request.headerFields(environment: environment)
+        try Self.checkFiles(of: options)
+        headers = try options.headerFields(environment: environment)
         var notices: [String] = []
-        if let history = options.history, options.resolvedHistory != history {
+        if let history = options[\.history], options.resolvedHistory != history {
             notices.append(
                 "the history of \(DurationText.format(history)) is rounded up to "
                     + "\(DurationText.format(options.resolvedHistory)), whole windows of "
-                    + DurationText.format(options.interval))
+                    + DurationText.format(options[\.interval]))
         }
         var secrets = SecretValues(environment: environment)
-        if options.attach == nil {
-            let demoOrigin = options.demo ? Self.someOrigin : nil
+        if options[\.attach] == nil {
+            let demoOrigin = options[\.demo] ? Self.someOrigin : nil
             let sources = try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
             var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
             for source in sources { _ = builder.build(source) }
@@ -50,10 +50,12 @@ package struct WatchPlan: Sendable {
     ///
     /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
     package func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
-        guard options.attach == nil else { return [] }
+        guard options[\.attach] == nil else { return [] }
         // Who asks for the stand-in does not want the real services to be asked instead.
-        guard !options.demo || demoOrigin != nil else {
-            throw UsageError("the stand-in API can only be had from the start: restart for that", option: "--demo")
+        guard !options[\.demo] || demoOrigin != nil else {
+            throw UsageError(
+                "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
+            )
         }
         var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
         let sources = try effectiveSources(demoOrigin: demoOrigin).compactMap { builder.build($0) }
@@ -64,7 +66,7 @@ package struct WatchPlan: Sendable {
     /// The sources with everything filled in, but secrets.
     func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
         var notices: [String] = []
-        return options.attach == nil
+        return options[\.attach] == nil
             ? try Self.effective(options, demoOrigin: demoOrigin, notices: &notices) : []
     }
 
@@ -83,12 +85,12 @@ package struct WatchPlan: Sendable {
     /// The keys of settings that differ from another plan's and hold from the next start on only: all but those of sources
     /// and bands.
     package func restartKeys(comparedTo other: WatchPlan) -> [String] {
-        func values(_ plan: WatchPlan) -> [String: JSONTree] {
-            plan.options.settings.reduce(into: [:]) { $0[$1.name] = $1.value }
-        }
-        let (mine, others) = (values(self), values(other))
-        return Configuration.options.filter { entry in
-            !Options.sourceSettings.contains(entry.long) && mine[entry.key] != others[entry.key]
+        let (mine, others) = (options.settings, other.options.settings)
+        return SettingTable.inFile.filter { row in
+            func shown(_ settings: [(key: String, setting: any Setting, tree: JSONTree)]) -> JSONTree? {
+                settings.first { $0.setting === row.setting }?.tree
+            }
+            return !row.option.traits.contains(.reloads) && shown(mine) != shown(others)
         }.map(\.key)
     }
 
@@ -111,13 +113,12 @@ package struct WatchPlan: Sendable {
     }
 
     /// Says now that a file cannot be read, not at the first secure connection.
-    private static func check(_ request: RequestOptions) throws(UsageError) {
-        for (name, path) in [
-            ("--cacert", request.caFile), ("--cert", request.certificate), ("--key-file", request.key),
-        ] {
-            guard let path, access(path, R_OK) != 0 else { continue }
+    private static func checkFiles(of options: Options) throws(UsageError) {
+        let rows = SettingTable.rows
+        for key in [rows.authorities, rows.certificate, rows.keyFile] {
+            guard let path = options.values.entry(of: key)?.value, access(path, R_OK) != 0 else { continue }
             let reason = SystemError(code: errno, call: "access").reason
-            throw UsageError("\(UsageError.quoted(path)): \(reason)", option: name)
+            throw UsageError("\(UsageError.quoted(path)): \(reason)", option: key.flag)
         }
     }
 }
@@ -125,14 +126,37 @@ package struct WatchPlan: Sendable {
 extension WatchPlan {
     /// Everything that holds, as a configuration: defaults filled in, presets written out, secrets left where they are.
     package func effectiveText() throws(UsageError) -> String {
-        var members = options.settings.filter { !["url", "preset"].contains($0.name) }
+        let rows = SettingTable.rows
+        var members = options.settings.filter { $0.setting !== rows.urls && $0.setting !== rows.presets }
+            .map { JSONTree.Member($0.key, $0.tree) }
         let scales = options.configuration?.scales ?? [:]
         if !scales.isEmpty {
             members.append(
-                .init("bands", .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
+                .init(
+                    Configuration.scalesKey,
+                    .object(scales.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.tree) })))
         }
-        members.append(.init("sources", .array(try effectiveSources().map(\.tree))))
+        let sources = try effectiveSources().map { source in
+            JSONTree.object(source.settings.map { .init($0.setting.name, $0.tree) })
+        }
+        members.append(.init(Configuration.sourcesKey, .array(sources)))
         return JSONTree.object(members).text
+    }
+
+    /// Each value that holds, who said it, and what it won over, a line each; without secrets.
+    package func explanation() throws(UsageError) -> String {
+        func line(_ path: String, _ tree: JSONTree, _ entry: (any AnyEntry)?) -> String {
+            let weaker = (entry?.overridden ?? []).map { "; over \($0.tree.line) from \($0.origin.text)" }
+            return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
+        }
+        var text = options.settings.map { line($0.key, $0.tree, options.values.entry(of: $0.setting)) }.joined()
+        for (index, source) in try effectiveSources().enumerated() {
+            for (setting, tree) in source.settings {
+                let path = "\(Configuration.sourcesKey)[\(index)].\(setting.name)"
+                text += line(path, tree, source.values.entry(of: setting))
+            }
+        }
+        return text
     }
 
     /// Which file was used, for stderr.

@@ -76,11 +76,11 @@ actor Agent {
         let (loop, options) = (surroundings.loop, plan.options)
         self.loop = loop
         var limits = FeedState.Limits()
-        limits.interval = options.interval
+        limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
-        limits.logCapacity = options.logBytes
-        limits.data = options.count
-        let isRelay = options.attach != nil
+        limits.logCapacity = options[\.logBytes]
+        limits.data = options[\.count]
+        let isRelay = options[\.attach] != nil
         store = EventStore(
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits, isRelay: isRelay)
         desk = PollDesk(on: loop)
@@ -140,9 +140,9 @@ actor Agent {
 
     /// Starts everything that brings events.
     private func startInputs(_ sources: [Source], shownBy view: ViewOutput?, in group: inout TaskGroup<Void>) {
-        let (store, loop, interval) = (store, loop, plan.options.interval)
+        let (store, loop, interval) = (store, loop, plan.options[\.interval])
         group.addTask { try? await store.run() }
-        if let attach = plan.options.attach {
+        if let attach = plan.options[\.attach] {
             startAttach(attach, shownBy: view, in: &group)
             return
         }
@@ -159,16 +159,17 @@ actor Agent {
     }
 
     private func makeRoom(for sources: [Source]) {
-        surroundings.makeRoom(sources.count + (plan.options.listen == nil ? 0 : plan.options.maxReaders))
+        surroundings.makeRoom(sources.count + (plan.options[\.listen] == nil ? 0 : plan.options[\.maxReaders]))
     }
 
     /// Starts reading from a running agent.
     private func startAttach(
-        _ attach: Options.SocketPath, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
+        _ attach: SocketPath, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
     ) {
         let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
         let input = AttachInput(
-            store: store, desk: desk, on: loop, reconnects: plan.options.reconnects, random: surroundings.random()
+            store: store, desk: desk, on: loop, reconnects: !plan.options[\.noReconnect],
+            random: surroundings.random()
         ) { [notices, tells = stdoutMode.isLines] status in
             if tells || status.isFinal, let text = status.text {
                 await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
@@ -189,18 +190,18 @@ actor Agent {
         let options = plan.options
         if let view { startDraining(in: &group) { await view.run() } }
         if stdoutMode == .ndjson { startDraining(in: &group, outputs.stdout()) }
-        if let path = options.outputFile, let output = outputs.file(path) {
+        if let path = options[\.outputFile], let output = outputs.file(path) {
             fileOutput = output
             startDraining(in: &group) {
                 try? await output.run()
                 return nil
             }
         }
-        for target in options.connect { startDraining(in: &group, outputs.push(to: target)) }
+        for target in options[\.connect] { startDraining(in: &group, outputs.push(to: target)) }
         if let listener {
             var limits = FeedServer.Limits()
-            limits.readers = options.maxReaders
-            limits.stall = options.readerTimeout
+            limits.readers = options[\.maxReaders]
+            limits.stall = options[\.readerTimeout]
             group.addTask { [outputs, limits] in await outputs.serve(listener, limits) }
         }
     }
@@ -222,7 +223,7 @@ actor Agent {
 
     /// What is waited for, as a person would name it.
     private func target(of sources: [Source]) -> String {
-        if let attach = plan.options.attach {
+        if let attach = plan.options[\.attach] {
             return Sanitizer.visible(attach.path ?? DefaultSocket.path(environment: plan.environment))
         }
         var targets: Set<String> = []
@@ -255,7 +256,7 @@ actor Agent {
 
     /// As `systemctl status` shows it.
     private func statusText(_ sources: [Source]) -> String {
-        if plan.options.attach != nil { return "attached" }
+        if plan.options[\.attach] != nil { return "attached" }
         return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }
 
@@ -323,10 +324,10 @@ actor Agent {
 
     private func startEndings(in group: inout TaskGroup<Void>) {
         let (store, loop) = (store, loop)
-        if let duration = plan.options.duration {
+        if let duration = plan.options[\.duration] {
             group.addTask { if (try? await loop.sleep(for: duration)) != nil { await self.request(.duration) } }
         }
-        if plan.options.count != nil {
+        if plan.options[\.count] != nil {
             group.addTask { if (try? await store.waitForLimit()) != nil { await self.request(.count) } }
         }
     }

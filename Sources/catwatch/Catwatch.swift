@@ -31,10 +31,10 @@ struct Catwatch {
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
                 exit(try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
-            case .check(let options, let online):
+            case .check(let options, let online, let explain):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
-                let text = try plan.effectiveText()
+                let text = explain ? try plan.explanation() : try plan.effectiveText()
                 guard online else { leave(printing: text) }
                 try write(text, to: STDOUT_FILENO)
                 let loop = try EventLoop()

@@ -19,21 +19,21 @@ final class ListeningSocket {
         _ options: Options, environment: [String: String], on loop: EventLoop
     ) throws -> ListeningSocket? {
         if let inherited = InheritedSockets.takeListener(environment: environment) {
-            DescriptorLimit.raise(for: options.maxReaders)
+            DescriptorLimit.raise(for: options[\.maxReaders])
             return ListeningSocket(try SocketListener(owning: inherited, on: loop))
         }
-        guard let listen = options.listen else { return nil }
-        DescriptorLimit.raise(for: options.maxReaders)
+        guard let listen = options[\.listen] else { return nil }
+        DescriptorLimit.raise(for: options[\.maxReaders])
         var socket: Descriptor?
         let file: SocketFile
         do throws(SocketFile.Refusal) {
             let path = listen.path ?? DefaultSocket.path(environment: environment)
             if listen.path == nil { try DefaultSocket.prepareFolder(of: path) }
-            file = try SocketFile.claim(path, mode: options.listenMode) { (claimed: consuming Descriptor) in
+            file = try SocketFile.claim(path, mode: options[\.listenMode]) { (claimed: consuming Descriptor) in
                 socket = consume claimed
             }
         } catch {
-            throw UsageError(error.description, option: "--listen")
+            throw UsageError(error.description, option: SettingTable.rows.listen.flag)
         }
         guard let socket = socket.take() else { return nil }
         return ListeningSocket(try SocketListener(owning: socket, on: loop), file: file)
@@ -50,12 +50,12 @@ extension Options {
     /// The same options, to see a running agent's feed when nobody has said what to watch and one answers at the default
     /// socket.
     func attachingByDefault(environment: [String: String]) -> Options {
-        guard attach == nil, !namesSources, config == nil, listen == nil else { return self }
+        guard self[\.attach] == nil, !namesSources, self[\.config] == nil, self[\.listen] == nil else { return self }
         guard (try? StreamSocket.connected(to: DefaultSocket.path(environment: environment))) != nil else {
             return self
         }
         var options = self
-        options.attach = SocketPath(path: "")
+        options.values.set(\.attach, .usual)
         return options
     }
 }

@@ -16,15 +16,16 @@ enum StdoutMode: Sendable, Equatable {
     /// - Parameter isTerminal: whether standard output is one.
     /// - Throws: `UsageError` when what is asked for needs a terminal.
     init(_ options: Options, capabilities: TerminalCapabilities, isTerminal: Bool) throws(UsageError) {
-        if options.once {
+        if options[\.once] {
             self = .once
             return
         }
-        switch options.output ?? (isTerminal ? .view : .ndjson) {
+        switch options[\.output] ?? (isTerminal ? .view : .ndjson) {
         case .view:
             guard isTerminal else {
                 throw UsageError(
-                    "stdout is no terminal; --once prints one frame of the view as text", option: "--output")
+                    "stdout is no terminal; --once prints one frame of the view as text",
+                    option: SettingTable.rows.output.flag)
             }
             self = capabilities.isAddressable ? .view : .frames
         case .ndjson: self = .ndjson

@@ -63,7 +63,7 @@ struct Surroundings: Sendable {
 
     /// Starts the stand-in API, if that is asked for.
     func startDemo(_ options: Options) throws -> CatAPIServer? {
-        options.demo ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
+        options[\.demo] ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
     }
 }
 

@@ -135,7 +135,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             },
             exit: { self.exited = $0 },
             listen: { options in
-                guard let path = options.listen?.path else { return nil }
+                guard let path = options[\.listen]?.path else { return nil }
                 let listener = SimulatedListener(on: loop)
                 machine.listeners[path] = listener
                 return ListeningSocket(listener)

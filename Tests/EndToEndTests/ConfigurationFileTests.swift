@@ -24,6 +24,23 @@ import Testing
         }
     }
 
+    @Test func checkExplainsWhereEachValueComesFrom() async throws {
+        try await Stage.run { stage in
+            let path = try await stage.write(
+                #"{"interval": "20s", "sources": [{"preset": "fact"}]}"#, to: "config.jsonc")
+            let run = try await stage.finish(
+                ["check", "--explain", "-c", path, "-n", "5"], environment: ["CATWATCH_INTERVAL": "30s"])
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            let lines = run.outputText.split(separator: "\n")
+            #expect(
+                lines.contains(
+                    #"interval = "30s" from CATWATCH_INTERVAL; over "20s" from \#(path):1:14; over "10s" from the defaults"#
+                ))
+            #expect(lines.contains("count = 5 from --count"))
+            #expect(lines.contains(#"sources[0].text = "/fact" from the preset fact"#))
+        }
+    }
+
     @Test func everyMistakeIsToldAtOnceWithItsPlace() async throws {
         try await Stage.run { stage in
             let text = """

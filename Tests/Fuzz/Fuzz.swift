@@ -3,7 +3,8 @@ internal import Glibc
 
 /// Feeds libFuzzer's inputs to what reads bytes from outside. See Tests/fuzz.sh.
 ///
-/// The first byte chooses the reader, see `FuzzTargets`; the rest is its input. A trap is a finding.
+/// The first byte chooses the reader, see `FuzzTargets`, unless CATWATCH_FUZZ_TARGET has its number; the second is for
+/// what besides the input there is to choose; the rest is the input. A trap is a finding.
 @main
 struct Fuzz {
     static func main() {
@@ -21,9 +22,12 @@ private func runDriver(
     _ one: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 ) -> Int32
 
+private let chosen = getenv("CATWATCH_FUZZ_TARGET").flatMap { UInt8(String(cString: $0)) }.map { Int($0) }
+
 private func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    guard let bytes, count > 0 else { return 0 }
-    let input = Bytes(UnsafeBufferPointer(start: bytes + 1, count: count - 1))
-    FuzzTargets.all[Int(bytes[0] & 7) % FuzzTargets.all.count].run(input, choice: Int(bytes[0] >> 3))
+    guard let bytes, count > 1 else { return 0 }
+    let input = Bytes(UnsafeBufferPointer(start: bytes + 2, count: count - 2))
+    let number = chosen ?? Int(bytes[0])
+    FuzzTargets.all[number % FuzzTargets.all.count].run(input, choice: Int(bytes[1] & 31))
     return 0
 }

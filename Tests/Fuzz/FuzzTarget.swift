@@ -7,10 +7,10 @@ protocol FuzzTarget {
 }
 
 enum FuzzTargets {
-    /// By the lowest three bits of an input's first byte; the other five are the choice. The order is what saved inputs
-    /// go by: new ones come last.
+    /// By an input's first byte. The order is what saved inputs go by: new ones come last.
     static let all: [any FuzzTarget.Type] = [
         LineDecoderTarget.self, ReaderRequestTarget.self, LineSplitterTarget.self, StdinTarget.self,
         JSONPointerTarget.self, ItemsTarget.self, FrameDecoderTarget.self, HandshakeAnswerTarget.self,
+        ConfigurationTarget.self, FeedURLTarget.self, HeaderFieldTarget.self, CommandTarget.self,
     ]
 }

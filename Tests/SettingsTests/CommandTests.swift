@@ -1,6 +1,9 @@
-import Settings
+import Feed
+import Inputs
 import TestSupport
 import Testing
+
+@testable import Settings
 
 @Suite(.limited) struct CommandTests {
     private func options(_ arguments: String..., environment: [String: String] = [:]) throws -> Options {
@@ -21,15 +24,15 @@ import Testing
     @Test func watchesWithTheDefaultsWhenNothingIsGiven() throws {
         let options = try options()
         #expect(options == Options())
-        #expect(options.explicit.isEmpty)
-        #expect(options.every == .seconds(2))
-        #expect(options.interval == .seconds(10))
+        #expect(!SettingTable.inFile.contains { options.values.isSaid($0.setting) })
+        #expect(options[\.every] == nil)
+        #expect(options[\.interval] == .seconds(10))
         #expect(options.resolvedHistory == .seconds(120))
-        #expect(options.output == nil)
+        #expect(options[\.output] == nil)
         #expect(options.verbosity == .normal)
-        #expect(options.request.timeout == .seconds(10))
-        #expect(options.request.maxBody == 1_048_576)
-        #expect(options.logBytes == 8_388_608)
+        #expect(options[\.timeout] == .seconds(10))
+        #expect(options[\.maxBody] == 1_048_576)
+        #expect(options[\.logBytes] == 8_388_608)
     }
 
     @Test func readsEveryOptionLongAndShort() throws {
@@ -39,47 +42,47 @@ import Testing
             "--url=http://a/x", "--every", "0.5", "--preset=fact", "--interval=5s", "--output", "none", "--count=3",
             "--duration=60s", "--verbose")
         #expect(short == long)
-        #expect(short.urls.map(\.withoutUserInfo) == ["http://a/x"])
-        #expect(short.every == .milliseconds(500))
-        #expect(short.presets == [.fact])
-        #expect(short.interval == .seconds(5))
-        #expect(short.output == Options.Output.none)
-        #expect(short.count == 3)
-        #expect(short.duration == .seconds(60))
+        #expect(short[\.urls].map(\.withoutUserInfo) == ["http://a/x"])
+        #expect(short[\.every] == .milliseconds(500))
+        #expect(short[\.presets] == [.fact])
+        #expect(short[\.interval] == .seconds(5))
+        #expect(short[\.output] == StdoutFormat.none)
+        #expect(short[\.count] == 3)
+        #expect(short[\.duration] == .seconds(60))
         #expect(short.verbosity == .verbose)
 
         let rest = try options(
             "--value", "/a/b", "--text=/c~1d", "--demo", "--history", "10m", "--quiet", "--header", "X-Key: 1",
             "--header=Accept:json", "--header-file", "h", "--bearer-file=t", "--cacert", "ca", "--cert", "c",
             "--key-file", "k", "--timeout", "3", "--max-body", "64KiB", "--max-redirects", "0", "--log-bytes", "2MiB")
-        #expect(rest.value == "/a/b")
-        #expect(rest.text == "/c~1d")
-        #expect(rest.demo)
-        #expect(rest.history == .seconds(600))
+        #expect(rest[\.value] == .at(try JSONPointer("/a/b")))
+        #expect(rest[\.text] == .at(try JSONPointer("/c~1d")))
+        #expect(rest[\.demo])
+        #expect(rest[\.history] == .seconds(600))
         #expect(rest.verbosity == .quiet)
-        #expect(rest.request.headers.map(\.name) == ["X-Key", "Accept"])
-        #expect(rest.request.headers.map(\.value) == ["1", "json"])
-        #expect(rest.request.headerFile == "h")
-        #expect(rest.request.bearer == .file("t"))
-        #expect(rest.request.caFile == "ca")
-        #expect(rest.request.certificate == "c")
-        #expect(rest.request.key == "k")
-        #expect(rest.request.timeout == .seconds(3))
-        #expect(rest.request.maxBody == 65_536)
-        #expect(rest.request.maxRedirects == 0)
-        #expect(rest.logBytes == 2_097_152)
+        #expect(rest[\.header].map(\.name) == ["X-Key", "Accept"])
+        #expect(rest[\.header].map(\.value) == ["1", "json"])
+        #expect(rest[\.headerFile] == "h")
+        #expect(rest[\.bearerFile] == "t")
+        #expect(rest[\.authorities] == "ca")
+        #expect(rest[\.certificate] == "c")
+        #expect(rest[\.keyFile] == "k")
+        #expect(rest[\.timeout] == .seconds(3))
+        #expect(rest[\.maxBody] == 65_536)
+        #expect(rest[\.maxRedirects] == 0)
+        #expect(rest[\.logBytes] == 2_097_152)
     }
 
     @Test func addsUpRepeatedURLsAndLetsTheLastOfOtherOptionsWin() throws {
         let options = try options("-u", "http://a/", "-e1", "-u", "http://b/", "-e", "3", "-q", "-v")
-        #expect(options.urls.map(\.host) == ["a", "b"])
-        #expect(options.every == .seconds(3))
+        #expect(options[\.urls].map(\.host) == ["a", "b"])
+        #expect(options[\.every] == .seconds(3))
         #expect(options.verbosity == .verbose)
     }
 
     @Test func takesUnambiguousAbbreviationsAndClusters() throws {
-        #expect(try options("--dem", "--inter=20").interval == .seconds(20))
-        #expect(try options("-qn2").count == 2)
+        #expect(try options("--dem", "--inter=20")[\.interval] == .seconds(20))
+        #expect(try options("-qn2")[\.count] == 2)
         #expect(fault(["--he"])?.message == "option '--he' is ambiguous: --help, --header, --header-file")
         #expect(fault(["--c=1"])?.message.contains("--config, --count, --connect, --cacert, --cert, --compl") == true)
     }
@@ -87,9 +90,9 @@ import Testing
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
         #expect(try Command.parse(["x", "--version"]) == .version)
         #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; everything catwatch takes is an option")
-        #expect(try options("--demo", "--").demo)
+        #expect(try options("--demo", "--")[\.demo])
         #expect(try options("-").readsStdin)
-        #expect(try options("-", "--items", "/a").items == "/a")
+        #expect(try options("-", "--items", "/a")[\.items] == (try JSONPointer("/a")))
         #expect(fault(["-", "-"])?.message.hasPrefix("unexpected '-'") == true)
         #expect(fault([""])?.message.hasPrefix("unexpected ''") == true)
     }
@@ -178,26 +181,26 @@ import Testing
             "CATWATCH_HELP": "1", "CATWATCH_NONSENSE": "x",
         ]
         let plain = try options(environment: environment)
-        #expect(plain.urls.map(\.host) == ["a", "b"])
-        #expect(plain.every == .seconds(5))
-        #expect(!plain.demo)
+        #expect(plain[\.urls].map(\.host) == ["a", "b"])
+        #expect(plain[\.every] == .seconds(5))
+        #expect(!plain[\.demo])
         #expect(plain.verbosity == .verbose)
-        #expect(plain.request.maxBody == 2_097_152)
-        #expect(plain.request.headers.map(\.name) == ["A", "B"])
-        #expect(plain.count == nil)
+        #expect(plain[\.maxBody] == 2_097_152)
+        #expect(plain[\.header].map(\.name) == ["A", "B"])
+        #expect(plain[\.count] == nil)
 
         let flagged = try options("-u", "http://c/", "--every=1", "-q", "--header", "C: 3", environment: environment)
-        #expect(flagged.urls.map(\.host) == ["c"])
-        #expect(flagged.every == .seconds(1))
+        #expect(flagged[\.urls].map(\.host) == ["c"])
+        #expect(flagged[\.every] == .seconds(1))
         #expect(flagged.verbosity == .quiet)
-        #expect(flagged.request.headers.map(\.name) == ["C"])
+        #expect(flagged[\.header].map(\.name) == ["C"])
     }
 
     @Test func namesTheVariableThatIsWrongUnlessAFlagReplacesIt() throws {
         let wrong = fault([], ["CATWATCH_EVERY": "soon"])
         #expect(wrong?.option == "CATWATCH_EVERY")
         #expect(wrong?.message == "'soon' is not a duration; write 500ms, 10s, 2m, 1h, or bare seconds")
-        #expect(try options("--every", "1", environment: ["CATWATCH_EVERY": "soon"]).every == .seconds(1))
+        #expect(try options("--every", "1", environment: ["CATWATCH_EVERY": "soon"])[\.every] == .seconds(1))
         #expect(fault([], ["CATWATCH_DEMO": "maybe"])?.message == "'maybe' is neither 1 nor 0")
         #expect(try Command.parse(["--help"], environment: [:]) == .help(all: false))
     }
@@ -217,8 +220,8 @@ import Testing
                     } else {
                         let expected = try Command.parse(["-n", "\(index)", "--dem", "-qe", "3"])
                         guard case .watch(let options) = expected else { throw Unexpected(command: expected) }
-                        #expect(options.count == index)
-                        #expect(options.demo && options.every == .seconds(3) && options.verbosity == .quiet)
+                        #expect(options[\.count] == index)
+                        #expect(options[\.demo] && options[\.every] == .seconds(3) && options.verbosity == .quiet)
                     }
                 }
             }

@@ -1,6 +1,7 @@
-import Settings
 import TestSupport
 import Testing
+
+@testable import Settings
 
 @Suite(.limited) struct EditDistanceTests {
     @Test(arguments: [
@@ -57,7 +58,7 @@ import Testing
         (String(repeating: "every", count: 1_000), nil),
     ])
     func suggestsOnlyWhatIsNear(_ word: String, _ expected: String?) {
-        let known = OptionTable.entries.map(\.long)
+        let known = Option.all.map(\.long)
         #expect(EditDistance.suggestion(for: word, among: known) == expected)
     }
 }

@@ -1,6 +1,7 @@
-import Settings
 import TestSupport
 import Testing
+
+@testable import Settings
 
 @Suite(.limited) struct FeedURLTests {
     @Test func takesAURLApart() throws {
@@ -59,7 +60,7 @@ import Testing
         "http://hunter2:hunter2@",
         "http://hunter2:hun ter2@host/", "http://hunter2:hun/hunter2@host/", "http://hunter2:a?hunter2@host/",
         "http://hunter2:hunter2@host:x/", "http://hunter2@a@:9/", "http://host:x/?key=hunter2", "http://ho st/?hunter2",
-        "http://hunter2:\\@host/?key=hunter2",
+        "http://hunter2:\\@host/?key=hunter2", "http://me:a@hunter2@host:0/",
     ])
     func tellsNoSecretInItsMessages(_ text: String) {
         let message = message(text)
@@ -73,8 +74,8 @@ import Testing
         var dumped = ""
         dump(url, to: &dumped)
         var options = Options()
-        options.urls = [url]
-        options.request.headers = [try HeaderField("X-Key: hunter2")]
+        options.values.set(\.urls, [url])
+        options.values.set(\.header, [try HeaderField("X-Key: hunter2")])
         for text in ["\(url)", String(reflecting: url), dumped, "\(options)", String(reflecting: options)] {
             #expect(!text.contains("hunter2"), "\(text)")
             #expect(text.contains("host/x?…"), "\(text)")

@@ -1,7 +1,8 @@
 import CLinux
-import Settings
 import TestSupport
 import Testing
+
+@testable import Settings
 
 @Suite(.limited) struct HeaderFieldTests {
     @Test(arguments: [
@@ -25,6 +26,15 @@ import Testing
         } catch { #expect(!error.message.contains("hunter2"), "\(error.message)") }
     }
 
+    @Test func tellsNoValueWhenPrinted() throws {
+        let field = try HeaderField("X-Key: hunter2")
+        var dumped = ""
+        dump(field, to: &dumped)
+        for text in ["\(field)", String(reflecting: field), dumped] {
+            #expect(text.contains("X-Key: …") && !text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test func takesATokenWithoutTheSpaceAroundIt() throws {
         let field = try HeaderField(bearer: " abc.DEF-1_2~+/==\n", from: "here")
         #expect(field.name == "Authorization")
@@ -40,37 +50,37 @@ import Testing
     @Test func readsHeadersAndTokensFromFilesAndTheEnvironment() throws {
         try withFile("# ours\r\nX-A: 1\r\n\r\n  \nX-B:2") { headers in
             try withFile("t0ken\n") { token in
-                var request = RequestOptions()
-                request.headers = [try HeaderField("X-C: 3")]
-                request.headerFile = headers
-                request.bearer = .file(token)
+                var request = Options()
+                request.values.set(\.header, [try HeaderField("X-C: 3")])
+                request.values.set(\.headerFile, headers)
+                request.values.set(\.bearerFile, token)
                 let fields = try request.headerFields(environment: [:])
                 #expect(fields.map(\.name) == ["X-C", "X-A", "X-B", "Authorization"])
                 #expect(fields.map(\.value) == ["3", "1", "2", "Bearer t0ken"])
 
-                request.bearer = .environment("TOKEN")
+                request.values.set(\.bearerVariable, "TOKEN")
                 #expect(try request.headerFields(environment: ["TOKEN": "x"]).last?.value == "Bearer x")
             }
         }
     }
 
     @Test func saysWhichFileOrVariableIsWrong() throws {
-        var request = RequestOptions()
-        request.bearer = .environment("TOKEN")
+        var request = Options()
+        request.values.set(\.bearerVariable, "TOKEN")
         #expect(
             fault(request) == UsageError("the environment variable 'TOKEN' is not set", option: "--bearer-env"))
-        request.bearer = .file("/nonexistent/token")
+        request.values.set(\.bearerFile, "/nonexistent/token")
         #expect(
             fault(request)
                 == UsageError("cannot read '/nonexistent/token': No such file or directory", option: "--bearer-file"))
-        request.bearer = .file("/")
+        request.values.set(\.bearerFile, "/")
         #expect(fault(request) == UsageError("cannot read '/': Is a directory", option: "--bearer-file"))
-        request.bearer = .file("/dev/zero")
+        request.values.set(\.bearerFile, "/dev/zero")
         #expect(fault(request) == UsageError("'/dev/zero' is larger than 64KiB", option: "--bearer-file"))
 
-        request.bearer = nil
+        request.values.set(\.bearerFile, nil)
         try withFile("X-A: 1\nhunter2\n") { path in
-            request.headerFile = path
+            request.values.set(\.headerFile, path)
             #expect(
                 fault(request)
                     == UsageError(
@@ -80,15 +90,15 @@ import Testing
     }
 
     @Test func sendsOneAuthorizationOnly() throws {
-        var request = RequestOptions()
-        request.headers = [try HeaderField("authorization: Basic x")]
-        request.bearer = .environment("TOKEN")
+        var request = Options()
+        request.values.set(\.header, [try HeaderField("authorization: Basic x")])
+        request.values.set(\.bearerVariable, "TOKEN")
         #expect(fault(request, ["TOKEN": "x"])?.message.contains("more than one Authorization") == true)
-        request.bearer = nil
+        request.values.set(\.bearerVariable, nil)
         #expect(fault(request) == nil)
     }
 
-    private func fault(_ request: RequestOptions, _ environment: [String: String] = [:]) -> UsageError? {
+    private func fault(_ request: Options, _ environment: [String: String] = [:]) -> UsageError? {
         do throws(UsageError) {
             _ = try request.headerFields(environment: environment)
             return nil

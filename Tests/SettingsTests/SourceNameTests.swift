@@ -1,12 +1,18 @@
-import Settings
 import TestSupport
 import Testing
+
+@testable import Settings
 
 @Suite(.limited) struct SourceNameTests {
     private func names(_ urls: String...) throws -> [String] {
         var parsed: [FeedURL] = []
         for url in urls { parsed.append(try FeedURL(url)) }
-        return SourceName.names(for: parsed)
+        return Self.names(for: parsed)
+    }
+
+    private static func names(for urls: [FeedURL]) -> [String] {
+        var register = SourceName.Register()
+        return urls.map { register.name(SourceName.base(for: $0)) }
     }
 
     @Test(arguments: [
@@ -32,7 +38,7 @@ import Testing
         for name in SourceName.reserved.sorted() + ["a", "a", "a-2", "a-2"] {
             for _ in 0..<5 { urls.append(try FeedURL("http://h/\(name)")) }
         }
-        let names = SourceName.names(for: urls)
+        let names = Self.names(for: urls)
         #expect(names.count == urls.count)
         #expect(Set(names).count == names.count)
         #expect(SourceName.reserved.isDisjoint(with: names))
@@ -40,8 +46,8 @@ import Testing
 
     @Test func staysShortAndQuickForManyAlike() throws {
         let long = try FeedURL("http://h/" + String(repeating: "x", count: 5_000))
-        #expect(SourceName.names(for: [long])[0].count == SourceName.maximumLength)
-        let many = SourceName.names(for: Array(repeating: try FeedURL("http://h/x"), count: 2_000))
+        #expect(Self.names(for: [long])[0].count == SourceName.maximumLength)
+        let many = Self.names(for: Array(repeating: try FeedURL("http://h/x"), count: 2_000))
         #expect(many.last == "x-2000")
     }
 }

@@ -1,11 +1,14 @@
 import Inputs
-import Settings
 import TestSupport
 import Testing
 
-@Suite(.limited) struct OptionTableTests {
+@testable import Settings
+
+@Suite(.limited) struct OptionTests {
+    private func option(_ long: String) -> Option? { Option.all.first { $0.long == long } }
+
     @Test func givesEveryOptionANameOfItsOwn() {
-        let entries = OptionTable.entries
+        let entries = Option.all
         #expect(Set(entries.map(\.long)).count == entries.count)
         let shorts = entries.compactMap(\.short)
         #expect(Set(shorts).count == shorts.count)
@@ -14,25 +17,26 @@ import Testing
     }
 
     @Test func namesTheEnvironmentVariablesOfSettingsOnly() {
-        #expect(OptionTable.entry("max-body")?.environment == "CATWATCH_MAX_BODY")
-        #expect(OptionTable.entry("url")?.environment == "CATWATCH_URL")
-        #expect(OptionTable.entry("help")?.environment == nil)
+        #expect(option("max-body")?.environment == "CATWATCH_MAX_BODY")
+        #expect(option("url")?.environment == "CATWATCH_URL")
+        #expect(option("help")?.environment == nil)
     }
 
     /// A default that the help names is the default that the parser uses.
     @Test func tellsTheDefaultsThatHold() throws {
         let options = Options()
         let defaults = [
-            ("every", DurationText.format(options.every)), ("interval", DurationText.format(options.interval)),
+            ("every", DurationText.format(HTTPSource.usualEvery)),
+            ("interval", DurationText.format(options[\.interval])),
             ("history", DurationText.format(options.resolvedHistory)), ("output", "view in a terminal"),
-            ("timeout", DurationText.format(options.request.timeout)),
-            ("max-body", ByteSize.format(options.request.maxBody)),
-            ("max-redirects", "\(options.request.maxRedirects)"), ("log-bytes", ByteSize.format(options.logBytes)),
-            ("url", "https://catfact.ninja/fact"), ("preset", "fact"), ("number", options.number.rawValue),
-            ("max-readers", "\(options.maxReaders)"), ("listen-mode", String(options.listenMode, radix: 8)),
+            ("timeout", DurationText.format(options[\.timeout])),
+            ("max-body", ByteSize.format(options[\.maxBody])),
+            ("max-redirects", "\(options[\.maxRedirects])"), ("log-bytes", ByteSize.format(options[\.logBytes])),
+            ("url", "https://catfact.ninja/fact"), ("preset", "fact"), ("number", options[\.number].rawValue),
+            ("max-readers", "\(options[\.maxReaders])"), ("listen-mode", String(options[\.listenMode], radix: 8)),
         ]
         for (long, text) in defaults {
-            #expect(OptionTable.entry(long)?.help.hasSuffix("(\(text))") == true, "--\(long)")
+            #expect(option(long)?.help.hasSuffix("(\(text))") == true, "--\(long)")
         }
     }
 }
@@ -47,7 +51,7 @@ import Testing
     }
 
     @Test func namesEveryOption() {
-        for entry in OptionTable.entries {
+        for entry in Option.all {
             #expect(HelpText.all.contains("--\(entry.long)"))
             #expect(HelpText.main.contains(entry.usage) == (entry.group == .main))
         }
@@ -68,7 +72,7 @@ import Testing
 
 @Suite(.limited) struct ManualPageTests {
     @Test func namesEveryOptionAndLeavesNoRequestToText() {
-        for entry in OptionTable.entries {
+        for entry in Option.all {
             let long = entry.long.split(separator: "-").joined(separator: "\\-")
             #expect(ManualPage.text.contains("\\-\\-\(long)"), "\(entry.long)")
         }
@@ -83,7 +87,7 @@ import Testing
     @Test(arguments: Command.Shell.allCases)
     func offersEveryOption(_ shell: Command.Shell) {
         let script = Completions.script(for: shell)
-        for entry in OptionTable.entries {
+        for entry in Option.all {
             #expect(script.contains(shell == .fish ? "-l \(entry.long)" : "--\(entry.long)"), "\(entry.long)")
         }
         #expect(script.contains("view ndjson none"))

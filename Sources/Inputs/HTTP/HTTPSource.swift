@@ -6,6 +6,8 @@ package struct HTTPSource: Sendable, Equatable {
     package var request: HTTPRequest
     /// The time from poll to poll.
     package var every: Duration
+    /// `every` when nobody says otherwise.
+    package static let usualEvery = Duration.seconds(2)
     package var extraction: Extraction
 
     package init(

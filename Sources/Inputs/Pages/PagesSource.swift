@@ -27,6 +27,8 @@ package struct PagesSource: Sendable, Equatable {
     package var followsOtherOrigins = false
     /// The time from run to run; nil for one run.
     package var every: Duration?
+    /// `every` when nobody says otherwise.
+    package static let usualEvery = Duration.seconds(600)
     /// Its `items` say where a page's items are.
     package var extraction: Extraction
 

@@ -10,12 +10,14 @@ extension Command {
     /// - Parameter words: what follows `fibonacci`; digits only.
     /// - Throws: `UsageError`.
     static func fibonacci(_ words: ArraySlice<String>) throws(UsageError) -> Command? {
-        if let first = words.first, ["--help", "-h", "--help=all", "--version", "-V"].contains(first) { return nil }
+        let rows = SettingTable.rows
+        let requests = [rows.help, rows.version].flatMap(\.spellings)
+        if let first = words.first, requests.contains(first) { return nil }
         guard !words.isEmpty else { throw UsageError("fibonacci needs a number: catwatch fibonacci 90") }
         guard words.count <= mostRuns else { throw UsageError("fibonacci takes \(mostRuns) numbers at the most") }
         var counts: [Int] = []
         for word in words {
-            guard !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            guard !word.isEmpty, word.utf8.allSatisfy(\.isDecimalDigit) else {
                 throw UsageError("fibonacci: \(UsageError.quoted(word)) is no number; write digits only")
             }
             // As many zeros in front as anybody likes.

@@ -3,8 +3,10 @@ package enum Command: Sendable, Equatable {
     case watch(Options)
     /// Check everything and print what it comes to.
     ///
-    /// - Parameter online: ask every source once as well.
-    case check(Options, online: Bool)
+    /// - Parameters:
+    ///   - online: ask every source once as well.
+    ///   - explain: where each value comes from, instead.
+    case check(Options, online: Bool, explain: Bool = false)
     /// Compute F(0) to F(N) for each N, 0 to 100,000.
     case fibonacci([Int])
     /// Print the help, of every option or of the main ones.
@@ -38,101 +40,91 @@ extension Command {
         _ arguments: [String], environment: [String: String] = [:], load: Loader = { (_) throws(UsageError) in nil }
     ) throws(UsageError) -> Command {
         if arguments.first == "fibonacci", let command = try fibonacci(arguments.dropFirst()) { return command }
-        let scan = try LongOptions.scan(arguments, OptionTable.entries)
+        let rows = SettingTable.options
+        let scan = try LongOptions.scan(arguments, Option.all)
 
-        var options = Options()
-        let given = Set(scan.occurrences.map { OptionTable.entries[$0.entry].long })
-        for entry in OptionTable.entries where !given.contains(entry.long) {
-            guard let name = entry.environment, let text = environment[name], !text.isEmpty else { continue }
-            for part in entry.repeats.parts(of: text) { try apply(entry, part, to: &options, as: name) }
-        }
-        var online = false
-        for occurrence in scan.occurrences {
-            let entry = OptionTable.entries[occurrence.entry]
-            switch entry.effect {
-            case .set: try apply(entry, occurrence.argument, to: &options, as: "--\(entry.long)")
-            case .online: online = true
-            case .request(let request):
-                return try UsageError.about("--\(entry.long)") { () throws(UsageError) in
-                    try request(occurrence.argument)
+        let given = Set(scan.occurrences.map(\.entry))
+        var values = SettingValues()
+        for (index, row) in rows.enumerated() {
+            guard let setting = row.setting, let name = row.option.environment, let text = environment[name],
+                !text.isEmpty
+            else { continue }
+            var said = values
+            do throws(UsageError) {
+                for part in row.option.repeats.parts(of: text) {
+                    try setting.take(part, into: &said, from: .variable(name))
                 }
+                values = said
+            } catch {
+                // What the command line replaces may be wrong.
+                if !given.contains(index) { throw UsageError(error.message, option: name) }
             }
         }
+        var commandLine = SettingValues()
+        var checks: Set<String> = []
+        for occurrence in scan.occurrences {
+            let (option, setting) = rows[occurrence.entry]
+            let command = try UsageError.about(option.flag) { () throws(UsageError) -> Command? in
+                if case .request(let request) = option.effect { return try request(occurrence.argument) }
+                try setting?.take(occurrence.argument, into: &commandLine, from: .option(option.flag))
+                return nil
+            }
+            if let command { return command }
+            if case .check = option.effect { checks.insert(option.flag) }
+        }
+        values.overlay(commandLine)
+        var options = Options(values)
         var operands = scan.operands[...]
-        let checks = operands.first == "check"
-        if checks { operands = operands.dropFirst() }
+        let isCheck = operands.first == "check"
+        if isCheck { operands = operands.dropFirst() }
         if operands.first == "-" {
             options.readsStdin = true
             operands = operands.dropFirst()
         }
         if let operand = operands.first { throw unexpected(operand) }
-        if online && !checks { throw UsageError("says nothing without check", option: "--online") }
+        if let flag = checks.sorted().first, !isCheck { throw UsageError("says nothing without check", option: flag) }
 
-        if let text = try load(options.config) { try configure(&options, try Configuration.read(text)) }
-        try check(options)
-        return checks ? .check(options, online: online) : .watch(options)
-    }
-
-    private static func apply(
-        _ entry: OptionTable.Entry, _ text: String, to options: inout Options, as name: String
-    ) throws(UsageError) {
-        guard case .set(let setter) = entry.effect else { return }
-        try UsageError.about(name) { () throws(UsageError) in try setter(&options, text) }
-        options.explicit.insert(entry.long)
-    }
-
-    /// Takes over what the configuration says and nobody else has said.
-    private static func configure(_ options: inout Options, _ configuration: Configuration) throws(UsageError) {
-        var configuration = configuration
-        let given = options.explicit
-        // What stderr says is one thing with two options.
-        let hasVerbosity = !given.isDisjoint(with: ["verbose", "quiet"])
-        let namesSources = options.namesSources
-        if namesSources { configuration.sources = [] }
-        for setting in configuration.settings where !given.contains(setting.long) {
-            guard let entry = OptionTable.entry(setting.long) else { continue }
-            if namesSources, ["url", "preset", "demo", "attach", "no-reconnect"].contains(setting.long) { continue }
-            if hasVerbosity, ["verbose", "quiet"].contains(setting.long) { continue }
-            for text in setting.texts { try apply(entry, text, to: &options, as: setting.long) }
-        }
-        options.configuration = configuration
+        if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
         do throws(UsageError) {
             try check(options)
         } catch {
-            guard let option = error.option, case let long = String(option.drop { $0 == "-" }), !given.contains(long),
-                let mark = configuration.mark(of: long)
+            // Where it stands, when it is the configuration that says it.
+            guard let setting = rows.first(where: { $0.option.flag == error.option })?.setting,
+                case .file(let mark)? = options.values.entry(of: setting)?.origin
             else { throw error }
-            var issues = ConfigIssues(name: configuration.path)
+            var issues = ConfigIssues(name: mark.file)
             issues.add(mark, error.message)
             try issues.check()
         }
+        guard isCheck else { return .watch(options) }
+        let table = SettingTable.rows
+        return .check(
+            options, online: checks.contains(table.online.flag), explain: checks.contains(table.explain.flag))
     }
 
     /// What only holds between options.
     private static func check(_ options: Options) throws(UsageError) {
-        if let history = options.history, history < options.interval {
+        let rows = SettingTable.rows
+        let interval = options[\.interval]
+        if let history = options[\.history], history < interval {
             throw UsageError(
                 "\(DurationText.format(history)) is shorter than one window of --interval "
-                    + DurationText.format(options.interval), option: "--history")
+                    + DurationText.format(interval), option: rows.history.flag)
         }
-        try checkAttach(options)
-        if options.request.key != nil && options.request.certificate == nil {
-            throw UsageError("a key needs the certificate it belongs to; add --cert FILE", option: "--key-file")
-        }
-    }
-
-    /// What only holds between options about whose feed it is.
-    private static func checkAttach(_ options: Options) throws(UsageError) {
-        guard options.attach != nil else {
-            guard options.reconnects else {
-                throw UsageError("says nothing without --attach", option: "--no-reconnect")
+        if options[\.attach] != nil {
+            var others = options
+            others.values.remove(rows.attach)
+            if others.namesSources || options.configuration?.sources.isEmpty == false {
+                throw UsageError(
+                    "the feed is the attached agent's; leave out --url, --preset and --demo",
+                    option: rows.attach.flag)
             }
-            return
+        } else if options[\.noReconnect] {
+            throw UsageError("says nothing without --attach", option: rows.noReconnect.flag)
         }
-        let isLocal = !options.urls.isEmpty || !options.presets.isEmpty || options.demo || options.readsStdin
-        if isLocal || options.configuration?.sources.isEmpty == false {
+        if options[\.keyFile] != nil && options[\.certificate] == nil {
             throw UsageError(
-                "the feed is the attached agent's; leave out --url, --preset and --demo", option: "--attach")
+                "a key needs the certificate it belongs to; add --cert FILE", option: rows.keyFile.flag)
         }
     }
 
@@ -148,16 +140,5 @@ extension Command {
             return UsageError("unexpected \(FeedURL.redact(operand)); did you mean '\(suggestion)'?")
         }
         return UsageError("unexpected \(FeedURL.redact(operand)); everything catwatch takes is an option")
-    }
-}
-
-extension OptionTable.Repeats {
-    /// The arguments in an environment variable.
-    fileprivate func parts(of text: String) -> [String] {
-        switch self {
-        case .last: [text]
-        case .words: text.split(whereSeparator: \.isWhitespace).map(String.init)
-        case .lines: text.split(whereSeparator: \.isNewline).map(String.init)
-        }
     }
 }

@@ -12,7 +12,7 @@ package enum Completions {
     private static var bash: String {
         var cases = ""
         var nothing: [String] = []
-        for entry in OptionTable.entries {
+        for entry in Option.all {
             guard case .required = entry.argument else { continue }
             let names = (["--\(entry.long)"] + (entry.short.map { ["-\($0)"] } ?? [])).joined(separator: "|")
             switch entry.completion {
@@ -25,7 +25,7 @@ package enum Completions {
             }
         }
         cases += "        \(nothing.joined(separator: "|"))) return ;;\n"
-        let all = (OptionTable.entries.map { "--\($0.long)" } + Command.words).joined(separator: " ")
+        let all = (Option.all.map { "--\($0.long)" } + Command.words).joined(separator: " ")
         return """
             # bash completion for catwatch: source <(catwatch --completions bash)
             _catwatch() {
@@ -44,7 +44,7 @@ package enum Completions {
     }
 
     private static var zsh: String {
-        let arguments = OptionTable.entries.map { entry in
+        let arguments = Option.all.map { entry in
             let help = "[" + zshEscaped(entry.help) + "]"
             let action: String
             switch entry.argument {
@@ -78,7 +78,7 @@ package enum Completions {
     }
 
     private static var fish: String {
-        let lines = OptionTable.entries.map { entry in
+        let lines = Option.all.map { entry in
             var line = "complete -c catwatch -l \(entry.long)"
             if let short = entry.short { line += " -s \(short)" }
             switch (entry.argument, entry.completion) {
@@ -100,7 +100,7 @@ package enum Completions {
             """
     }
 
-    private static func zshAction(_ completion: OptionTable.Completion) -> String {
+    private static func zshAction(_ completion: Option.Completion) -> String {
         switch completion {
         case .nothing: " "
         case .file: "_files"

@@ -8,7 +8,7 @@ struct DecimalNumber {
     /// Nil when the text does not begin with a digit, or a point has no digit after it.
     init?(prefixOf text: String.UTF8View) {
         let text = text[...]
-        whole = text.prefix(while: Self.isDigit)
+        whole = text.prefix(while: \.isDecimalDigit)
         guard !whole.isEmpty else { return nil }
         let tail = text[whole.endIndex...]
         guard tail.first == UInt8(ascii: ".") else {
@@ -16,7 +16,7 @@ struct DecimalNumber {
             rest = tail
             return
         }
-        fraction = tail.dropFirst().prefix(while: Self.isDigit)
+        fraction = tail.dropFirst().prefix(while: \.isDecimalDigit)
         guard !fraction.isEmpty else { return nil }
         rest = text[fraction.endIndex...]
     }
@@ -57,6 +57,4 @@ struct DecimalNumber {
         }
         return value
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

@@ -128,28 +128,16 @@ package struct FeedURL: Sendable, Hashable {
         guard let colon = tail.first else { return (name, nil) }
         let digits = tail.dropFirst()
         // The port itself is not printed: it may be half a password before a slash that should have been %2F.
-        guard colon == UInt8(ascii: ":"), digits.allSatisfy({ (0x30...0x39).contains($0) }),
+        guard colon == UInt8(ascii: ":"), digits.allSatisfy(\.isDecimalDigit),
             let port = Int(String(Substring(digits))), (1...65_535).contains(port)
         else { throw fault("has a port that is not a number from 1 to 65535") }
         return (name, port)
     }
 
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
+    private static func isHostByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-._".utf8.contains(byte) }
 
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isDecimalDigit || (0x61...0x66).contains(byte | 0x20) || ":.".utf8.contains(byte)
     }
 
     private static func percentEncoded(_ bytes: Substring.UTF8View) -> String {
@@ -185,5 +173,5 @@ extension FeedURL: CustomStringConvertible, CustomDebugStringConvertible, Custom
     package var debugDescription: String { description }
 
     /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
-    package var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["location": description]) }
 }

@@ -38,14 +38,7 @@ package struct HeaderField: Sendable, Hashable {
     }
 
     /// A byte of a token (RFC 9110, 5.6.2).
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-    }
+    static func isTokenByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte) }
 }
 
 extension HeaderField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -55,5 +48,5 @@ extension HeaderField: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var debugDescription: String { description }
 
     /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
-    package var customMirror: Mirror { Mirror(self, children: ["header": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }

@@ -19,7 +19,7 @@ package enum HelpText {
 
     /// Every option, and what the environment does.
     package static var all: String {
-        let groups = OptionTable.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
+        let groups = Option.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
         return """
             Usage: catwatch [options] [-]    watch JSON feeds, stream what they say as NDJSON;
                                              - reads standard input
@@ -38,8 +38,8 @@ package enum HelpText {
     }
 
     /// One line an option: how it is written, then what it does.
-    private static func list(_ group: OptionTable.Group) -> String {
-        let entries = OptionTable.entries.filter { $0.group == group }
+    private static func list(_ group: Option.Group) -> String {
+        let entries = Option.all.filter { $0.group == group }
         let width = (entries.map(\.usage.count).max() ?? 0) + 2
         return entries.map { entry in
             "  " + entry.usage + String(repeating: " ", count: width - entry.usage.count) + entry.help

@@ -22,7 +22,7 @@ enum LongOptions {
     /// - Throws: `UsageError` for an unknown or ambiguous option, a missing argument, or one too many.
     ///
     /// Stops at the first request such as `--help`: what comes after it does not matter any more.
-    static func scan(_ arguments: [String], _ entries: [OptionTable.Entry]) throws(UsageError) -> Scan {
+    static func scan(_ arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
         // getopt_long keeps its state in global variables. A pthread mutex and not a `Synchronization.Mutex`, about which the Thread Sanitizer reports false races.
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -70,7 +70,7 @@ enum LongOptions {
     }
 
     private static func complaint(
-        missing: Bool, option code: Int32, current: String, _ entries: [OptionTable.Entry]
+        missing: Bool, option code: Int32, current: String, _ entries: [Option]
     ) -> UsageError {
         if let index = index(of: code, in: entries) {
             let entry = entries[index]
@@ -98,7 +98,7 @@ enum LongOptions {
     }
 
     /// Begins with a colon: a missing argument is told from an unknown option then.
-    private static func shortOptions(_ entries: [OptionTable.Entry]) -> String {
+    private static func shortOptions(_ entries: [Option]) -> String {
         entries.reduce(into: ":") { text, entry in
             guard let short = entry.short else { return }
             text.append(short)
@@ -110,7 +110,7 @@ enum LongOptions {
         }
     }
 
-    private static func index(of code: Int32, in entries: [OptionTable.Entry]) -> Int? {
+    private static func index(of code: Int32, in entries: [Option]) -> Int? {
         if code >= firstLong { return Int(code - firstLong) }
         guard let byte = UInt8(exactly: code), code != 0 else { return nil }
         return entries.firstIndex { $0.short?.asciiValue == byte }
@@ -128,7 +128,7 @@ enum LongOptions {
     }()
 }
 
-extension OptionTable.Argument {
+extension Option.Argument {
     /// The `has_arg` of `getopt_long(3)`.
     fileprivate var kind: Int32 {
         switch self {

@@ -29,9 +29,9 @@ package enum ManualPage {
             computes the numbers F(0) to F(N), for every N.
 
             """
-        for group in OptionTable.Group.allCases {
+        for group in Option.Group.allCases {
             page += ".SH \(escaped(group.rawValue.uppercased()))\n"
-            for entry in OptionTable.entries where entry.group == group {
+            for entry in Option.all where entry.group == group {
                 page += ".TP\n.B \(escaped(trimmed(entry.usage)))\n\(escaped(sentence(entry)))\n"
             }
         }
@@ -77,7 +77,7 @@ package enum ManualPage {
         return page
     }
 
-    private static func sentence(_ entry: OptionTable.Entry) -> String {
+    private static func sentence(_ entry: Option) -> String {
         let help = entry.help.prefix(1).uppercased() + entry.help.dropFirst() + "."
         return help + (entry.environment.map { " Environment: \($0)." } ?? "")
     }

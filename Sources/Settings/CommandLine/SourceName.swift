@@ -32,15 +32,6 @@ package enum SourceName {
         }
     }
 
-    /// One name for each URL, in order, no two alike and none reserved.
-    ///
-    /// A source is named after the last component of its URL's path, or the host when there is none. Characters outside
-    /// `[A-Za-z0-9._-]` become `-`. A name that is taken or reserved gets `-2`, `-3`, … added.
-    package static func names(for urls: [FeedURL]) -> [String] {
-        var register = Register()
-        return urls.map { register.name(base(for: $0)) }
-    }
-
     /// A name that somebody chose, for a source or for its lines' type.
     ///
     /// - Throws: `UsageError` when it is reserved or holds what lines and series need for themselves.
@@ -63,7 +54,8 @@ package enum SourceName {
         return name
     }
 
-    /// What a source is named after its URL, when nobody else is.
+    /// What a source is named after its URL, when nobody else is: the last component of its path, or the host when there
+    /// is none, with `-` for every character outside `[A-Za-z0-9._-]`.
     static func base(for url: FeedURL) -> String {
         let components = url.path.utf8.split(separator: UInt8(ascii: "/"))
         if let last = components.last, let name = cleaned(last) { return name }
@@ -75,16 +67,9 @@ package enum SourceName {
         var name = ""
         var readable = false
         for byte in bytes.prefix(maximumLength) {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                readable = true
-                name.unicodeScalars.append(Unicode.Scalar(byte))
-            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                name.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                name += "-"
-            }
+            if byte.isAlphanumeric { readable = true }
+            let isKept = byte.isAlphanumeric || "._-".utf8.contains(byte)
+            name.unicodeScalars.append(isKept ? Unicode.Scalar(byte) : "-")
         }
         return readable ? name : nil
     }

@@ -44,6 +44,12 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// The words as `a, b or c`.
+    static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+
     /// User input in quotes: sanitised, cut at 80 characters.
     static func quoted(_ text: some StringProtocol) -> String {
         "'" + Sanitizer.visible(String(text), limit: 80) + "'"

@@ -2,6 +2,4 @@
 package enum Version {
     /// Semantic version.
     package static let current = "0.1.0"
-    /// The version of the lines, see docs/wire-format.md.
-    package static let format = 1
 }

@@ -1,5 +1,5 @@
-internal import CLinux
 internal import Glibc
+internal import Reactor
 
 /// Finds and reads configuration files.
 package enum ConfigFile {
@@ -31,35 +31,23 @@ package enum ConfigFile {
 
     /// The text of a file, of `ConfigText.limit` bytes at most.
     package static func read(_ path: String) throws(UsageError) -> ConfigText {
-        func fault(_ what: String) -> UsageError {
-            UsageError("\(UsageError.quoted(path)): \(what)", option: "--config")
-        }
-        func fault(_ code: Int32) -> UsageError { fault(String(cString: strerror(code))) }
-
-        // Without waiting for a writer, should it be a pipe.
-        let descriptor = cw_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
-        guard descriptor >= 0 else { throw fault(cw_errno()) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw fault(errno) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: throw fault("is a directory")
-        default: throw fault("is no ordinary file")
-        }
-        let tooLarge = "is larger than \(ByteSize.format(ConfigText.limit))"
-        guard status.st_size <= ConfigText.limit else { throw fault(tooLarge) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while true {
-            let count = CLinux.read(descriptor, &buffer, buffer.count)
-            if count < 0 {
-                if cw_errno() == EINTR { continue }
-                throw fault(cw_errno())
+        var refusal = "is larger than \(ByteSize.format(ConfigText.limit))"
+        do throws(SystemError) {
+            // Without waiting for a writer, should it be a pipe.
+            let file = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            var status = stat()
+            try systemCall("fstat") { fstat(file.number, &status) }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG:
+                if status.st_size <= ConfigText.limit, let bytes = try file.bytes(limit: ConfigText.limit) {
+                    return ConfigText(name: path, bytes: bytes)
+                }
+            case S_IFDIR: refusal = "is a directory"
+            default: refusal = "is no ordinary file"
             }
-            if count == 0 { return ConfigText(name: path, bytes: bytes) }
-            bytes += buffer[..<count]
-            guard bytes.count <= ConfigText.limit else { throw fault(tooLarge) }
+        } catch {
+            refusal = error.reason
         }
+        throw UsageError("\(UsageError.quoted(path)): \(refusal)", option: SettingTable.rows.config.flag)
     }
 }

@@ -1,11 +1,16 @@
 internal import Feed
 
 /// Where in a configuration something is, as errors say it.
-struct ConfigMark: Sendable, Equatable {
+package struct ConfigMark: Sendable, Equatable {
+    /// The configuration's name.
+    let file: String
     let line: Int
     let column: Int
     /// `sources[2].every`; empty for the whole.
     let path: String
+
+    /// `FILE:LINE:COLUMN`, fit for a terminal.
+    var place: String { "\(Sanitizer.visible(file)):\(line):\(column)" }
 }
 
 /// What is wrong with a configuration: all of it, not only what was found first.
@@ -32,7 +37,7 @@ struct ConfigIssues {
 
     func mark(_ offset: Int, _ path: String) -> ConfigMark {
         let place = text?.place(of: offset) ?? (line: 1, column: 1)
-        return ConfigMark(line: place.line, column: place.column, path: path)
+        return ConfigMark(file: name, line: place.line, column: place.column, path: path)
     }
 
     /// - Parameter message: without secrets; not asked for beyond the limit.
@@ -49,6 +54,16 @@ struct ConfigIssues {
         if count <= Self.limit { found.append((mark, option, message())) }
     }
 
+    /// What a check comes to; nil, and told, when it throws.
+    mutating func noting<Value>(_ mark: ConfigMark?, _ check: () throws(UsageError) -> Value) -> Value? {
+        do throws(UsageError) {
+            return try check()
+        } catch {
+            add(mark, error.message)
+            return nil
+        }
+    }
+
     /// - Throws: when there is anything wrong.
     func check() throws(UsageError) {
         guard let first = found.first else { return }
@@ -62,6 +77,6 @@ struct ConfigIssues {
 
     private func line(_ mark: ConfigMark, _ message: String) -> String {
         let path = mark.path.isEmpty ? "" : "\(Sanitizer.visible(mark.path, limit: 200)): "
-        return "\(Sanitizer.visible(name)):\(mark.line):\(mark.column): \(path)\(message)"
+        return "\(mark.place): \(path)\(message)"
     }
 }

@@ -152,17 +152,8 @@ private struct ConfigParser {
 
     private mutating func number() -> ConfigNode.Value {
         let start = position
-        while position < bytes.count, Self.isNumber(bytes[position]) { position += 1 }
+        while byte.isDecimalDigit || "-+.eE".utf8.contains(byte) { position += 1 }
         return .number(String(decoding: bytes[start..<position], as: UTF8.self))
-    }
-
-    private static func isNumber(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
-            UInt8(ascii: "e"), UInt8(ascii: "E"):
-            true
-        default: false
-        }
     }
 
     private mutating func literal(_ length: Int, _ value: ConfigNode.Value) -> ConfigNode.Value {

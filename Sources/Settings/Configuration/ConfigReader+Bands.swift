@@ -2,25 +2,27 @@ internal import Feed
 
 /// Scales of bands.
 extension ConfigReader {
+    private typealias Key = ConfigScale.Key
+
     /// The keys of a scale and of a band, for the documentation: name, JSON type, and what it says.
     static let scaleKeys: [(name: String, help: String)] = [
-        ("unit", "What the values are measured in, for sources that name no unit of their own."),
-        ("higher_is_better", "Whether a higher band is an improvement; false without it."),
-        ("bands", "1 to 32 bands, ascending; the last one has no end."),
+        (Key.unit, "What the values are measured in, for sources that name no unit of their own."),
+        (Key.higherIsBetter, "Whether a higher band is an improvement; false without it."),
+        (Key.bands, "1 to 32 bands, ascending; the last one has no end."),
     ]
     static let bandKeys: [(name: String, help: String)] = [
-        ("name", "What it is called; unique in the scale."),
-        ("letter", "One character that stands for it where there is no colour."),
-        ("color", "`#RRGGBB`."),
-        ("up_to", "The highest value in it; every band but the last has one."),
+        (Key.name, "What it is called; unique in the scale."),
+        (Key.letter, "One character that stands for it where there is no colour."),
+        (Key.color, "`#RRGGBB`."),
+        (Key.end, "The highest value in it; every band but the last has one."),
     ]
 
     /// The most bands that a scale has.
     static let mostBands = 32
 
-    mutating func scaleOrName(_ node: ConfigNode, _ path: String) -> ConfigValue? {
-        if case .string = node.value { return string(node, path, limit: 64).map(ConfigValue.scaleName) }
-        return scale(node, path).map(ConfigValue.scale)
+    mutating func scaleOrName(_ node: ConfigNode, _ path: String) -> ScaleReference? {
+        if case .string = node.value { return string(node, path, limit: 64).map(ScaleReference.named) }
+        return scale(node, path).map(ScaleReference.own)
     }
 
     mutating func scale(_ node: ConfigNode, _ path: String) -> ConfigScale? {
@@ -34,12 +36,12 @@ extension ConfigReader {
         var bands: [Band]?
         for (member, path) in members {
             switch member.name {
-            case "unit": unit = string(member.value, path, limit: 32)
-            case "higher_is_better": higherIsBetter = boolean(member.value, path) ?? false
+            case Key.unit: unit = string(member.value, path, limit: 32)
+            case Key.higherIsBetter: higherIsBetter = boolean(member.value, path) ?? false
             default: bands = self.bands(member.value, path)
             }
         }
-        guard members.contains(where: { $0.member.name == "bands" }) else {
+        guard members.contains(where: { $0.member.name == Key.bands }) else {
             issues.add(node.offset, path, "needs bands")
             return nil
         }
@@ -66,11 +68,11 @@ extension ConfigReader {
             }
             switch (band.upTo, index == elements.count - 1) {
             case (let end?, false) where end <= highest:
-                issues.add(element.offset, Self.path(path, "up_to"), "is not above the band before it")
+                issues.add(element.offset, Self.path(path, Key.end), "is not above the band before it")
             case (let end?, false): highest = end
             case (nil, false): issues.add(element.offset, path, "needs up_to: only the last band has no end")
             case (_?, true):
-                issues.add(element.offset, Self.path(path, "up_to"), "the last band has no end; leave it out")
+                issues.add(element.offset, Self.path(path, Key.end), "the last band has no end; leave it out")
             case (nil, true): break
             }
             bands.append(band)
@@ -86,9 +88,9 @@ extension ConfigReader {
         var upTo: Double?
         for (member, path) in members {
             switch member.name {
-            case "name": name = string(member.value, path, limit: 32)
-            case "letter": letter = character(member.value, path)
-            case "color":
+            case Key.name: name = string(member.value, path, limit: 32)
+            case Key.letter: letter = character(member.value, path)
+            case Key.color:
                 guard let text = string(member.value, path) else { continue }
                 color = Band.Color(hex: text)
                 if color == nil {
@@ -108,7 +110,7 @@ extension ConfigReader {
             }
         }
         let given = Set(members.map(\.member.name))
-        for key in ["name", "letter", "color"] where !given.contains(key) {
+        for key in [Key.name, Key.letter, Key.color] where !given.contains(key) {
             issues.add(node.offset, path, "needs \(key)")
         }
         guard let name, let letter, let color else { return nil }

@@ -36,12 +36,12 @@ extension ConfigReader {
         return nil
     }
 
-    mutating func headers(_ node: ConfigNode, _ path: String) -> ConfigValue? {
+    mutating func headers(_ node: ConfigNode, _ path: String) -> [SecretHeader]? {
         guard case .object(let members) = node.value else {
             wrong(node, path, "an object of names and values")
             return nil
         }
-        var headers: [ConfigValue.Header] = []
+        var headers: [SecretHeader] = []
         var seen: Set<String> = []
         for member in members {
             let path = Self.path(path, member.name)
@@ -53,7 +53,7 @@ extension ConfigReader {
                 issues.add(member.offset, path, "is given twice; leave one out")
                 continue
             }
-            if case .string(let text) = member.value.value, !ConfigValue.Header.holdsSecret(member.name) {
+            if case .string(let text) = member.value.value, !SecretHeader.holdsSecret(member.name) {
                 let field = checked(member.value, path) { () throws(UsageError) in
                     try HeaderField("\(member.name): \(text)")
                 }
@@ -62,10 +62,10 @@ extension ConfigReader {
                 headers.append(.init(name: member.name, value: .secret(secret)))
             }
         }
-        return .headers(headers)
+        return headers
     }
 
-    mutating func basic(_ node: ConfigNode, _ path: String) -> ConfigValue? {
+    mutating func basic(_ node: ConfigNode, _ path: String) -> BasicCredentials? {
         guard let members = members(node, path, known: ["user", "password"]) else { return nil }
         var user: String?
         var password: Secret?
@@ -84,6 +84,6 @@ extension ConfigReader {
             issues.add(node.offset, path, "needs \(name)")
         }
         guard let user, let password else { return nil }
-        return .basic(user: user, password: password)
+        return BasicCredentials(user: user, password: password)
     }
 }

@@ -1,23 +1,13 @@
 /// A configuration file that was read and checked as far as that goes without starting anything.
 struct Configuration: Sendable, Equatable {
-    /// An option's key.
-    struct Setting: Sendable, Equatable {
-        /// The option's long name.
-        let long: String
-        /// What its setter gets, once for each.
-        let texts: [String]
-        let mark: ConfigMark
-    }
-
     /// The most sources there may be.
     static let mostSources = 10_000
 
     let path: String
-    var settings: [Setting] = []
+    /// What its top level says.
+    var values = SettingValues()
     var sources: [SourceDraft] = []
     var scales: [String: ConfigScale] = [:]
-
-    init(path: String) { self.path = path }
 
     /// Reads a configuration.
     ///
@@ -35,57 +25,80 @@ struct Configuration: Sendable, Equatable {
     }
 
     private mutating func read(_ root: ConfigNode, _ reader: inout ConfigReader) {
-        let known = Self.options.map(\.key) + ["sources", "bands", "$schema"]
+        let known = SettingTable.inFile.map(\.key) + [Self.sourcesKey, Self.scalesKey, Self.schemaKey]
         guard let members = reader.members(root, "", known: known) else { return }
-        var options = Options()
-        var sources: [SourceDraft] = []
         for (member, path) in members {
             switch member.name {
-            case "sources": sources = reader.sources(member.value, path)
-            case "bands": scales = reader.scales(member.value, path)
-            case "$schema": _ = reader.string(member.value, path)
+            case Self.sourcesKey: sources = reader.sources(member.value, path)
+            case Self.scalesKey: scales = reader.scales(member.value, path)
+            case Self.schemaKey: _ = reader.string(member.value, path)
             default:
-                guard let entry = Self.options.first(where: { $0.key == member.name }),
-                    let texts = reader.texts(member.value, path, entry)
-                else { continue }
-                let mark = reader.issues.mark(member.value.offset, path)
-                guard reader.apply(texts, entry, to: &options, mark) else { continue }
-                settings.append(Setting(long: entry.long, texts: texts, mark: mark))
+                guard let row = SettingTable.inFile.first(where: { $0.key == member.name }) else { continue }
+                reader.option(row.option, row.setting, member.value, path, into: &values)
             }
         }
-        self.sources = sources
-        check(options, &reader)
-    }
-
-    /// What only holds between keys.
-    private func check(_ options: Options, _ reader: inout ConfigReader) {
-        var resolver = SourceResolver(options: options, scales: scales, demoOrigin: nil, issues: reader.issues)
-        resolver.isDemo = options.demo
+        // What only holds between keys.
+        var resolver = SourceResolver(
+            options: Options(values), scales: scales, demoOrigin: nil, issues: reader.issues)
         _ = resolver.resolve(sources)
         reader.issues = resolver.issues
     }
 
-    /// Where an option's key is.
-    func mark(of long: String) -> ConfigMark? { settings.first { $0.long == long }?.mark }
-
-    /// The options that a file may set.
-    static let options = OptionTable.entries.filter { $0.environment != nil && $0.long != "config" }
+    static let sourcesKey = "sources"
+    /// The scales by name; a source's key of that name says which is its own.
+    static let scalesKey = SettingTable.rows.bands.name
+    private static let schemaKey = "$schema"
 }
 
-extension OptionTable.Entry {
-    /// What a configuration calls it.
-    var key: String { String(long.map { $0 == "-" ? "_" : $0 }) }
+/// What somebody said of a source: its keys, checked one by one, and where they are.
+struct SourceDraft: Sendable, Equatable {
+    var values = SettingValues()
+    /// Where every key's value is, also of those that were refused.
+    private var marks: [ObjectIdentifier: ConfigMark] = [:]
+    /// Where the source is; nil for what the command line says.
+    var mark: ConfigMark?
+    /// Which option said it, when it was the command line.
+    var option: String?
+    /// Whether what the command line says of every feed overrides the preset.
+    var isOfCommandLine = false
+    /// Whether one of its keys was refused, so that what is missing says nothing.
+    private(set) var isBroken = false
 
-    /// Whether a configuration may give a bare number.
-    var takesNumber: Bool {
-        guard case .required(let name) = argument else { return false }
-        return ["DURATION", "SIZE", "N"].contains(name)
+    init(mark: ConfigMark? = nil, option: String? = nil, isOfCommandLine: Bool = false) {
+        self.mark = mark
+        self.option = option
+        self.isOfCommandLine = isOfCommandLine
+    }
+
+    /// Where the configuration has a key's value; nil when it has none.
+    func given(_ setting: any Setting) -> ConfigMark? { marks[ObjectIdentifier(setting)] }
+
+    /// Where a key is, or the source when it has none.
+    func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
+
+    fileprivate mutating func read(
+        _ node: ConfigNode, _ path: String, _ setting: any Setting, _ reader: inout ConfigReader
+    ) {
+        let mark = reader.issues.mark(node.offset, path)
+        marks[ObjectIdentifier(setting)] = mark
+        if !setting.read(node, path, &reader, into: &values, from: .file(mark)) { isBroken = true }
     }
 }
 
 extension ConfigReader {
     fileprivate mutating func sources(_ node: ConfigNode, _ path: String) -> [SourceDraft] {
         (elements(node, path, atMost: Configuration.mostSources) ?? []).compactMap { source($0.node, $0.path) }
+    }
+
+    /// A source; its keys' values are checked, not yet how they go together.
+    private mutating func source(_ node: ConfigNode, _ path: String) -> SourceDraft? {
+        guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
+        var draft = SourceDraft(mark: issues.mark(node.offset, path))
+        for (member, path) in members {
+            guard let row = SettingTable.ofSources.first(where: { $0.setting.name == member.name }) else { continue }
+            draft.read(member.value, path, row.setting, &self)
+        }
+        return draft
     }
 
     fileprivate mutating func scales(_ node: ConfigNode, _ path: String) -> [String: ConfigScale] {
@@ -97,7 +110,7 @@ extension ConfigReader {
         var seen: Set<String> = []
         for member in members {
             let path = Self.path(path, member.name)
-            if BuiltInScales.all[member.name] != nil {
+            if ConfigScale.builtIn[member.name] != nil {
                 issues.add(member.offset, path, "is a built-in scale; choose another name")
             } else if member.name.isEmpty || member.name.unicodeScalars.count > SourceName.maximumLength {
                 issues.add(member.offset, path, "a scale's name has 1 to \(SourceName.maximumLength) characters")
@@ -109,55 +122,42 @@ extension ConfigReader {
         return scales
     }
 
-    /// What an option's setter is to get; nil, and told, when the value is of the wrong kind.
-    fileprivate mutating func texts(
-        _ node: ConfigNode, _ path: String, _ entry: OptionTable.Entry
-    ) -> [String]? {
-        switch (entry.argument, node.value) {
+    /// Takes an option's key of the top level; what is wrong with it is told.
+    fileprivate mutating func option(
+        _ option: Option, _ setting: any Setting, _ node: ConfigNode, _ path: String, into values: inout SettingValues
+    ) {
+        guard let texts = texts(node, path, option) else { return }
+        let mark = issues.mark(node.offset, path)
+        for text in texts {
+            let taken: Void? = issues.noting(mark) { () throws(UsageError) in
+                try setting.take(text, into: &values, from: .file(mark))
+            }
+            if taken == nil { return }
+        }
+        if let fault = setting.secret(in: values) { issues.add(mark, fault) }
+    }
+
+    /// What the command line would say, once for each; nil, and told, when the value is of the wrong kind.
+    private mutating func texts(_ node: ConfigNode, _ path: String, _ option: Option) -> [String]? {
+        switch (option.argument, node.value) {
         case (.none, .boolean(let flag)): return [flag ? "1" : "0"]
         case (.none, _): wrong(node, path, "true or false")
         case (.optional, .boolean(let flag)): return flag ? [""] : []
         case (.optional, .string): return string(node, path).map { [$0] }
         case (.optional, _): wrong(node, path, "true, false or a string")
-        case (.required, .string) where entry.repeats != .last:
+        case (.required, .string) where option.repeats != .last:
             return string(node, path, limit: 8_192).map { [$0] }
-        case (.required, .array) where entry.repeats != .last:
+        case (.required, .array) where option.repeats != .last:
             guard let elements = elements(node, path, atMost: 1_000) else { return nil }
             let texts = elements.compactMap { string($0.node, $0.path, limit: 8_192) }
             return texts.count == elements.count ? texts : nil
-        case (.required, _) where entry.repeats != .last: wrong(node, path, "a string or an array of strings")
-        case (.required, .number(let text)) where entry.takesNumber: return [Self.plain(text)]
+        case (.required, _) where option.repeats != .last: wrong(node, path, "a string or an array of strings")
+        case (.required, .number(let text)) where option.takesNumber: return [Self.plain(text)]
         // An empty pointer is the whole document.
         case (.required("POINTER"), .string(let text)) where text.isEmpty: return [text]
         case (.required, .string): return string(node, path).map { [$0] }
-        case (.required, _): wrong(node, path, entry.takesNumber ? "a string or a number" : "a string")
+        case (.required, _): wrong(node, path, option.takesNumber ? "a string or a number" : "a string")
         }
         return nil
-    }
-
-    /// Whether the option's setter takes the texts; told when it does not.
-    fileprivate mutating func apply(
-        _ texts: [String], _ entry: OptionTable.Entry, to options: inout Options, _ mark: ConfigMark
-    ) -> Bool {
-        guard case .set(let setter) = entry.effect else { return false }
-        for text in texts {
-            do throws(UsageError) {
-                try setter(&options, text)
-                options.explicit.insert(entry.long)
-            } catch {
-                issues.add(mark, error.message)
-                return false
-            }
-        }
-        if entry.long == "url", options.urls.contains(where: { $0.userInfo != nil }) {
-            issues.add(mark, "holds a user name or password; write a source with basic, and a secret in it")
-            return false
-        }
-        if entry.long == "header", options.request.headers.contains(where: { ConfigValue.Header.holdsSecret($0.name) })
-        {
-            issues.add(mark, "a secret does not stand here; write header_file or bearer_file")
-            return false
-        }
-        return true
     }
 }

@@ -33,23 +33,19 @@ indirect enum JSONTree: Sendable, Equatable {
     }
 
     /// In one line.
-    var line: String {
-        switch self {
-        case .object(let members):
-            "{" + members.map { "\(Self.quoted($0.name)): \($0.value.line)" }.joined(separator: ", ") + "}"
-        case .array(let elements): "[" + elements.map(\.line).joined(separator: ", ") + "]"
-        case .string(let text): Self.quoted(text)
-        case .raw(let text): text
-        }
-    }
+    var line: String { joined(" ") }
 
     /// In one line, without any space.
-    var compact: String {
+    var compact: String { joined("") }
+
+    private func joined(_ space: String) -> String {
         switch self {
         case .object(let members):
-            "{" + members.map { "\(Self.quoted($0.name)):\($0.value.compact)" }.joined(separator: ",") + "}"
-        case .array(let elements): "[" + elements.map(\.compact).joined(separator: ",") + "]"
-        case .string, .raw: line
+            let texts = members.map { "\(Self.quoted($0.name)):\(space)\($0.value.joined(space))" }
+            return "{" + texts.joined(separator: ",\(space)") + "}"
+        case .array(let elements): return "[" + elements.map { $0.joined(space) }.joined(separator: ",\(space)") + "]"
+        case .string(let text): return Self.quoted(text)
+        case .raw(let text): return text
         }
     }
 
@@ -60,21 +56,22 @@ indirect enum JSONTree: Sendable, Equatable {
             return
         }
         let inner = indentation + "  "
+        func write<Part>(_ parts: [Part], _ brackets: (String, String), _ part: (Part, inout String) -> Void) {
+            output += brackets.0
+            for (index, element) in parts.enumerated() {
+                output += (index == 0 ? "\n" : ",\n") + inner
+                part(element, &output)
+            }
+            output += "\n\(indentation)\(brackets.1)"
+        }
         switch self {
         case .object(let members):
-            output += "{"
-            for (index, member) in members.enumerated() {
-                output += (index == 0 ? "\n" : ",\n") + inner + Self.quoted(member.name) + ": "
+            write(members, ("{", "}")) { member, output in
+                output += Self.quoted(member.name) + ": "
                 member.value.write(to: &output, indentation: inner)
             }
-            output += "\n\(indentation)}"
         case .array(let elements):
-            output += "["
-            for (index, element) in elements.enumerated() {
-                output += (index == 0 ? "\n" : ",\n") + inner
-                element.write(to: &output, indentation: inner)
-            }
-            output += "\n\(indentation)]"
+            write(elements, ("[", "]")) { element, output in element.write(to: &output, indentation: inner) }
         case .string, .raw: output += line
         }
     }

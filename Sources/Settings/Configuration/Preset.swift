@@ -1,82 +1,92 @@
-extension Options {
-    /// A known feed.
-    package enum Preset: String, Sendable, CaseIterable {
-        case fact, facts, breeds, dogs, aqi, fibonacci
-        /// Each of the others.
-        case all
+/// A known feed.
+package enum Preset: String, Sendable, CaseIterable {
+    case fact, facts, breeds, dogs, aqi, fibonacci
+    /// Each of the others.
+    case all
 
-        /// Those that are one feed.
-        package static let single = allCases.filter { $0 != .all }
-    }
-}
+    /// Those that are one feed.
+    package static let single = allCases.filter { $0 != .all }
 
-extension Options.Preset {
-    /// The source as a configuration has it; `name` is only what it is called when nobody says otherwise.
-    var text: String {
+    /// What it says of its source, as the command line would write it, nil for null; the name is only what it is called
+    /// when nobody says otherwise.
+    private var texts: [(setting: any Setting, text: String?)] {
+        let rows = SettingTable.rows
         switch self {
         case .fact:
-            """
-            {"name": "fact", "url": "https://catfact.ninja/fact", "every": "2s", "value": "/length", "text": "/fact"}
-            """
+            return [
+                (rows.name, "fact"), (rows.url, "https://catfact.ninja/fact"), (rows.every, "2s"),
+                (rows.value, "/length"), (rows.text, "/fact"),
+            ]
         case .facts:
-            """
-            {
-              "name": "facts", "kind": "pages", "type": "fact", "url": "https://catfact.ninja/facts", "every": "10m",
-              "batch": 30, "items": "/data", "value": "/length", "text": "/fact",
-              "next": "/next_page_url", "total": "/total"
-            }
-            """
+            return listing("facts", type: "fact") + [(rows.value, "/length"), (rows.text, "/fact")]
         case .breeds:
-            """
-            {
-              "name": "breeds", "kind": "pages", "type": "breed", "url": "https://catfact.ninja/breeds", "every": "10m",
-              "batch": 30, "items": "/data", "key": "/breed", "value": null, "text": "/country",
-              "next": "/next_page_url", "total": "/total"
-            }
-            """
+            return listing("breeds", type: "breed") + [
+                (rows.key, "/breed"), (rows.value, nil), (rows.text, "/country"),
+            ]
         case .dogs:
-            """
-            {
-              "name": "dogs", "type": "dog", "every": "30s",
-              "url": "https://api.thedogapi.com/v1/images/search?limit=10&has_breeds=true",
-              "headers": {"x-api-key": {"env": "DOG_API_KEY", "optional": true}},
-              // By position, so that ten rows are refreshed and not ever more dogs added.
-              "items": "", "key": "#", "value": null, "text": "/breeds/0/name"
-            }
-            """
+            return [
+                (rows.name, "dogs"), (rows.type, "dog"), (rows.every, "30s"),
+                (rows.url, "https://api.thedogapi.com/v1/images/search?limit=10&has_breeds=true"),
+                // By position, so that ten rows are refreshed and not ever more dogs added.
+                (rows.items, ""), (rows.key, "#"), (rows.value, nil), (rows.text, "/breeds/0/name"),
+            ]
         case .aqi:
-            """
-            {
-              "name": "aqi", "kind": "websocket", "type": "aqi", "bands": "cpcb",
-              "items": "", "key": "/city", "value": "/aqi", "text": null
-            }
-            """
+            return [
+                (rows.name, "aqi"), (rows.kind, "websocket"), (rows.type, "aqi"), (rows.bands, "cpcb"),
+                (rows.items, ""), (rows.key, "/city"), (rows.value, "/aqi"), (rows.text, nil),
+            ]
         case .fibonacci:
-            """
-            {"name": "fibonacci", "kind": "fibonacci", "type": "fibonacci", "unit": "ms", "n": 10000, "every": "10s"}
-            """
-        case .all: "{}"
+            return [
+                (rows.name, "fibonacci"), (rows.kind, "fibonacci"), (rows.type, "fibonacci"), (rows.unit, "ms"),
+                (rows.n, "10000"), (rows.every, "10s"),
+            ]
+        case .all: return []
         }
     }
 
-    /// The keys of `text`; a test holds that all of them are read.
-    var draft: SourceDraft { Self.drafts[self] ?? SourceDraft() }
+    private func listing(_ name: String, type: String) -> [(setting: any Setting, text: String?)] {
+        let rows = SettingTable.rows
+        return [
+            (rows.name, name), (rows.kind, "pages"), (rows.type, type), (rows.url, "https://catfact.ninja/\(name)"),
+            (rows.every, "10m"), (rows.batch, "30"), (rows.items, "/data"), (rows.next, "/next_page_url"),
+            (rows.total, "/total"),
+        ]
+    }
 
-    private static let drafts: [Self: SourceDraft] = allCases.reduce(into: [:]) { drafts, preset in
-        let text = ConfigText(name: "preset \(preset.rawValue)", bytes: Array(preset.text.utf8))
-        var reader = ConfigReader(issues: ConfigIssues(text: text))
-        if let node = try? ConfigNode.parse(text) { drafts[preset] = reader.source(node, "") }
+    /// The same, read; a test holds that all of it can be.
+    var values: SettingValues { Self.values[self] ?? SettingValues() }
+
+    private static let values: [Self: SettingValues] = allCases.reduce(into: [:]) { all, preset in
+        var values = SettingValues()
+        for (setting, text) in preset.texts {
+            try? setting.take(text, into: &values, from: .preset(preset))
+        }
+        if preset == .dogs {
+            let key = Secret.environment("DOG_API_KEY", optional: true)
+            values.set(\.headers, [SecretHeader(name: "x-api-key", value: .secret(key))], from: .preset(preset))
+        }
+        all[preset] = values
+    }
+
+    /// The source as a configuration has it.
+    var tree: JSONTree {
+        .object(
+            SettingTable.ofSources.compactMap { setting, _ in
+                if setting === SettingTable.rows.url, let url = values[\.url] {
+                    return .init(setting.name, .string(url.withoutUserInfo))
+                }
+                return values.entry(of: setting).map { .init(setting.name, $0.tree) }
+            })
     }
 
     /// The presets' own URLs, which hold no secret.
-    static let urls = allCases.compactMap { $0.draft.values["url"] }
+    static let urls = allCases.compactMap { $0.values[\.url] }
 
     /// Where the stand-in API has it; nil for what needs none.
     ///
     /// - Parameter origin: `http://127.0.0.1:PORT`.
     func standIn(at origin: String) -> FeedURL? {
         if self == .aqi { return try? FeedURL("ws" + origin.dropFirst(4) + "/aqi") }
-        guard case .url(let url)? = draft.values["url"] else { return nil }
-        return try? FeedURL(origin + url.target)
+        return values[\.url].flatMap { try? FeedURL(origin + $0.target) }
     }
 }

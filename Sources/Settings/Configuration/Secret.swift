@@ -44,6 +44,44 @@ package enum Secret: Sendable, Hashable {
     }
 }
 
+/// A header of a source's requests.
+struct SecretHeader: Sendable, Equatable {
+    enum Value: Sendable, Equatable {
+        case text(String)
+        case secret(Secret)
+
+        var tree: JSONTree {
+            switch self {
+            case .text(let text): .string(text)
+            case .secret(let secret): secret.tree
+            }
+        }
+    }
+
+    let name: String
+    let value: Value
+
+    static func tree(_ headers: [SecretHeader]) -> JSONTree { .object(headers.map { .init($0.name, $0.value.tree) }) }
+
+    /// Whether a header of that name is likely to hold a secret.
+    static func holdsSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        let known: Set = [
+            "authorization", "proxy-authorization", "cookie", "x-api-key", "apikey", "api-key", "token", "x-auth",
+            "secret",
+        ]
+        return known.contains(name) || ["-token", "-key", "-secret", "-apikey"].contains { name.hasSuffix($0) }
+    }
+}
+
+/// A user's name, and where the password is.
+struct BasicCredentials: Sendable, Equatable {
+    let user: String
+    let password: Secret
+
+    var tree: JSONTree { .object([.init("user", .string(user)), .init("password", password.tree)]) }
+}
+
 /// The secrets of a configuration, read once; never printed.
 struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
     private var values: [Secret: String] = [:]

@@ -9,115 +9,109 @@ struct SourceBuilder {
     let headers: [HeaderField]
     var secrets: SecretValues
     var issues: ConfigIssues
+    private let rows = SettingTable.rows
+
+    init(headers: [HeaderField], secrets: SecretValues, issues: ConfigIssues) {
+        self.headers = headers
+        self.secrets = secrets
+        self.issues = issues
+    }
 
     /// Nil, and told, when a secret or a file cannot be read.
     mutating func build(_ source: EffectiveSource) -> Source? {
         let description = SourceDescription(
-            name: source.name, type: source.string("type"), unit: source.string("unit") ?? source.scale?.unit,
+            name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
             bands: source.scale?.scale)
         switch source.kind {
         case .http:
-            guard let request = request(source), let every = source.duration("every") else { return nil }
+            guard let request = request(source), let every = source[\.every] else { return nil }
             return .http(HTTPSource(description, request: request, every: every, extraction: extraction(source)))
         case .pages: return pages(source, description)
         case .websocket: return webSocket(source, description)
         case .stdin:
             var stdin = StdinSource(description, extraction: extraction(source))
-            stdin.maxLine = source.integer("max_line") ?? stdin.maxLine
+            stdin.maxLine = source[\.maxLine]
             return .stdin(stdin)
         case .fibonacci:
-            guard let n = source.integer("n") else { return nil }
-            var fibonacci = FibonacciSource(description, n: n, every: source.duration("every"))
-            fibonacci.emission = source.string("emit").flatMap(FibonacciSource.Emission.init) ?? .summary
+            guard let n = source[\.n] else { return nil }
+            var fibonacci = FibonacciSource(description, n: n, every: source[\.every])
+            fibonacci.emission = source[\.emit]
             return .fibonacci(fibonacci)
         }
     }
 
     private mutating func pages(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
         let paging: PagesSource.Paging
-        if let next = source.pointer("next") {
+        if let next = source[\.next] {
             paging = .next(next)
-        } else if let parameter = source.string("page_parameter") {
-            paging = .counted(parameter: parameter, first: source.integer("first_page") ?? 1)
+        } else if let parameter = source[\.pageParameter] {
+            paging = .counted(parameter: parameter, first: source[\.firstPage])
         } else {
             return nil
         }
         guard let request = request(source) else { return nil }
         var pages = PagesSource(description, request: request, paging: paging, extraction: extraction(source))
-        pages.batch = source.integer("batch")
-        pages.batchParameter = source.string("batch_parameter") ?? pages.batchParameter
-        pages.total = source.pointer("total")
-        pages.pause = source.duration("pause") ?? pages.pause
-        pages.mostPages = source.integer("most_pages") ?? pages.mostPages
-        pages.followsOtherOrigins = source.flag("other_origins")
-        pages.every = source.flag("once") ? nil : source.duration("every")
+        pages.batch = source[\.batch]
+        pages.batchParameter = source[\.batchParameter]
+        pages.total = source[\.total]
+        pages.pause = source[\.pause]
+        pages.mostPages = source[\.mostPages]
+        pages.followsOtherOrigins = source[\.otherOrigins]
+        pages.every = source[\.oneRun] ? nil : source[\.every]
         return .pages(pages)
     }
 
     private mutating func webSocket(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
         guard let request = request(source) else { return nil }
         var webSocket = WebSocketSource(description, request: request, extraction: extraction(source))
-        if case .strings(let words)? = source.values["subprotocols"] { webSocket.subprotocols = words }
-        webSocket.subscribe = source.string("subscribe")
-        webSocket.pingEvery = source.duration("ping_every") ?? webSocket.pingEvery
-        webSocket.pingTimeout = source.duration("ping_timeout") ?? webSocket.pingTimeout
+        webSocket.subprotocols = source[\.subprotocols]
+        webSocket.subscribe = source[\.subscribe]
+        webSocket.pingEvery = source[\.pingEvery]
+        webSocket.pingTimeout = source[\.pingTimeout]
         return .webSocket(webSocket)
     }
 
     private func extraction(_ source: EffectiveSource) -> Extraction {
-        func place(_ key: String) -> Extraction.Place {
-            switch source.values[key] {
-            case .pointer(let pointer)?: .at(pointer)
-            case .null?: .nowhere
-            default: .first
-            }
-        }
-        let key: Extraction.Key? =
-            switch source.values["key"] {
-            case .pointer(let pointer)?: .at(pointer)
-            case .position?: .position
-            default: nil
-            }
         // With a key the first string is mostly the key, which need not be said twice.
-        let text: Extraction.Place = if case .at = key, source.values["text"] == nil { .nowhere } else { place("text") }
+        let text: Extraction.Place =
+            if case .at = source[\.key], !source.has(\.text) { .nowhere } else { source[\.text] }
         return Extraction(
-            items: source.pointer("items"), key: key, value: place("value"), text: text,
-            time: source.pointer("time"), number: source.string("number").flatMap(Extraction.NumberRule.init) ?? .strict
-        )
+            items: source[\.items], key: source[\.key], value: source[\.value], text: text, time: source[\.time],
+            number: source[\.number])
     }
 
     private mutating func request(_ source: EffectiveSource) -> HTTPRequest? {
-        guard let url = source.url else { return nil }
+        guard let url = source[\.url] else { return nil }
         let before = issues.count
         var request = HTTPRequest(url: url.withoutUserInfo)
         request.credentials = url.credentials.map { .init(name: $0.name, password: $0.password) }
-        request.usesProxy = source.flag("proxy") && !source.isStandIn
-        request.timeout = source.duration("timeout") ?? request.timeout
-        request.maxBody = source.integer("max_body") ?? request.maxBody
-        request.maxRedirects = source.integer("max_redirects") ?? request.maxRedirects
-        request.caFile = file("ca_file", source)
-        request.certificate = file("certificate", source)
-        request.key = file("key_file", source)
+        request.usesProxy = source[\.proxy] && !source.isStandIn
+        request.timeout = source[\.timeout]
+        request.maxBody = source[\.maxBody]
+        request.maxRedirects = source[\.maxRedirects]
+        request.caFile = file(rows.authorities, source)
+        request.certificate = file(rows.certificate, source)
+        request.key = file(rows.keyFile, source)
         request.userAgent = "catwatch/\(Version.current)"
 
         var own = headers(of: source)
-        if case .secret(let secret)? = source.values["bearer"] {
-            let mark = source.draft.mark("bearer")
-            if let token = value(of: secret, mark) {
-                do throws(UsageError) {
-                    own.append(try HeaderField(bearer: token, from: "the secret"))
-                } catch {
-                    issues.add(mark, error.message)
-                }
+        if let secret = source[\.bearer] {
+            let mark = source.draft.mark(rows.bearer)
+            if let token = value(of: secret, mark),
+                let field = issues.noting(
+                    mark,
+                    { () throws(UsageError) in
+                        try HeaderField(bearer: token, from: "the secret")
+                    })
+            {
+                own.append(field)
             }
         }
-        if case .basic(let user, let secret)? = source.values["basic"],
-            let password = value(of: secret, source.draft.mark("basic"))
-        {
-            request.credentials = .init(name: user, password: password)
+        if let basic = source[\.basic], let password = value(of: basic.password, source.draft.mark(rows.basic)) {
+            request.credentials = .init(name: basic.user, password: password)
         }
         var names = Set(own.map { $0.name.lowercased() })
-        if source.values["basic"] != nil { names.insert("authorization") }
+        if source[\.basic] != nil { names.insert("authorization") }
         request.headers = (headers.filter { !names.contains($0.name.lowercased()) } + own).map {
             "\($0.name): \($0.value)"
         }
@@ -125,9 +119,8 @@ struct SourceBuilder {
     }
 
     private mutating func headers(of source: EffectiveSource) -> [HeaderField] {
-        guard case .headers(let headers)? = source.values["headers"] else { return [] }
-        let mark = source.draft.mark("headers")
-        return headers.compactMap { header in
+        let mark = source.draft.mark(rows.headers)
+        return (source[\.headers] ?? []).compactMap { header in
             let text: String
             switch header.value {
             case .text(let plain): text = plain
@@ -135,28 +128,20 @@ struct SourceBuilder {
                 guard let value = value(of: secret, mark) else { return nil }
                 text = value
             }
-            do throws(UsageError) {
-                return try HeaderField("\(header.name): \(text)")
-            } catch {
-                issues.add(mark, error.message)
-                return nil
-            }
+            return issues.noting(mark) { () throws(UsageError) in try HeaderField("\(header.name): \(text)") }
         }
     }
 
     private mutating func value(of secret: Secret, _ mark: ConfigMark?) -> String? {
-        do throws(UsageError) {
-            return try secrets.value(of: secret)
-        } catch {
-            issues.add(mark, error.message)
-            return nil
-        }
+        var secrets = secrets
+        defer { self.secrets = secrets }
+        return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
     }
 
     /// Says now that a file cannot be read, not at the first secure connection.
-    private mutating func file(_ key: String, _ source: EffectiveSource) -> String? {
-        guard let path = source.string(key) else { return nil }
-        if let mark = source.draft.marks[key], access(path, R_OK) != 0 {
+    private mutating func file(_ key: SettingKey<String?>, _ source: EffectiveSource) -> String? {
+        guard let path = source.values.entry(of: key)?.value else { return nil }
+        if let mark = source.draft.given(key), access(path, R_OK) != 0 {
             let reason = SystemError(code: errno, call: "access").reason
             issues.add(mark, "\(UsageError.quoted(path)): \(reason)")
         }

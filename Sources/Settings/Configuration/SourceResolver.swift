@@ -1,24 +1,66 @@
 internal import Feed
+internal import Inputs
+
+/// A source with everything filled in, and nothing read from elsewhere yet.
+struct EffectiveSource: Sendable {
+    var name = ""
+    let kind: SourceKind
+    /// Every key that says something to its kind.
+    var values: SettingValues
+    /// What its values mean.
+    var scale: ConfigScale?
+    let draft: SourceDraft
+    /// Whether its URL is the preset's own, which is no secret.
+    let hasKnownURL: Bool
+    /// Whether the stand-in API is asked.
+    let isStandIn: Bool
+
+    subscript<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Value { values[key] }
+
+    /// Whether there is a value, and be it null.
+    func has<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Bool {
+        values.entry(of: SettingTable.rows[keyPath: key]) != nil
+    }
+
+    /// As a configuration has it, with what holds by default and without secrets; the preset is left out, as all of it
+    /// is here.
+    var settings: [(setting: any Setting, tree: JSONTree)] {
+        let rows = SettingTable.rows
+        var shown = values
+        for (key, text) in [(rows.name, name), (rows.type, self[\.type] ?? name)]
+        where shown.entry(of: key)?.value != text {
+            shown.put(key, text, from: .initial)
+        }
+        if self[\.kind] == nil { shown.set(\.kind, kind) }
+        return SettingTable.ofSources.compactMap { setting, source in
+            guard source.kinds.contains(kind), setting !== rows.preset, let entry = shown.entry(of: setting) else {
+                return nil
+            }
+            if setting === rows.url, hasKnownURL, let url = self[\.url] {
+                return (setting, .string(url.withoutUserInfo))
+            }
+            return (setting, entry.tree)
+        }
+    }
+}
 
 /// Puts together what presets, the command line and the configuration say of sources, and checks that it goes together.
 struct SourceResolver {
-    let options: Options
     let scales: [String: ConfigScale]
     /// `http://127.0.0.1:PORT` of the stand-in API.
     let demoOrigin: String?
-    /// Whether there will be a stand-in API.
-    var isDemo: Bool
     var issues: ConfigIssues
+    private let options: Options
     /// What the options say of every source.
-    private let general: [String: ConfigValue]
+    private let general: SettingValues
+    private let rows = SettingTable.rows
 
     init(options: Options, scales: [String: ConfigScale], demoOrigin: String?, issues: ConfigIssues) {
         self.options = options
         self.scales = scales
         self.demoOrigin = demoOrigin
-        isDemo = options.demo
         self.issues = issues
-        general = options.sourceValues
+        general = options.values.ofEverySource
     }
 
     /// The sources, named; those with something wrong are told and left out.
@@ -26,29 +68,35 @@ struct SourceResolver {
         var names = SourceName.Register()
         // Also those of sources that have something else wrong.
         for draft in drafts {
-            guard case .string(let name)? = draft.values["name"], !names.take(name) else { continue }
-            issues.add(draft.mark("name"), "\(UsageError.quoted(name)) is another source's name already")
+            guard let name = draft.values[\.name], !names.take(name) else { continue }
+            issues.add(draft.mark(rows.name), "\(UsageError.quoted(name)) is another source's name already")
         }
         var sources = drafts.compactMap { resolve($0) }
-        for index in sources.indices { name(&sources[index], &names) }
+        for index in sources.indices { sources[index].name = name(of: sources[index], &names) }
         return sources
     }
 
     private mutating func resolve(_ draft: SourceDraft) -> EffectiveSource? {
         // A kind or a preset that is none has been told; what else it would need, nobody knows.
-        for key in ["kind", "preset"] where draft.marks[key] != nil && draft.values[key] == nil { return nil }
+        for key in [rows.kind, rows.preset] as [any Setting]
+        where draft.given(key) != nil && draft.values.entry(of: key) == nil { return nil }
         let before = issues.count
-        let kind = kind(of: draft)
-        for key in ConfigKey.source {
-            guard let mark = draft.marks[key.name], !key.kinds.contains(kind) else { continue }
-            let kinds = OptionTable.list(key.kinds.map(\.rawValue))
+        let preset = draft.values[\.preset]
+        let kind =
+            draft.values[\.kind] ?? preset?.values[\.kind]
+            ?? (draft.values[\.url]?.scheme.isWebSocket == true ? .websocket : .http)
+        for (setting, source) in SettingTable.ofSources {
+            guard let mark = draft.given(setting), !source.kinds.contains(kind) else { continue }
+            let kinds = UsageError.list(source.kinds.map(\.rawValue))
             issues.add(mark, "says nothing to sources of kind \(kind.rawValue); it is for \(kinds)")
         }
+        let ownURL = draft.values[\.url]
+        let isStandIn = options[\.demo] && preset != nil && preset != .fibonacci && ownURL == nil
         var source = EffectiveSource(
-            name: "", kind: kind, values: values(of: draft, kind), draft: draft,
-            hasKnownURL: draft.values["url"].map(Options.Preset.urls.contains) ?? true, isStandIn: isStandIn(draft))
-        if source.isStandIn, let demoOrigin, let url = draft.preset?.standIn(at: demoOrigin) {
-            source.values["url"] = .url(url)
+            kind: kind, values: values(of: draft, kind), draft: draft,
+            hasKnownURL: ownURL.map(Preset.urls.contains) ?? true, isStandIn: isStandIn)
+        if isStandIn, let demoOrigin, let url = preset?.standIn(at: demoOrigin) {
+            source.values.set(\.url, url, from: options.values.entry(of: rows.demo)?.origin ?? .initial)
         }
         checkPlace(of: source)
         checkPaging(of: source)
@@ -57,150 +105,111 @@ struct SourceResolver {
         return issues.count == before && !draft.isBroken ? source : nil
     }
 
-    private func isStandIn(_ draft: SourceDraft) -> Bool {
-        guard isDemo, let preset = draft.preset, preset != .fibonacci else { return false }
-        return draft.values["url"] == nil
-    }
-
-    private func kind(of draft: SourceDraft) -> SourceKind {
-        let preset = draft.preset?.draft
-        if case .string(let text)? = draft.values["kind"] ?? preset?.values["kind"],
-            let kind = SourceKind(rawValue: text)
-        {
-            return kind
-        }
-        if case .url(let url)? = draft.values["url"], url.scheme.isWebSocket { return .websocket }
-        return .http
-    }
-
     /// The defaults, and over them what is more and more about this one source.
-    private func values(of draft: SourceDraft, _ kind: SourceKind) -> [String: ConfigValue] {
-        var values = ConfigKey.defaults(of: kind)
-        let preset = draft.preset?.draft.values ?? [:]
+    private func values(of draft: SourceDraft, _ kind: SourceKind) -> SettingValues {
+        var values = SettingValues.initial(for: kind)
+        let preset = draft.values[\.preset]?.values ?? SettingValues()
         for layer in draft.isOfCommandLine ? [preset, general, draft.values] : [general, preset, draft.values] {
-            values.merge(layer) { $1 }
+            values.overlay(layer)
         }
         // One way to go from page to page: the nearest.
-        if draft.values["page_parameter"] != nil, draft.values["next"] == nil { values["next"] = nil }
-        if draft.values["next"] != nil, draft.values["page_parameter"] == nil { values["page_parameter"] = nil }
+        let (next, parameter) = (draft.values[\.next], draft.values[\.pageParameter])
+        if parameter != nil, next == nil { values.remove(rows.next) }
+        if next != nil, parameter == nil { values.remove(rows.pageParameter) }
         // What says nothing then.
-        if values["once"] == .boolean(true) { values["every"] = nil }
-        if values["page_parameter"] == nil { values["first_page"] = nil }
-        if values["batch"] == nil { values["batch_parameter"] = nil }
-        let known = Set(ConfigKey.source.lazy.filter { $0.kinds.contains(kind) }.map(\.name))
-        return values.filter { known.contains($0.key) }
+        if values[\.oneRun] { values.remove(rows.every) }
+        if values[\.pageParameter] == nil { values.remove(rows.firstPage) }
+        if values[\.batch] == nil { values.remove(rows.batchParameter) }
+        for (setting, source) in SettingTable.ofSources where !source.kinds.contains(kind) { values.remove(setting) }
+        return values
     }
 
     private mutating func checkPlace(of source: EffectiveSource) {
         let draft = source.draft
-        if SourceKind.remote.contains(source.kind), !draft.isBroken || draft.marks["url"] == nil {
-            if let url = source.url {
+        if SourceKind.remote.contains(source.kind), !draft.isBroken || draft.given(rows.url) == nil {
+            if let url = source[\.url] {
                 if url.scheme.isWebSocket != (source.kind == .websocket) {
                     let schemes = source.kind == .websocket ? "ws or wss" : "http or https"
                     issues.add(
-                        draft.mark("url"), option: draft.option,
+                        draft.mark(rows.url), option: draft.option,
                         "sources of kind \(source.kind.rawValue) need \(schemes), not \(url.scheme.rawValue)")
                 }
-            } else if !source.isStandIn, draft.marks["url"] == nil {
-                missing("url", source)
+            } else if !source.isStandIn, draft.given(rows.url) == nil {
+                missing(rows.url, source)
             }
         }
-        if source.kind == .fibonacci, source.values["n"] == nil, draft.marks["n"] == nil { missing("n", source) }
-        let hasItems = source.pointer("items") != nil
-        if source.kind == .pages, !hasItems, draft.marks["items"] == nil || source.values["items"] == .null {
-            missing("items", source)
-        }
-        if source.kind != .pages, !hasItems, draft.marks["items"] == nil || source.values["items"] == .null,
-            source.values["key"] == .position
-        {
-            issues.add(draft.mark("key"), option: "--key", "# counts items; say with items where they are")
+        if source.kind == .fibonacci, source[\.n] == nil, draft.given(rows.n) == nil { missing(rows.n, source) }
+        guard source[\.items] == nil, draft.given(rows.items) == nil || source.has(\.items) else { return }
+        if source.kind == .pages {
+            missing(rows.items, source)
+        } else if source[\.key] == .position {
+            issues.add(
+                draft.mark(rows.key), option: rows.key.flag, "# counts items; say with items where they are")
         }
     }
 
-    private mutating func missing(_ key: String, _ source: EffectiveSource) {
+    private mutating func missing(_ key: any Setting, _ source: EffectiveSource) {
         let draft = source.draft
-        let text = "needs \(key)" + (draft.preset.map { "; the preset \($0.rawValue) has none" } ?? "")
+        let text = "needs \(key.name)" + (draft.values[\.preset].map { "; the preset \($0.rawValue) has none" } ?? "")
         issues.add(draft.mark(key), option: draft.option, text)
     }
 
     private mutating func checkPaging(of source: EffectiveSource) {
         guard source.kind == .pages else { return }
         let draft = source.draft
-        if draft.marks["next"] != nil, let other = draft.marks["page_parameter"] {
+        if draft.given(rows.next) != nil, let other = draft.given(rows.pageParameter) {
             issues.add(other, "is given beside next; leave one of them out")
-        } else if source.values["next"] == nil, source.values["page_parameter"] == nil, !draft.isBroken {
+        } else if source[\.next] == nil, source[\.pageParameter] == nil, !draft.isBroken {
             issues.add(draft.mark, option: draft.option, "needs next or page_parameter")
         }
-        if draft.marks["first_page"] != nil, source.values["page_parameter"] == nil,
-            draft.marks["page_parameter"] == nil
+        if let mark = draft.given(rows.firstPage), source[\.pageParameter] == nil,
+            draft.given(rows.pageParameter) == nil
         {
-            issues.add(draft.mark("first_page"), "says nothing without page_parameter")
+            issues.add(mark, "says nothing without page_parameter")
         }
-        if draft.marks["batch_parameter"] != nil, source.values["batch"] == nil, draft.marks["batch"] == nil {
-            issues.add(draft.mark("batch_parameter"), "says nothing without batch")
+        if let mark = draft.given(rows.batchParameter), source[\.batch] == nil, draft.given(rows.batch) == nil {
+            issues.add(mark, "says nothing without batch")
         }
-        if source.flag("once"), draft.marks["every"] != nil {
-            issues.add(draft.mark("every"), "says nothing beside once: leave one of them out")
+        if source[\.oneRun], let mark = draft.given(rows.every) {
+            issues.add(mark, "says nothing beside once: leave one of them out")
         }
     }
 
     private mutating func checkRequest(of source: EffectiveSource) {
         guard SourceKind.remote.contains(source.kind) else { return }
         let draft = source.draft
-        if source.values["key_file"] != nil, source.values["certificate"] == nil, draft.marks["certificate"] == nil {
-            issues.add(draft.mark("key_file"), "needs the certificate it belongs to")
+        if source[\.keyFile] != nil, source[\.certificate] == nil, draft.given(rows.certificate) == nil {
+            issues.add(draft.mark(rows.keyFile), "needs the certificate it belongs to")
         }
-        var ways = ["bearer", "basic"].filter { source.values[$0] != nil }
-        if case .headers(let headers)? = source.values["headers"],
-            headers.contains(where: { $0.name.lowercased() == "authorization" })
-        {
-            ways.append("headers")
+        var ways = ([rows.bearer, rows.basic] as [any Setting]).filter { source.values.entry(of: $0) != nil }
+        if source[\.headers]?.contains(where: { $0.name.lowercased() == "authorization" }) == true {
+            ways.append(rows.headers)
         }
         if ways.count > 1, let last = ways.last {
-            issues.add(draft.mark(last), "more than one of \(ways.joined(separator: ", ")) says who asks; leave one")
+            let names = ways.map(\.name).joined(separator: ", ")
+            issues.add(draft.mark(last), "more than one of \(names) says who asks; leave one")
         }
     }
 
     private mutating func scale(of source: EffectiveSource) -> ConfigScale? {
-        switch source.values["bands"] {
-        case .scale(let scale)?: return scale
-        case .scaleName(let name)?:
-            if let scale = scales[name] ?? BuiltInScales.all[name] { return scale }
-            let known = scales.keys.sorted() + BuiltInScales.all.keys.sorted()
+        switch source[\.bands] {
+        case .own(let scale)?: return scale
+        case .named(let name)?:
+            if let scale = scales[name] ?? ConfigScale.builtIn[name] { return scale }
+            let known = scales.keys.sorted() + ConfigScale.builtIn.keys.sorted()
             let hint =
                 EditDistance.suggestion(for: name, among: known).map { "did you mean '\($0)'?" }
                 ?? "there is \(known.prefix(20).joined(separator: ", "))"
             issues.add(
-                source.draft.mark("bands"), "\(UsageError.quoted(name)) is no scale; \(Sanitizer.visible(hint))")
-        default: break
+                source.draft.mark(rows.bands), "\(UsageError.quoted(name)) is no scale; \(Sanitizer.visible(hint))")
+        case nil: break
         }
         return nil
     }
 
     /// What was said it is called, and else what it can be told by.
-    private func name(_ source: inout EffectiveSource, _ names: inout SourceName.Register) {
-        if case .string(let name)? = source.draft.values["name"] {
-            source.name = name
-        } else {
-            let base = source.string("name") ?? source.url.map { SourceName.base(for: $0) } ?? source.kind.rawValue
-            source.name = names.name(base)
-        }
-    }
-}
-
-extension ConfigKey {
-    /// The values that hold when nothing is said.
-    static func defaults(of kind: SourceKind) -> [String: ConfigValue] { defaults[kind] ?? [:] }
-
-    private static let defaults: [SourceKind: [String: ConfigValue]] = SourceKind.allCases.reduce(into: [:]) {
-        all, kind in
-        for key in source where key.kinds.contains(kind) {
-            guard let initial = key.initial(for: kind) else { continue }
-            let text = ConfigText(name: "defaults", bytes: Array(initial.utf8))
-            var reader = ConfigReader(issues: ConfigIssues(text: text))
-            if let node = try? ConfigNode.parse(text) {
-                all[kind, default: [:]][key.name] = reader.value(node, key.name, key.type)
-            }
-        }
+    private func name(of source: EffectiveSource, _ names: inout SourceName.Register) -> String {
+        if let name = source.draft.values[\.name] { return name }
+        return names.name(source[\.name] ?? source[\.url].map { SourceName.base(for: $0) } ?? source.kind.rawValue)
     }
 }

@@ -37,14 +37,14 @@ struct ViewOutput: Sendable {
             form = .live(
                 TerminalSession(
                     view, capabilities: capabilities, store: store, on: loop, wall: wall,
-                    device: surroundings.openTerminal().value, mouse: options.mouse
+                    device: surroundings.openTerminal().value, mouse: options[\.mouse]
                 ) { action in
                     await Self.perform(action, on: store, desk)
                 })
         case .once, .frames:
             view.hasKeys = false
             let rhythm: FramePrinter.Rhythm =
-                mode == .once ? .once(options.request.timeout + .seconds(2)) : .every(options.interval)
+                mode == .once ? .once(options[\.timeout] + .seconds(2)) : .every(options[\.interval])
             let printer = FramePrinter(
                 view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII, rhythm: rhythm)
             form = .frames(printer, isOnce: mode == .once)

@@ -31,7 +31,8 @@ import Testing
     @Test func theTemplateMentionsEveryKey() throws {
         let template = try ConfigFixture.example("catwatch")
         let keys =
-            Configuration.options.map(\.key) + ConfigKey.source.map(\.name) + ConfigReader.scaleKeys.map(\.name)
+            SettingTable.inFile.map(\.key) + SettingTable.ofSources.map(\.setting.name)
+            + ConfigReader.scaleKeys.map(\.name)
             + ConfigReader.bandKeys.map(\.name)
         for key in keys { #expect(template.contains("\"\(key)\":"), "\(key)") }
     }

@@ -46,7 +46,7 @@ import Testing
                 let configuration = try Configuration.read(ConfigText(name: "m", bytes: bytes))
                 // What is taken can be resolved.
                 var options = Options()
-                options.configuration = configuration
+                options.configure(configuration, under: SettingValues())
                 _ = try WatchPlan(options, environment: ["STATUS_KEY": "k"]).effectiveText()
             } catch {
                 #expect(!error.description.utf8.contains(0x1B), "seed \(random.seed), round \(round)")

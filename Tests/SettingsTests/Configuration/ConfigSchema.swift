@@ -9,7 +9,7 @@ enum ConfigSchema {
 
     static var text: String {
         var properties: [Member] = [Member("$schema", .object([Member("type", .string("string"))]))]
-        for entry in Configuration.options { properties.append(Member(entry.key, option(entry))) }
+        for row in SettingTable.inFile { properties.append(Member(row.key, option(row.option, row.setting.shape))) }
         properties.append(
             Member(
                 "bands",
@@ -22,7 +22,7 @@ enum ConfigSchema {
                             .object([
                                 Member("minLength", .integer(1)),
                                 Member("maxLength", .integer(SourceName.maximumLength)),
-                                Member("not", .object([Member("enum", .strings(BuiltInScales.all.keys.sorted()))])),
+                                Member("not", .object([Member("enum", .strings(ConfigScale.builtIn.keys.sorted()))])),
                             ])),
                         Member("additionalProperties", reference("scale")),
                     ])))
@@ -52,14 +52,14 @@ enum ConfigSchema {
 
     // MARK: Options
 
-    private static func option(_ entry: OptionTable.Entry) -> JSONTree {
+    private static func option(_ entry: Option, _ shape: ValueShape) -> JSONTree {
         let help = entry.help.prefix(1).uppercased() + entry.help.dropFirst() + "."
         switch (entry.argument, entry.completion) {
         case (.none, _): return described(help, [Member("type", .string("boolean"))])
         case (.optional, _):
             return described(
                 help, [Member("type", .strings(["boolean", "string"])), Member("minLength", .integer(1))])
-        case (.required(let name), let completion):
+        case (.required, let completion):
             if entry.repeats != .last {
                 var item: [Member] = [Member("type", .string("string")), Member("minLength", .integer(1))]
                 if case .words(let words) = completion { item = [Member("enum", .strings(words))] }
@@ -67,12 +67,12 @@ enum ConfigSchema {
                 return described(help, [Member("anyOf", .array([.object(item), .object(array)]))])
             }
             if case .words(let words) = completion { return described(help, [Member("enum", .strings(words))]) }
-            switch name {
-            case "DURATION": return described(help, [Member("$ref", .string("#/$defs/duration"))])
-            case "SIZE": return described(help, [Member("$ref", .string("#/$defs/size"))])
-            case "N": return described(help, [Member("type", .strings(["integer", "string"]))])
-            case "POINTER" where entry.long == "key": return described(help, pointer("string", isKey: true))
-            case "POINTER": return described(help, pointer("string", isKey: false))
+            switch shape {
+            case .duration: return described(help, [Member("$ref", .string("#/$defs/duration"))])
+            case .size: return described(help, [Member("$ref", .string("#/$defs/size"))])
+            case .integer: return described(help, [Member("type", .strings(["integer", "string"]))])
+            case .key: return described(help, pointer("string", isKey: true))
+            case .pointer: return described(help, pointer("string", isKey: false))
             default: return described(help, [Member("type", .string("string")), Member("minLength", .integer(1))])
             }
         }
@@ -81,12 +81,12 @@ enum ConfigSchema {
     // MARK: Sources
 
     private static var source: JSONTree {
-        let properties = ConfigKey.source.map { key in
+        let properties = SettingTable.ofSources.map { setting, key in
             let kinds = key.kinds.count == SourceKind.allCases.count ? "" : " For " + list(key.kinds) + "."
-            return Member(key.name, described(key.help + kinds, constraints(key.type)))
+            return Member(setting.name, described(key.help + kinds, constraints(setting.shape)))
         }
         let kinds = SourceKind.allCases.map { kind in
-            let names = ConfigKey.source.filter { $0.kinds.contains(kind) }.map(\.name)
+            let names = SettingTable.ofSources.filter { $0.source.kinds.contains(kind) }.map(\.setting.name)
             var then: [Member] = [Member("propertyNames", .object([Member("enum", .strings(names))]))]
             if let required = required(kind) { then.append(required) }
             return JSONTree.object([
@@ -121,9 +121,11 @@ enum ConfigSchema {
         return Member("anyOf", .array([preset, own]))
     }
 
-    private static func constraints(_ type: ConfigType) -> [Member] {
-        switch type {
+    private static func constraints(_ shape: ValueShape) -> [Member] {
+        switch shape {
         case .string(let limit): return string(limit)
+        case .path: return string(4_096)
+        case .optionalPath, .optionalWord: return []
         case .name:
             return string(SourceName.maximumLength) + [
                 Member("pattern", .string(SchemaPattern.name)),

@@ -20,7 +20,8 @@ import Testing
         #expect(try ConfigFixture.sources(ConfigFixture.example("aqi")) == preset)
         guard case .webSocket(let source) = try #require(preset.first) else { throw UsageError("no WebSocket") }
         #expect(
-            source.description == SourceDescription(name: "aqi", unit: "AQI", bands: BuiltInScales.all["cpcb"]?.scale))
+            source.description == SourceDescription(name: "aqi", unit: "AQI", bands: ConfigScale.builtIn["cpcb"]?.scale)
+        )
         #expect(source.extraction.items == .root)
         #expect(source.extraction.key == .at(pointer("/city")))
         #expect(source.extraction.value == .at(pointer("/aqi")))
@@ -28,38 +29,42 @@ import Testing
         #expect(source.request.url == "wss://aqi.example.org/feed")
     }
 
-    @Test func everyPresetTextIsRead() throws {
-        for preset in Options.Preset.single {
+    @Test func everyPresetIsReadAndIsASourceOfAConfiguration() throws {
+        for preset in Preset.single {
             #expect(
-                ConfigFixture.faults(#"{"sources": [\#(preset.text)]}"#)
-                    == (preset == .aqi
-                        ? [
-                            "1:14: sources[0]: needs url"
-                        ] : []),
+                ConfigFixture.faults(#"{"sources": [\#(preset.tree.line)]}"#)
+                    == (preset == .aqi ? ["1:14: sources[0]: needs url"] : []),
                 "\(preset)")
-            #expect(!preset.draft.isBroken && preset.draft.values.count == preset.draft.marks.count)
         }
-        #expect(BuiltInScales.all["cpcb"]?.scale.bands.count == 6)
+        let sizes = Preset.single.map { preset in
+            SettingTable.ofSources.count { preset.values.isSaid($0.setting) }
+        }
+        #expect(sizes == [5, 11, 12, 9, 8, 6])
+        #expect(ConfigScale.builtIn["cpcb"]?.scale.bands.count == 6)
         for kind in SourceKind.allCases {
-            let keys = ConfigKey.source.filter { $0.kinds.contains(kind) && $0.initial(for: kind) != nil }.map(\.name)
-            #expect(Set(ConfigKey.defaults(of: kind).keys) == Set(keys))
+            let values = SettingValues.initial(for: kind)
+            for (setting, source) in SettingTable.ofSources {
+                let entry = values.entry(of: setting)
+                #expect(entry == nil || source.kinds.contains(kind) && entry?.origin == .initial, "\(setting.name)")
+            }
         }
     }
 
     @Test func theDefaultsAreTheInputsOwn() throws {
         let request = HTTPRequest(url: "http://h/")
-        #expect(ConfigKey.defaults(of: .http)["timeout"] == .duration(request.timeout))
-        #expect(ConfigKey.defaults(of: .http)["max_body"] == .size(request.maxBody))
-        #expect(ConfigKey.defaults(of: .http)["max_redirects"] == .integer(request.maxRedirects))
-        #expect(ConfigKey.defaults(of: .http)["every"] == .duration(Options().every))
+        let http = SettingValues.initial(for: .http)
+        #expect(http[\.timeout] == request.timeout && http[\.maxBody] == request.maxBody)
+        #expect(http[\.maxRedirects] == request.maxRedirects && http[\.every] == HTTPSource.usualEvery)
         let socket = WebSocketSource(SourceDescription(name: "a"), request: request)
-        #expect(ConfigKey.defaults(of: .websocket)["ping_every"] == .duration(socket.pingEvery))
-        #expect(ConfigKey.defaults(of: .websocket)["ping_timeout"] == .duration(socket.pingTimeout))
-        let pages = PagesSource(
+        let webSocket = SettingValues.initial(for: .websocket)
+        #expect(webSocket[\.pingEvery] == socket.pingEvery && webSocket[\.pingTimeout] == socket.pingTimeout)
+        let source = PagesSource(
             SourceDescription(name: "a"), request: request, paging: .next(.root), extraction: Extraction())
-        #expect(ConfigKey.defaults(of: .pages)["most_pages"] == .integer(pages.mostPages))
-        #expect(ConfigKey.defaults(of: .pages)["batch_parameter"] == .string(pages.batchParameter))
-        #expect(ConfigKey.defaults(of: .stdin)["max_line"] == .size(StdinSource(SourceDescription(name: "a")).maxLine))
+        let pages = SettingValues.initial(for: .pages)
+        #expect(pages[\.mostPages] == source.mostPages && pages[\.batchParameter] == source.batchParameter)
+        #expect(pages[\.every] == PagesSource.usualEvery)
+        #expect(
+            SettingValues.initial(for: .stdin)[\.maxLine] == StdinSource(SourceDescription(name: "a")).maxLine)
     }
 
     @Test func readsEveryKeyOfASource() throws {
@@ -158,10 +163,10 @@ import Testing
             (["-v"], ["CATWATCH_DEMO": "0"], ["dogs", "a"]),
         ] as [([String], [String: String], [String])] {
             let plan = try ConfigFixture.plan(text, arguments, environment: environment)
-            let origin = plan.options.demo ? "http://127.0.0.1:1" : nil
+            let origin = plan.options[\.demo] ? "http://127.0.0.1:1" : nil
             #expect(try plan.sources(demoOrigin: origin).map(\.description.name) == names, "\(arguments)")
-            #expect(plan.options.interval == .seconds(20))
-            #expect(plan.options.request.timeout == .seconds(3))
+            #expect(plan.options[\.interval] == .seconds(20))
+            #expect(plan.options[\.timeout] == .seconds(3))
         }
     }
 
@@ -170,7 +175,7 @@ import Testing
         let options = try ConfigFixture.plan(
             text, ["-i", "40s", "-q"], environment: ["CATWATCH_INTERVAL": "30s", "CATWATCH_OUTPUT": "ndjson"]
         ).options
-        #expect(options.interval == .seconds(40) && options.output == .ndjson && options.maxReaders == 5)
+        #expect(options[\.interval] == .seconds(40) && options[\.output] == .ndjson && options[\.maxReaders] == 5)
         #expect(options.verbosity == .quiet)
     }
 

@@ -12,12 +12,15 @@ enum ConfigTables {
     private static var options: String {
         table(
             ["key", "type", "what it says"],
-            Configuration.options.map { entry in
-                ["`\(entry.key)`", type(of: entry), entry.help.prefix(1).uppercased() + entry.help.dropFirst() + "."]
+            SettingTable.inFile.map { key, entry, setting in
+                [
+                    "`\(key)`", type(of: entry, setting.shape),
+                    entry.help.prefix(1).uppercased() + entry.help.dropFirst() + ".",
+                ]
             })
     }
 
-    private static func type(of entry: OptionTable.Entry) -> String {
+    private static func type(of entry: Option, _ shape: ValueShape) -> String {
         switch (entry.argument, entry.completion) {
         case (.none, _): return "boolean"
         case (.optional, _): return "true, or a path"
@@ -25,26 +28,29 @@ enum ConfigTables {
             let list = words.map { "`\($0)`" }.joined(separator: ", ")
             return entry.repeats == .last ? "one of \(list)" : "one or several of \(list) (\(name))"
         case (.required, _) where entry.repeats != .last: return "string, or array of strings"
-        case (.required("DURATION"), _): return "duration"
-        case (.required("SIZE"), _): return "size"
-        case (.required("N"), _): return "whole number"
-        case (.required("POINTER"), _): return "JSON Pointer"
-        case (.required, _): return "string"
+        case (.required, _):
+            return switch shape {
+            case .duration: "duration"
+            case .size: "size"
+            case .integer: "whole number"
+            case .pointer, .key: "JSON Pointer"
+            default: "string"
+            }
         }
     }
 
     private static var source: String {
         table(
             ["key", "type", "default", "for", "what it says"],
-            ConfigKey.source.map { key in
-                ["`\(key.name)`", type(of: key.type), initial(of: key), kinds(of: key), key.help]
+            SettingTable.ofSources.map { setting, key in
+                ["`\(setting.name)`", type(of: setting.shape), initial(of: setting, key), kinds(of: key), key.help]
             })
     }
 
-    private static func initial(of key: ConfigKey) -> String {
+    private static func initial(of setting: any Setting, _ key: InSource) -> String {
         var values: [(text: String, kinds: [String])] = []
         for kind in key.kinds {
-            guard let text = key.initial(for: kind) else { continue }
+            guard let text = SettingValues.initial(for: kind).entry(of: setting)?.tree.line else { continue }
             if let index = values.firstIndex(where: { $0.text == text }) {
                 values[index].kinds.append(kind.rawValue)
             } else {
@@ -55,13 +61,13 @@ enum ConfigTables {
         return values.map { "`\($0.text)` (\($0.kinds.joined(separator: ", ")))" }.joined(separator: ", ")
     }
 
-    private static func kinds(of key: ConfigKey) -> String {
+    private static func kinds(of key: InSource) -> String {
         key.kinds.count == SourceKind.allCases.count ? "all" : key.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
-    private static func type(of type: ConfigType) -> String {
-        switch type {
-        case .string: "string"
+    private static func type(of shape: ValueShape) -> String {
+        switch shape {
+        case .string, .path, .optionalPath, .optionalWord: "string"
         case .name: "string of 1 to \(SourceName.maximumLength) characters"
         case .words(let words): "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
         case .boolean: "boolean"
@@ -95,13 +101,13 @@ enum ConfigTables {
     }
 
     private static var presets: String {
-        Options.Preset.single.map { "`\($0.rawValue)`:\n\n```jsonc\n\($0.text)\n```" }.joined(separator: "\n\n")
+        Preset.single.map { "`\($0.rawValue)`:\n\n```json\n\($0.tree.text)```" }.joined(separator: "\n\n")
     }
 
     private static var cpcb: String {
         table(
             ["band", "letter", "colour", "up to"],
-            (BuiltInScales.all["cpcb"]?.scale.bands ?? []).map { band in
+            (ConfigScale.builtIn["cpcb"]?.scale.bands ?? []).map { band in
                 [
                     band.name, String(band.letter), "`\(band.color.hex)`",
                     band.upTo.map { "\(Int($0))" } ?? "no end",

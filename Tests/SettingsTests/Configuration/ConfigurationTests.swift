@@ -269,6 +269,20 @@ import Testing
         #expect(Set(faults) == Set(expected))
     }
 
+    @Test(arguments: ["X-Shop-Key", "Shop-Token", "x-shop-secret", "X-Shop-Apikey", "Cookie", "X-Auth"])
+    func aHeaderThatIsLikelyToBeSecretHasToBe(_ name: String) {
+        let faults = ConfigFixture.faults(Self.source("\"headers\":{\"\(name)\":\"hunter2\"}"))
+        #expect(faults.count == 1 && faults.first?.contains("headers.\(name): a secret does not stand here") == true)
+        #expect(ConfigFixture.faults(Self.source(#""headers":{"X-Keyboard":"de"}"#)) == [])
+    }
+
+    @Test func takesAScaleOnceOnly() {
+        let scale = "{\"bands\":[\(Self.good)]}"
+        #expect(
+            ConfigFixture.faults("{\"bands\":{\"s\":\(scale),\"s\":\(scale)}}")
+                == ["1:71: bands.s: is given twice; leave one out"])
+    }
+
     @Test func refusesABuiltInScalesName() {
         #expect(
             ConfigFixture.faults("{\"bands\":{\"cpcb\":{\"bands\":[\(Self.good)]}}}")

@@ -1,3 +1,5 @@
+import Feed
+
 @testable import Settings
 
 /// The schema's regular expressions, and what they mean: no engine for them is linked here.
@@ -37,8 +39,8 @@ enum SchemaPattern {
                     $0.lowercased())
             }
                 ?? false
-        case pointer: (try? OptionTable.pointer(text)) != nil
-        case key: text == "#" || (try? OptionTable.pointer(text)) != nil
+        case pointer: (try? JSONPointer.parse(text)) != nil
+        case key: text == "#" || (try? JSONPointer.parse(text)) != nil
         default: nil
         }
     }

@@ -69,13 +69,13 @@ import Testing
             "max-redirects": "3", "header": "A: b", "header-file": "h", "bearer-file": "t", "bearer-env": "E",
             "cacert": "c", "cert": "d", "key-file": "k", "log-bytes": "2MiB",
         ]
-        for entry in Configuration.options {
-            guard case .set(let setter) = entry.effect else { continue }
-            var options = Options()
-            let before = options.settings
-            try setter(&options, arguments[entry.long] ?? "1")
-            options.explicit.insert(entry.long)
-            #expect(options.settings != before, "\(entry.long)")
+        func shown(_ values: SettingValues) -> [Settings.JSONTree.Member] {
+            Options(values).settings.map { .init($0.key, $0.tree) }
+        }
+        for (_, option, setting) in SettingTable.inFile {
+            var values = SettingValues()
+            try setting.take(arguments[option.long] ?? "1", into: &values, from: .option(option.flag))
+            #expect(shown(values) != shown(SettingValues()), "\(option.long)")
         }
     }
 

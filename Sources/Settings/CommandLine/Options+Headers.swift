@@ -1,30 +1,33 @@
-extension RequestOptions {
+extension Options {
     /// All headers to send: `--header`, then those of the header file, then the bearer token. Reads files, so it blocks.
     ///
     /// In a header file every line is `Name: value`; empty lines and lines that begin with `#` are skipped.
     /// - Throws: `UsageError` when a file cannot be read, a line is no header, the environment variable is not set, or
     ///   there are two `Authorization` headers.
     package func headerFields(environment: [String: String]) throws(UsageError) -> [HeaderField] {
-        var fields = headers
-        if let headerFile {
-            fields += try UsageError.about("--header-file") { () throws(UsageError) in
-                try Self.readHeaders(headerFile)
-            }
+        let rows = SettingTable.rows
+        func about<Value>(
+            _ row: any Setting, _ body: () throws(UsageError) -> Value
+        ) throws(UsageError) -> Value {
+            try UsageError.about(row.flag, body)
         }
-        switch bearer {
-        case .file(let path):
+        var fields = self[\.header]
+        if let path = self[\.headerFile] {
+            fields += try about(rows.headerFile) { () throws(UsageError) in try Self.readHeaders(path) }
+        }
+        if let path = self[\.bearerFile] {
             fields.append(
-                try UsageError.about("--bearer-file") { () throws(UsageError) in
+                try about(rows.bearerFile) { () throws(UsageError) in
                     try HeaderField(bearer: SecretFile.read(path), from: UsageError.quoted(path))
                 })
-        case .environment(let name):
+        }
+        if let name = self[\.bearerVariable] {
             fields.append(
-                try UsageError.about("--bearer-env") { () throws(UsageError) in
+                try about(rows.bearerVariable) { () throws(UsageError) in
                     let variable = "the environment variable \(UsageError.quoted(name))"
                     guard let token = environment[name] else { throw UsageError("\(variable) is not set") }
                     return try HeaderField(bearer: token, from: variable)
                 })
-        case nil: break
         }
         guard fields.count(where: { $0.name.lowercased() == "authorization" }) <= 1 else {
             throw UsageError("there is more than one Authorization header; give one of --header and --bearer-…")

@@ -1,0 +1,165 @@
+/// How the command line says a setting.
+struct Option: Sendable {
+    /// Without its dashes.
+    private(set) var long: String
+    /// An ASCII letter.
+    let short: Character?
+    let group: Group
+    /// One line, at most 50 characters in the main group.
+    let help: String
+    /// Whether giving it again adds to what was given, and how the environment variable separates several.
+    let repeats: Repeats
+    let effect: Effect
+    let traits: Traits
+    private(set) var argument: Argument
+    private(set) var completion = Completion.nothing
+
+    enum Argument: Sendable, Equatable {
+        case none
+        /// The name that stands for it in the help.
+        case required(String)
+        case optional(String)
+    }
+
+    enum Repeats: Sendable {
+        /// The last one counts.
+        case last
+        /// All count; separated by blanks in the environment.
+        case words
+        /// All count; one a line in the environment.
+        case lines
+
+        /// The arguments in an environment variable.
+        func parts(of text: String) -> [String] {
+            switch self {
+            case .last: [text]
+            case .words: text.split(whereSeparator: \.isWhitespace).map(String.init)
+            case .lines: text.split(whereSeparator: \.isNewline).map(String.init)
+            }
+        }
+    }
+
+    enum Group: String, Sendable, CaseIterable {
+        case main = "Options"
+        case documents = "Reading documents (for every feed)"
+        case feed = "Serving, attaching, pushing"
+        case http = "HTTP, TLS and secrets (for every feed)"
+        case program = "More"
+    }
+
+    /// What a shell offers for the argument.
+    enum Completion: Sendable, Equatable {
+        case nothing, file
+        case words([String])
+    }
+
+    enum Effect: Sendable {
+        case set
+        /// What to do instead of watching; gets the option's argument, empty when there is none.
+        case request(@Sendable (String) throws(UsageError) -> Command)
+        /// What `catwatch check` is to do beyond checking.
+        case check
+    }
+
+    struct Traits: OptionSet, Sendable {
+        let rawValue: Int
+        /// No configuration may say it.
+        static let notInFile = Traits(rawValue: 1)
+        /// A reload applies it; everything else needs a restart.
+        static let reloads = Traits(rawValue: 2)
+        /// It says what to watch: a file's does not hold when somebody nearer says that.
+        static let choosesFeed = Traits(rawValue: 4)
+        // Of those that say one thing with several options the nearest counts, or the last: see `SettingTable.exclusive`.
+        static let verbosity = Traits(rawValue: 8)
+        static let bearer = Traits(rawValue: 16)
+    }
+
+    /// - Parameters:
+    ///   - argument: the name that stands for it in the help, where the type's own would not do.
+    ///   - long: the option's name where it is not the setting's.
+    init(
+        _ short: Character? = nil, _ group: Group, _ help: String, argument: String = "", long: String = "",
+        repeats: Repeats = .last, effect: Effect = .set, traits: Traits = []
+    ) {
+        self.short = short
+        self.group = group
+        self.help = help
+        self.argument = .required(argument)
+        self.long = long
+        self.repeats = repeats
+        self.effect = effect
+        self.traits = group == .documents || group == .http ? traits.union(.reloads) : traits
+    }
+
+    /// With what the setting's name and type say of it.
+    func completed(_ name: String, _ shape: ValueShape) -> Option {
+        var option = self
+        if long.isEmpty { option.long = String(name.map { $0 == "_" ? "-" : $0 }) }
+        if argument == .required("") { option.argument = shape.argument }
+        option.completion = shape.completion
+        return option
+    }
+
+    /// All of them, in the order of the help.
+    static let all = SettingTable.options.map(\.option)
+
+    /// `--every`, as messages name it.
+    var flag: String { "--\(long)" }
+
+    /// The environment variable that sets it; nil for requests such as `--help`.
+    var environment: String? {
+        guard case .set = effect else { return nil }
+        return "CATWATCH_" + String(long.uppercased().map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// What the top level of a configuration calls it; nil when it may not say it.
+    var key: String? {
+        guard !traits.contains(.notInFile), environment != nil else { return nil }
+        return String(long.map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// Whether a configuration may give a bare number.
+    var takesNumber: Bool { ["DURATION", "SIZE", "N"].contains { argument == .required($0) } }
+
+    /// `-e, --every DURATION`
+    var usage: String {
+        let short = short.map { "-\($0), " } ?? "    "
+        return switch argument {
+        case .none: "\(short)--\(long)"
+        case .required(let name): "\(short)--\(long) \(name)"
+        case .optional(let name): "\(short)--\(long)[=\(name)]"
+        }
+    }
+}
+
+/// What a setting says to sources.
+struct InSource: Sendable {
+    /// Where the documentation has it; the keys of one kind stand together.
+    enum Section: Sendable, CaseIterable {
+        case general, place, items, fields, request, pages, webSocket, stdin, fibonacci
+
+        fileprivate var kinds: [SourceKind] {
+            switch self {
+            case .general: SourceKind.allCases
+            case .place, .request: SourceKind.remote
+            case .items, .fields: SourceKind.documents
+            case .pages: [.pages]
+            case .webSocket: [.websocket]
+            case .stdin: [.stdin]
+            case .fibonacci: [.fibonacci]
+            }
+        }
+    }
+
+    let section: Section
+    /// The kinds of sources it says something to.
+    let kinds: [SourceKind]
+    /// Whole sentences, for docs/configuration.md and for editors.
+    let help: String
+
+    init(_ section: Section, _ help: String, kinds: [SourceKind]? = nil) {
+        self.section = section
+        self.kinds = kinds ?? section.kinds
+        self.help = help
+    }
+}

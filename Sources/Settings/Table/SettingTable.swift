@@ -1,0 +1,345 @@
+internal import Feed
+internal import Inputs
+package import Outputs
+
+// What the inputs do when nobody says otherwise.
+private let request = HTTPRequest(url: "http://localhost/")
+private let webSocket = WebSocketSource(SourceDescription(name: ""), request: request)
+private let pages = PagesSource(
+    SourceDescription(name: ""), request: request, paging: .next(.root), extraction: Extraction())
+private let day = Duration.seconds(86_400)
+
+/// Every setting and every request: a new one is a row here, and nothing else. The order is that of the help within a
+/// group, and of the documentation within a section.
+///
+/// Ranges and words of help stand here; a default is a constant of the input or output that owns it.
+package struct SettingTable: Sendable {
+    // MARK: What a source is
+
+    package let name = SettingKey(
+        "name", Types.name,
+        source: .init(
+            .general,
+            "What lines call it; unique. Without it: the preset's name, the last component of the URL's path, or the kind."
+        ))
+    let kind = SettingKey(
+        "kind", Types.words(SourceKind.allCases),
+        source: .init(.general, "Where its events come from. Without it: `websocket` for a ws or wss URL, else `http`.")
+    )
+    let preset = SettingKey(
+        "preset", Types.words(Preset.single),
+        source: .init(.general, "Start from a known feed; the keys beside it override it, one by one."))
+    let type = SettingKey(
+        "type", Types.name, source: .init(.general, "The `type` of its data lines; its name without it."))
+    let unit = SettingKey(
+        "unit", Types.text(limit: 32), source: .init(.general, "What its values are measured in, for people."))
+    let bands = SettingKey(
+        "bands", Types.scale,
+        source: .init(
+            .general,
+            "What its values mean: the name of a scale of the top level's `bands`, a built-in one (`cpcb`), or a scale "
+                + "itself."))
+    let url = SettingKey(
+        "url", Types.url,
+        source: .init(
+            .place, "http or https; ws or wss for a WebSocket. Without user name and password: `basic` is for them."))
+
+    // MARK: What is watched, and what comes of it
+
+    package let config = SettingKey(
+        "config", Types.path,
+        option: .init("c", .main, "read this configuration (JSON with comments)", traits: .notInFile))
+    package let urls = SettingKey(
+        "url", Types.url.list(), absent: [],
+        option: .init(
+            "u", .main, "poll this; repeatable (https://catfact.ninja/fact)", repeats: .words,
+            traits: [.reloads, .choosesFeed]),
+        secret: { urls in
+            urls.contains { $0.userInfo != nil }
+                ? "holds a user name or password; write a source with basic, and a secret in it" : nil
+        })
+    package let every = SettingKey(
+        "every", Types.duration(.milliseconds(10)...day),
+        initialFor: [.http: HTTPSource.usualEvery, .pages: PagesSource.usualEvery],
+        option: .init("e", .main, "poll period of every feed, from 10ms (2s)", traits: .reloads),
+        source: .init(
+            .place, "The time from poll to poll, or from run to run. Fibonacci without it runs once, and when asked.",
+            kinds: [.http, .pages, .fibonacci]))
+    package let presets = SettingKey(
+        "preset", Types.words(Preset.allCases).list(once: true), absent: [],
+        option: .init(
+            "p", .main, "watch a known feed; all for each of them (fact)", repeats: .words,
+            traits: [.reloads, .choosesFeed]))
+    package let demo = SettingKey(
+        "demo", Types.flag, absent: false,
+        option: .init(nil, .main, "start the stand-in API on loopback and watch it", traits: .choosesFeed))
+    package let interval = SettingKey(
+        "interval", Types.duration(.seconds(1)...(.seconds(3_600)), wholeSeconds: true),
+        initial: FeedState.Limits().interval,
+        option: .init("i", .main, "window width, 1s to 1h (10s)"))
+    package let output = SettingKey(
+        "output", Types.words(StdoutFormat.allCases),
+        option: .init("o", .main, "view, ndjson or none (view in a terminal)", argument: "FORMAT"))
+    package let once = SettingKey(
+        "once", Types.flag, absent: false, option: .init(nil, .main, "print one frame of the view as text, and end"))
+    package let count = SettingKey(
+        "count", Types.integer(1...(.max)), option: .init("n", .main, "stop after N data events"))
+    package let duration = SettingKey(
+        "duration", Types.duration(.milliseconds(10)...(.seconds(365 * 86_400))),
+        option: .init("d", .main, "stop after that time"))
+    let verbose = SettingKey(
+        "verbose", Types.flag, absent: false, option: .init("v", .main, "say more on stderr", traits: .verbosity))
+    let quiet = SettingKey(
+        "quiet", Types.flag, absent: false, option: .init("q", .main, "say less on stderr", traits: .verbosity))
+    let help = RequestRow(
+        "help", .optionalWord("all"),
+        .init(
+            "h", .main, "show this, or every option",
+            effect: .request { text throws(UsageError) in
+                guard text.isEmpty || text == "all" else { throw UsageError("write --help or --help=all") }
+                return .help(all: !text.isEmpty)
+            }))
+    let version = RequestRow(
+        "version", .boolean, .init("V", .main, "show the version", effect: .request { _ in .version }))
+
+    // MARK: Reading documents
+
+    let value = SettingKey(
+        "value", Types.place, absent: .first,
+        option: .init(nil, .documents, "JSON Pointer to the number (the first number)"),
+        source: .init(.fields, "The number of an event; null for none. Without it: the first number there is."))
+    let text = SettingKey(
+        "text", Types.place, absent: .first,
+        option: .init(nil, .documents, "JSON Pointer to the text (the first string)"),
+        source: .init(
+            .fields,
+            "The text of an event; null for none. Without it: the first string there is, or none beside a `key` that is "
+                + "a pointer, which is the first string more often than not."))
+    let items = SettingKey(
+        "items", Types.pointerOrNull, absent: nil,
+        option: .init(nil, .documents, "JSON Pointer to the array or object of events; '' for all of it"),
+        source: .init(
+            .items,
+            "The array or object whose elements are an event each; null or absent when the document is one event."))
+    let key = SettingKey(
+        "key", Types.key, absent: nil,
+        option: .init(nil, .documents, "within an item, what names its series; # for its position"),
+        source: .init(.items, "Within an item, what names its series: a pointer, or `#` for its position."))
+    let time = SettingKey(
+        "time", Types.pointerOrNull, absent: nil,
+        option: .init(nil, .documents, "JSON Pointer to the time of an event (when it came)"),
+        source: .init(
+            .fields,
+            "When an event happened: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Without it: when it "
+                + "came."))
+    let number = SettingKey(
+        "number", Types.words(Extraction.NumberRule.allCases), absent: Extraction().number,
+        initialFor: Dictionary(uniqueKeysWithValues: SourceKind.documents.map { ($0, Extraction().number) }),
+        option: .init(
+            nil, .documents, "strict, or lenient: strings that hold a number count (strict)", argument: "RULE"),
+        source: .init(
+            .fields, "What counts as a number: `strict` for JSON's, `lenient` for strings that hold one, too."))
+
+    // MARK: Serving, attaching, pushing
+
+    package let listen = SettingKey(
+        "listen", Types.socket, option: .init("l", .feed, "serve the feed on a Unix socket"))
+    package let listenMode = SettingKey(
+        "listen_mode", Types.mode, initial: 0o600, option: .init(nil, .feed, "its permissions (600)", argument: "OCTAL")
+    )
+    package let maxReaders = SettingKey(
+        "max_readers", Types.integer(1...100_000), initial: FeedServer.Limits().readers,
+        option: .init(nil, .feed, "how many may read at once (1024)"))
+    package let readerTimeout = SettingKey(
+        "reader_timeout", Types.duration(.milliseconds(100)...day), initial: FeedServer.Limits().stall,
+        option: .init(nil, .feed, "close readers that take nothing for so long (60s)"))
+    package let attach = SettingKey(
+        "attach", Types.socket, option: .init("a", .feed, "read from a running agent's socket", traits: .choosesFeed))
+    package let noReconnect = SettingKey(
+        "no_reconnect", Types.flag, absent: false,
+        option: .init(nil, .feed, "end when that agent is lost", traits: .choosesFeed))
+    package let connect = SettingKey(
+        "connect", Types.target.list(), absent: [],
+        option: .init(
+            nil, .feed, "push the feed to unix:PATH or tcp:HOST:PORT", argument: "TARGET", repeats: .words))
+    package let outputFile = SettingKey("output_file", Types.path, option: .init(nil, .feed, "append every line"))
+
+    // MARK: HTTP, TLS and secrets
+
+    let headers = SettingKey(
+        "headers", Types.headers,
+        source: .init(
+            .request,
+            "Names and values to send. A value is a string or a secret; one that is likely to be secret, such as "
+                + "`Authorization` or `X-Api-Key`, has to be a secret."))
+    let bearer = SettingKey("bearer", Types.secret, source: .init(.request, "The bearer token to send; a secret."))
+    let basic = SettingKey(
+        "basic", Types.basic,
+        source: .init(.request, "`{\"user\": \"NAME\", \"password\": SECRET}` for Basic authentication."))
+    package let timeout = SettingKey(
+        "timeout", Types.duration(.milliseconds(10)...(.seconds(600))), initial: request.timeout,
+        option: .init(nil, .http, "deadline of a whole request, 10ms to 10m (10s)"),
+        source: .init(.request, "One deadline for a whole request, or for a WebSocket's handshake."))
+    let maxBody = SettingKey(
+        "max_body", Types.size(1...(1 << 30)), initial: request.maxBody,
+        option: .init(nil, .http, "largest body after decompression, to 1GiB (1MiB)"),
+        source: .init(.request, "The largest body after decompression, or the largest message."))
+    let maxRedirects = SettingKey(
+        "max_redirects", Types.integer(0...50), initial: request.maxRedirects,
+        option: .init(nil, .http, "redirects to follow, 0 to 50 (10)"),
+        source: .init(.request, "How many redirects are followed."))
+    let header = SettingKey(
+        "header", Types.header.list(), absent: [],
+        option: .init(nil, .http, "send this header; repeatable", argument: "'NAME: VALUE'", repeats: .lines),
+        secret: { fields in
+            fields.contains { SecretHeader.holdsSecret($0.name) }
+                ? "a secret does not stand here; write header_file or bearer_file" : nil
+        })
+    let headerFile = SettingKey(
+        "header_file", Types.path, option: .init(nil, .http, "send the headers in it, one a line"))
+    let bearerFile = SettingKey(
+        "bearer_file", Types.path, option: .init(nil, .http, "send the bearer token in it", traits: .bearer))
+    let bearerVariable = SettingKey(
+        "bearer_env", Types.text("the variable's name"),
+        option: .init(nil, .http, "send the bearer token in that variable", traits: .bearer))
+    let authorities = SettingKey(
+        "ca_file", Types.path, option: .init(nil, .http, "trust these CAs (PEM), not the system's", long: "cacert"),
+        source: .init(.request, "A PEM file of the authorities to trust instead of the system's."))
+    let certificate = SettingKey(
+        "certificate", Types.path, option: .init(nil, .http, "client certificate (PEM)", long: "cert"),
+        source: .init(.request, "A PEM file with the client's certificate."))
+    let keyFile = SettingKey(
+        "key_file", Types.path, option: .init(nil, .http, "its private key (PEM), if not in --cert"),
+        source: .init(.request, "A PEM file with its private key, if that is not in `certificate`."))
+    let proxy = SettingKey(
+        "proxy", Types.flag, initial: request.usesProxy,
+        source: .init(.request, "Whether the proxies of the environment are used."))
+
+    // MARK: Pages
+
+    let next = SettingKey(
+        "next", Types.pointer,
+        source: .init(.pages, "Where a page holds the next one's URL; either this or `page_parameter`."))
+    let pageParameter = SettingKey(
+        "page_parameter", Types.text(limit: 256),
+        source: .init(.pages, "The query's parameter that counts pages; an empty page is behind the last."))
+    let firstPage = SettingKey(
+        "first_page", Types.integer(0...1_000_000), initial: 1,
+        source: .init(.pages, "What `page_parameter` starts from."))
+    let batch = SettingKey(
+        "batch", Types.integer(1...1_000_000),
+        source: .init(.pages, "How many items to ask for a page; without it what the server likes."))
+    let batchParameter = SettingKey(
+        "batch_parameter", Types.text(limit: 256), initial: pages.batchParameter,
+        source: .init(.pages, "The query's parameter that asks for them."))
+    let total = SettingKey(
+        "total", Types.pointerOrNull, absent: nil,
+        source: .init(.pages, "Where a page holds the number of all items, for `progress` lines."))
+    let pause = SettingKey(
+        "pause", Types.duration(.zero...day), initial: pages.pause,
+        source: .init(.pages, "The time between the end of one page and the request for the next."))
+    let mostPages = SettingKey(
+        "most_pages", Types.integer(1...1_000_000), initial: pages.mostPages,
+        source: .init(.pages, "At most so many pages a run."))
+    let otherOrigins = SettingKey(
+        "other_origins", Types.flag, initial: pages.followsOtherOrigins,
+        source: .init(.pages, "Whether a next page may be at another origin than the first."))
+    let oneRun = SettingKey(
+        "once", Types.flag, initial: false, source: .init(.pages, "One run only; `every` says nothing then."))
+
+    // MARK: WebSocket, standard input, Fibonacci
+
+    let subprotocols = SettingKey(
+        "subprotocols", Types.tokens, initial: webSocket.subprotocols,
+        source: .init(.webSocket, "The subprotocols to offer, in order."))
+    let subscribe = SettingKey(
+        "subscribe", Types.message,
+        source: .init(.webSocket, "What to send as soon as it is open: a string, or JSON that is sent as text."))
+    let pingEvery = SettingKey(
+        "ping_every", Types.duration(.milliseconds(100)...day), initial: webSocket.pingEvery,
+        source: .init(.webSocket, "The time between pings."))
+    let pingTimeout = SettingKey(
+        "ping_timeout", Types.duration(.milliseconds(100)...day), initial: webSocket.pingTimeout,
+        source: .init(.webSocket, "How long anything may take to come after a ping."))
+    let maxLine = SettingKey(
+        "max_line", Types.size(64...(64 << 20)), initial: StdinSource(SourceDescription(name: "")).maxLine,
+        source: .init(.stdin, "The longest line taken."))
+    let n = SettingKey(
+        "n", Types.integer(0...PollRequest.mostN),
+        source: .init(.fibonacci, "Up to which number a run goes; needed."))
+    let emit = SettingKey(
+        "emit", Types.words(FibonacciSource.Emission.allCases),
+        initial: FibonacciSource(SourceDescription(name: ""), n: 0).emission,
+        source: .init(
+            .fibonacci,
+            "What lines a run makes: `summary` for one with the time it took, `pairs` for every number as well."))
+
+    // MARK: More
+
+    package let history = SettingKey(
+        "history", Types.duration(.seconds(1)...day, wholeSeconds: true),
+        option: .init(nil, .program, "how long windows are kept (2m)"))
+    package let logBytes = SettingKey(
+        "log_bytes", Types.size((1 << 20)...(4 << 30)), initial: FeedState.Limits().logCapacity,
+        option: .init(nil, .program, "recent lines kept for readers, 1MiB to 4GiB (8MiB)"))
+    let online = RequestRow(
+        "online", .boolean, .init(nil, .program, "with check: ask every source once, show what comes", effect: .check))
+    let explain = RequestRow(
+        "explain", .boolean, .init(nil, .program, "with check: say where each value comes from", effect: .check))
+    package let mouse = SettingKey(
+        "mouse", Types.flag, absent: false, option: .init(nil, .program, "let the wheel and clicks move the view"))
+    let completions = RequestRow(
+        "completions", .words(Command.Shell.allCases.map(\.rawValue)),
+        .init(
+            nil, .program, "print completions for bash, zsh or fish", argument: "SHELL",
+            effect: .request { text throws(UsageError) in
+                .completions(try Types.words(Command.Shell.allCases).parse(text))
+            }))
+    let man = RequestRow(
+        "man", .boolean, .init(nil, .program, "print the manual page", effect: .request { _ in .manual }))
+}
+
+extension SettingTable {
+    package static let rows = SettingTable()
+
+    /// In the order of the declaration: what a row is asked for by its key and what goes through all of them is one thing.
+    private static let all = Mirror(reflecting: rows).children.compactMap { $0.value as? any TableRow }
+
+    /// What the command line takes, in the order of the help; with the setting, if it is one.
+    static let options: [(option: Option, setting: (any Setting)?)] = Option.Group.allCases.flatMap { group in
+        all.compactMap { row in
+            row.option.flatMap { $0.group == group ? ($0, row as? any Setting) : nil }
+        }
+    }
+
+    /// What the top level of a configuration may say, in the order of the help.
+    static let inFile: [(key: String, option: Option, setting: any Setting)] = options.compactMap { row in
+        guard let setting = row.setting, let key = row.option.key else { return nil }
+        return (key, row.option, setting)
+    }
+
+    /// The settings of which only one of a group holds.
+    static let exclusive: [(group: Option.Traits, setting: any Setting)] = options.compactMap { option, setting in
+        let group = option.traits.intersection([.verbosity, .bearer])
+        return group.isEmpty ? nil : setting.map { (group, $0) }
+    }
+
+    /// What a source of a configuration may say, in the order of the documentation.
+    static let ofSources: [(setting: any Setting, source: InSource)] = InSource.Section.allCases.flatMap { section in
+        all.compactMap { row in
+            guard let setting = row as? any Setting, let source = setting.source else { return nil }
+            return source.section == section ? (setting, source) : nil
+        }
+    }
+
+}
+
+/// What stdout gets.
+package enum StdoutFormat: String, Sendable, CaseIterable {
+    /// The live view, in a terminal.
+    case view
+    /// Lines of JSON.
+    case ndjson
+    /// Nothing.
+    case none
+}

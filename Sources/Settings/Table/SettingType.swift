@@ -1,0 +1,305 @@
+internal import Feed
+internal import Inputs
+internal import Outputs
+
+/// What a setting's value may be, for the documentation, editors and shells.
+enum ValueShape: Sendable {
+    /// A string that is not empty, of so many characters at most.
+    case string(limit: Int)
+    /// A path, of a file mostly.
+    case path
+    /// A path, or nothing for the usual one.
+    case optionalPath
+    /// A name of a source, or of its lines' type.
+    case name
+    case words([String])
+    /// A word, or nothing.
+    case optionalWord(String)
+    case boolean
+    case integer(ClosedRange<Int>)
+    case size(ClosedRange<Int>)
+    case duration(ClosedRange<Duration>)
+    /// - Parameter orNull: whether null says that it is not wanted.
+    case pointer(orNull: Bool)
+    /// A pointer or `#`.
+    case key
+    case url
+    case headers
+    case secret
+    case basic
+    /// Names, tokens of RFC 9110.
+    case tokens
+    /// A string, or JSON that is sent as text.
+    case message
+    /// The name of a scale, or a scale.
+    case scale
+
+    /// What an option's argument is called.
+    var argument: Option.Argument {
+        switch self {
+        case .boolean: .none
+        case .optionalPath: .optional("PATH")
+        case .optionalWord(let word): .optional(word)
+        case .path: .required("FILE")
+        case .integer: .required("N")
+        case .size: .required("SIZE")
+        case .duration: .required("DURATION")
+        case .pointer, .key: .required("POINTER")
+        case .url: .required("URL")
+        default: .required("NAME")
+        }
+    }
+
+    var completion: Option.Completion {
+        switch self {
+        case .path, .optionalPath: .file
+        case .words(let words): .words(words)
+        case .optionalWord(let word): .words([word])
+        default: .nothing
+        }
+    }
+}
+
+/// How a value is read, from an option's argument and from a source's key, and how it is printed, without secrets.
+struct SettingType<Value: Sendable & Equatable>: Sendable {
+    typealias Parser = @Sendable (String) throws(UsageError) -> Value
+    typealias Reader = @Sendable (ConfigNode, String, inout ConfigReader) -> Value?
+
+    let shape: ValueShape
+    let parse: Parser
+    let tree: @Sendable (Value) -> JSONTree
+    /// What null says in a configuration; nil when it says nothing.
+    var null: Value?
+    /// Puts together what a repeated setting says; nil when the last one counts.
+    var combine: (@Sendable (Value, Value) -> Value)?
+    private let read: Reader
+
+    /// - Parameters:
+    ///   - parse: without it only a configuration can say it.
+    ///   - read: from a file; without it a string is parsed.
+    init(
+        _ shape: ValueShape, parse: Parser? = nil, tree: @escaping @Sendable (Value) -> JSONTree, read: Reader? = nil
+    ) {
+        @Sendable func refuse(_ text: String) throws(UsageError) -> Value { throw UsageError("needs a configuration") }
+        let parse: Parser = if let parse { parse } else { refuse }
+        self.shape = shape
+        self.parse = parse
+        self.tree = tree
+        self.read =
+            read ?? { node, path, reader in
+                guard let text = reader.string(node, path) else { return nil }
+                return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
+            }
+    }
+
+    /// The value of a source's key; nil, and told, when it is none.
+    func value(of node: ConfigNode, _ path: String, _ reader: inout ConfigReader) -> Value? {
+        if case .null = node.value, let null { return null }
+        return read(node, path, &reader)
+    }
+
+    /// The same, and nothing.
+    var optional: SettingType<Value?> {
+        SettingType<Value?>(
+            shape, parse: { [parse] text throws(UsageError) in try parse(text) },
+            tree: { [tree] in $0.map(tree) ?? .raw("null") }, read: { [read] in read($0, $1, &$2).map { $0 } })
+    }
+
+    /// As many as are given.
+    ///
+    /// - Parameter once: whether one that is there already is not added again.
+    func list(once: Bool = false) -> SettingType<[Value]> {
+        var type = SettingType<[Value]>(
+            shape, parse: { [parse] text throws(UsageError) in [try parse(text)] },
+            tree: { [tree] in .array($0.map(tree)) })
+        type.combine = { all, more in all + more.filter { !once || !all.contains($0) } }
+        return type
+    }
+}
+
+/// The types that settings have.
+enum Types {
+    static let path = SettingType(
+        .path, parse: { text throws(UsageError) in try nonEmpty(text, "the path") }, tree: JSONTree.string)
+    static let name = SettingType(.name, parse: SourceName.check, tree: JSONTree.string) { node, path, reader in
+        guard let text = reader.string(node, path, limit: SourceName.maximumLength) else { return nil }
+        return reader.checked(node, path) { () throws(UsageError) in try SourceName.check(text) }
+    }
+    static let url = SettingType(
+        .url, parse: FeedURL.init, tree: { .string($0.description) }, read: { $2.url($0, $1) })
+    static let socket = SettingType(
+        .optionalPath, parse: { SocketPath(path: $0.isEmpty ? nil : $0) },
+        tree: { $0.path.map(JSONTree.string) ?? .boolean(true) })
+    static let header = SettingType(
+        .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
+    // What only a configuration can say.
+    static let message = SettingType(.message, tree: JSONTree.string) { $2.message($0, $1) }
+    static let headers = SettingType(.headers, tree: SecretHeader.tree) { $2.headers($0, $1) }
+    static let secret = SettingType(.secret, tree: \Secret.tree) { $2.secret($0, $1) }
+    static let basic = SettingType(.basic, tree: \BasicCredentials.tree) { $2.basic($0, $1) }
+    static let tokens = SettingType(.tokens, tree: JSONTree.strings) { $2.tokens($0, $1) }
+    static let scale = SettingType(
+        .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
+
+    static let pointer = pointer(.pointer(orNull: false), "a JSON Pointer", null: nil, JSONPointer.parse) {
+        .string($0.text)
+    }
+    static let pointerOrNull = pointer(
+        .pointer(orNull: true), "a JSON Pointer or null", null: .some(JSONPointer?.none),
+        { text throws(UsageError) in try JSONPointer.parse(text) }, { $0.map { .string($0.text) } ?? .raw("null") })
+    static let place = pointer(
+        .pointer(orNull: true), "a JSON Pointer or null", null: Extraction.Place.nowhere,
+        { text throws(UsageError) in .at(try JSONPointer.parse(text)) },
+        { if case .at(let pointer) = $0 { .string(pointer.text) } else { .raw("null") } })
+    /// What names a series within an item.
+    static let key = pointer(
+        .key, "a JSON Pointer or '#'", null: .some(Extraction.Key?.none),
+        { text throws(UsageError) in text == "#" ? .position : .at(try JSONPointer.parse(text)) },
+        {
+            switch $0 {
+            case .at(let pointer)?: .string(pointer.text)
+            case .position?: .string("#")
+            case nil: .raw("null")
+            }
+        })
+
+    /// On the command line its text is empty, in the environment it says so.
+    static let flag = SettingType(
+        .boolean,
+        parse: { text throws(UsageError) in
+            switch text.lowercased() {
+            case "", "1", "true", "yes", "on": return true
+            case "0", "false", "no", "off": return false
+            default: throw UsageError("\(UsageError.quoted(text)) is neither 1 nor 0")
+            }
+        }, tree: JSONTree.boolean, read: { $2.boolean($0, $1) })
+
+    /// Permissions of a file.
+    static let mode = SettingType(
+        .string(limit: 4_096),
+        parse: { text throws(UsageError) in
+            guard let mode = UInt32(text, radix: 8), mode <= 0o777 else {
+                throw UsageError("\(UsageError.quoted(text)) is no mode; write one like 660")
+            }
+            return mode
+        }, tree: { .string(String($0, radix: 8)) })
+
+    static let target = SettingType(
+        .string(limit: 8_192),
+        parse: { text throws(UsageError) in
+            do throws(PushTarget.Fault) {
+                return try PushTarget(text)
+            } catch {
+                throw UsageError("\(UsageError.quoted(text)): \(error.message)")
+            }
+        }, tree: { .string($0.description) })
+
+    /// - Parameter what: what it is, for the message that it is empty.
+    static func text(_ what: String = "the text", limit: Int = 4_096) -> SettingType<String> {
+        SettingType(
+            .string(limit: limit), parse: { text throws(UsageError) in try nonEmpty(text, what) },
+            tree: JSONTree.string, read: { $2.string($0, $1, limit: limit) })
+    }
+
+    /// One of an enumeration's words.
+    static func words<Value: RawRepresentable<String> & Sendable & Equatable>(_ values: [Value]) -> SettingType<Value> {
+        let known = values.map(\.rawValue)
+        return SettingType(
+            .words(known),
+            parse: { text throws(UsageError) in
+                if let value = values.first(where: { $0.rawValue == text }) { return value }
+                let suggestion = EditDistance.suggestion(for: text.lowercased(), among: known)
+                let hint = suggestion.map { "did you mean '\($0)'?" } ?? "write \(UsageError.list(known))"
+                throw UsageError("\(UsageError.quoted(text)) is not known; \(hint)")
+            }, tree: { .string($0.rawValue) })
+    }
+
+    static func integer(_ range: ClosedRange<Int>) -> SettingType<Int> {
+        let isOpen = range.upperBound == .max
+        let limits = isOpen ? " from \(range.lowerBound)" : ", \(range.lowerBound) to \(range.upperBound)"
+        return figure(.integer(range), "a whole number", takesText: false, JSONTree.integer) {
+            text throws(UsageError) in
+            guard let number = DecimalNumber(prefixOf: text.utf8), number.rest.isEmpty,
+                let value = number.scaled(by: 1), range.contains(Int(value))
+            else { throw UsageError("\(UsageError.quoted(text)) is not a whole number\(limits)") }
+            return Int(value)
+        }
+    }
+
+    static func size(_ range: ClosedRange<Int>) -> SettingType<Int> {
+        figure(
+            .size(range), "a size", { .string(ByteSize.format($0)) },
+            parse: { text throws(UsageError) in try ByteSize.parse(text, in: range) })
+    }
+
+    static func duration(_ range: ClosedRange<Duration>, wholeSeconds: Bool = false) -> SettingType<Duration> {
+        @Sendable func parse(_ text: String) throws(UsageError) -> Duration {
+            let duration = try DurationText.parse(text, in: range)
+            guard !wholeSeconds || duration.components.attoseconds == 0 else {
+                throw UsageError("\(UsageError.quoted(text)) has a fraction; write whole seconds")
+            }
+            return duration
+        }
+        return figure(.duration(range), "a duration", { .string(DurationText.format($0)) }, parse: parse)
+    }
+
+    /// A number with a unit, or a bare one.
+    private static func figure<Value>(
+        _ shape: ValueShape, _ what: String, takesText: Bool = true, _ tree: @escaping @Sendable (Value) -> JSONTree,
+        parse: @escaping SettingType<Value>.Parser
+    ) -> SettingType<Value> {
+        SettingType(shape, parse: parse, tree: tree) { node, path, reader in
+            switch node.value {
+            case .number(let text):
+                return reader.checked(node, path) { () throws(UsageError) in try parse(ConfigReader.plain(text)) }
+            case .string(let text) where takesText:
+                return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
+            default:
+                reader.wrong(node, path, what)
+                return nil
+            }
+        }
+    }
+
+    private static func pointer<Value>(
+        _ shape: ValueShape, _ expected: String, null: Value?, _ parse: @escaping SettingType<Value>.Parser,
+        _ tree: @escaping @Sendable (Value) -> JSONTree
+    ) -> SettingType<Value> {
+        var type = SettingType(shape, parse: parse, tree: tree) { node, path, reader in
+            guard case .string(let text) = node.value else {
+                reader.wrong(node, path, expected)
+                return nil
+            }
+            return reader.checked(node, path) { () throws(UsageError) in try parse(text) }
+        }
+        type.null = null
+        return type
+    }
+
+    private static func nonEmpty(_ text: String, _ what: String) throws(UsageError) -> String {
+        guard !text.isEmpty else { throw UsageError("\(what) is empty") }
+        return text
+    }
+}
+
+extension JSONPointer {
+    /// Reads one that a person wrote (RFC 6901, 3).
+    static func parse(_ text: String) throws(UsageError) -> JSONPointer {
+        guard text.isEmpty || text.hasPrefix("/") else {
+            throw UsageError("\(UsageError.quoted(text)) is no JSON Pointer; it begins with a slash: '/length'")
+        }
+        do throws(Failure) {
+            return try JSONPointer(text)
+        } catch {
+            throw UsageError("\(UsageError.quoted(text)) has a ~ that is neither ~0 (for ~) nor ~1 (for /)")
+        }
+    }
+}
+
+/// The path of a socket, or where it is by default.
+package struct SocketPath: Sendable, Equatable {
+    /// nil for the default.
+    package let path: String?
+
+    package static let usual = SocketPath(path: nil)
+}
