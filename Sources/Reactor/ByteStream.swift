@@ -36,12 +36,19 @@ package protocol ByteStream: AnyObject {
     func close()
 }
 
+/// A stream for whoever serves many, without a task for each.
+package protocol WatchedStream: ByteStream {
+    /// Has `body` called on the loop, instead of tasks, whenever there may be something to read again, or room after a lack
+    /// of it, or the other end is gone; at once, if it is gone already. What could be read before is not told of.
+    func whenReady(_ body: @escaping (Readiness) -> Void)
+}
+
 /// Where streams come in.
 package protocol Listener: AnyObject {
     /// The next stream that somebody opened.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, `SystemError` (`EMFILE`, `EBADF` when closed).
-    func accept() async throws -> any ByteStream
+    func accept() async throws -> any WatchedStream
 
     /// Stops listening; a waiting `accept` throws.
     func close()

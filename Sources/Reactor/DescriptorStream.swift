@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// A byte stream over a descriptor: a pipe, a terminal, a socket or a file.
 ///
-/// It registers once, edge-triggered, and tries before it waits: a steady stream costs no epoll_ctl(2).
-package final class DescriptorStream: ByteStream {
+/// It registers once, edge-triggered, and tries before it waits: a steady stream costs no epoll_ctl(2). For room it is watched
+/// only while there is none, or each piece that the other end takes would be an event.
+package final class DescriptorStream: WatchedStream {
     private enum Kind {
         /// `send` and `recv` need no `O_NONBLOCK`, which other processes that share the socket would see.
         case socket
@@ -15,13 +16,17 @@ package final class DescriptorStream: ByteStream {
         case file
     }
 
-    private let kind: Kind
+    private var kind: Kind
     private let number: Int32
     private var descriptor: Descriptor?
     private var watch: Watch?
     private let readable: Wakeup
     private let writable: Wakeup
     private let hungUp: Wakeup
+    private var body: ((Readiness) -> Void)?
+    private var isOver = false
+
+    private static let interest: Readiness = [.read, .readHangUp, .edgeTriggered]
 
     /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set, and a socket be connected, or
     /// on its way there: one that is neither counts as hung up.
@@ -33,28 +38,33 @@ package final class DescriptorStream: ByteStream {
         self.descriptor = consume descriptor
         var status = stat()
         try systemCall("fstat") { fstat(number, &status) }
-        var kind: Kind = status.st_mode & S_IFMT == S_IFSOCK ? .socket : .nonblocking
+        kind = status.st_mode & S_IFMT == S_IFSOCK ? .socket : .nonblocking
         readable = Wakeup(loop: loop)
         writable = Wakeup(loop: loop)
         hungUp = Wakeup(loop: loop)
-        let wakeups = (readable, writable, hungUp)
         do {
-            watch = try loop.watch(number, interest: [.read, .write, .readHangUp, .edgeTriggered]) { readiness in
-                let isOver = !readiness.isDisjoint(with: [.error, .hangUp])
-                if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { wakeups.0.signal() }
-                if isOver || readiness.contains(.write) { wakeups.1.signal() }
-                // Reported by one edge only, and must not be lost on whoever asks again. The other two are signalled: a
-                // named pipe that somebody opens anew has room and bytes to wait for again.
-                if isOver { wakeups.2.open() }
-            }
+            watch = try loop.watch(number, interest: Self.interest) { [unowned self] in became($0) }
         } catch {
             guard error.code == EPERM else { throw error }
             kind = .file
         }
-        self.kind = kind
     }
 
     deinit { watch?.cancel() }
+
+    private func became(_ readiness: Readiness) {
+        if !readiness.isDisjoint(with: [.error, .hangUp]) { isOver = true }
+        if readiness.contains(.write) { try? watch?.update(Self.interest) }
+        if let body { return body(readiness) }
+        if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { readable.signal() }
+        if isOver || readiness.contains(.write) { writable.signal() }
+        // Reported by one edge only, and must not be lost on whoever asks again. The other two are signalled: a named pipe
+        // that somebody opens anew has room and bytes to wait for again.
+        if isOver { hungUp.open() }
+    }
+
+    /// Watches for room as well; what there is by now is reported.
+    private func watchForRoom() { try? watch?.update(Self.interest.union(.write)) }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         guard descriptor != nil else { throw SystemError(code: EBADF, call: "write") }
@@ -64,6 +74,7 @@ package final class DescriptorStream: ByteStream {
                 ? send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
                 : Glibc.write(number, bytes.baseAddress, bytes.count)
         }
+        if taken ?? 0 < bytes.count { watchForRoom() }
         return taken ?? 0
     }
 
@@ -77,7 +88,9 @@ package final class DescriptorStream: ByteStream {
     }
 
     package func waitUntilWritable() async throws(CancellationError) {
-        if kind != .file { try await writable.wait() }
+        guard kind != .file else { return }
+        watchForRoom()
+        try await writable.wait()
     }
 
     package func waitUntilReadable() async throws(CancellationError) {
@@ -86,10 +99,16 @@ package final class DescriptorStream: ByteStream {
 
     package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
 
+    package func whenReady(_ body: @escaping (Readiness) -> Void) {
+        self.body = body
+        if isOver { body(.hangUp) }
+    }
+
     package func close() {
         guard descriptor != nil else { return }
         watch?.cancel()
         watch = nil
+        body = nil
         descriptor = nil
         readable.open()
         writable.open()

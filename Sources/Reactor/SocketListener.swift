@@ -27,7 +27,7 @@ package final class SocketListener: Listener {
 
     deinit { watch?.cancel() }
 
-    package func accept() async throws -> any ByteStream {
+    package func accept() async throws -> any WatchedStream {
         while true {
             guard descriptor != nil else { throw SystemError(code: EBADF, call: "accept4") }
             if let accepted = try acceptNow() {

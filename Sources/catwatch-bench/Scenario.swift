@@ -29,6 +29,7 @@ enum Catalogue {
             LatencyBesideStdin.self,
             Micro.self,
             FanOut.self,
+            IdleReaders.self,
             DeliveryLatency.self,
             StoppedReaders.self,
             ReaderChurn.self,

@@ -2,7 +2,7 @@ internal import Glibc
 package import Reactor
 
 /// One end of a byte stream in memory, for tests in virtual time: it has the bounds and the errors of a real one.
-package final class SimulatedStream: ByteStream {
+package final class SimulatedStream: WatchedStream {
     /// What flows in one direction.
     private final class Channel {
         var bytes: [UInt8] = []
@@ -13,6 +13,9 @@ package final class SimulatedStream: ByteStream {
         let readable: Wakeup
         let writable: Wakeup
         let hungUp: Wakeup
+        /// Who is called instead of those that wait.
+        var reader: ((Readiness) -> Void)?
+        var writer: ((Readiness) -> Void)?
 
         init(capacity: Int, loop: EventLoop) {
             self.capacity = capacity
@@ -20,6 +23,16 @@ package final class SimulatedStream: ByteStream {
             readable = Wakeup(loop: loop)
             writable = Wakeup(loop: loop)
             hungUp = Wakeup(loop: loop)
+        }
+
+        func tellReader() {
+            readable.signal()
+            reader?(.read)
+        }
+
+        func tellWriter() {
+            writable.signal()
+            writer?(.write)
         }
     }
 
@@ -53,7 +66,7 @@ package final class SimulatedStream: ByteStream {
         let taken = min(bytes.count, outgoing.capacity - outgoing.bytes.count)
         guard taken > 0 else { return 0 }
         outgoing.bytes.append(contentsOf: bytes.prefix(taken))
-        outgoing.readable.signal()
+        outgoing.tellReader()
         return taken
     }
 
@@ -63,7 +76,7 @@ package final class SimulatedStream: ByteStream {
         let taken = min(buffer.count, incoming.bytes.count)
         buffer.copyBytes(from: incoming.bytes.prefix(taken))
         incoming.bytes.removeFirst(taken)
-        incoming.writable.signal()
+        incoming.tellWriter()
         return taken
     }
 
@@ -73,15 +86,28 @@ package final class SimulatedStream: ByteStream {
 
     package func waitUntilHungUp() async throws(CancellationError) { try await outgoing.hungUp.wait() }
 
+    package func whenReady(_ body: @escaping (Readiness) -> Void) {
+        // In the next turn, as a descriptor's would be, and not inside of the other end's call.
+        let tell = { [weak self, loop = incoming.loop] (readiness: Readiness) -> Void in
+            loop.schedule(at: loop.clock.now) { if self?.isClosed == false { body(readiness) } }
+        }
+        incoming.reader = tell
+        outgoing.writer = tell
+        if outgoing.isReaderGone { body(.hangUp) }
+    }
+
     package func close() {
         guard !isClosed else { return }
         isClosed = true
         outgoing.isWriterGone = true
         incoming.isReaderGone = true
         for own in [incoming.readable, outgoing.writable, outgoing.hungUp] { own.open() }
-        outgoing.readable.signal()
-        incoming.writable.signal()
+        outgoing.tellReader()
+        incoming.tellWriter()
         incoming.hungUp.open()
+        incoming.writer?(.hangUp)
+        incoming.reader = nil
+        outgoing.writer = nil
     }
 }
 
@@ -108,7 +134,7 @@ package final class SimulatedListener: Listener {
         return client
     }
 
-    package func accept() async throws -> any ByteStream {
+    package func accept() async throws -> any WatchedStream {
         while waiting.isEmpty {
             if isClosed { throw SystemError(code: EBADF, call: "accept") }
             try await arrived.wait()

@@ -1,37 +1,25 @@
 package import Reactor
 
-/// The one place all events go through: numbers them, keeps their windows and lines, and wakes who reads.
+/// The one place all events go through: numbers them, keeps their windows and lines, and calls who reads.
 ///
 /// It runs on the loop. Publishing never waits for a reader; what a reader has missed it is told.
 package actor EventStore {
-    let loop: EventLoop
-    nonisolated let wall: any WallClock
+    private let loop: EventLoop
+    private let wall: any WallClock
     /// Whose feed this is: this process's, or the one's that it is attached to.
-    package internal(set) var identity: AgentIdentity
+    package private(set) var identity: AgentIdentity
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    var state: FeedState
+    private var state: FeedState
     /// What the attached agent's lines come to; nil for a feed of our own.
-    var relayed: Relayed?
-    var readers: [ReaderID: Reader] = [:]
+    private var relayed: Relayed?
+    private var readers: [ReaderID: StoreReader] = [:]
     private var nextReader = 0
-    /// Readers that inputs wait for.
-    private var holders: [Reader] = []
-    /// Readers that have seen everything and wait, each once.
-    private var waiting: [Reader] = []
-    /// The number behind the last line that readers were woken for.
-    var announced = 1
-    private var lastWake: LoopInstant
-    private var isWakeScheduled = false
-    private var admission: [Wakeup] = []
-    var ownSource: SourceID?
-    var ending: String?
-    let limitReached: Wakeup
-
-    /// What wakes a reader costs; readers are woken at most so often that this stays a small part of the loop's time.
-    private static let costOfWaking = Duration.microseconds(20)
-    /// The longest that a line waits for others when there are many readers.
-    private static let longestCoalescing = Duration.milliseconds(20)
+    private let wakes: ReaderWakes
+    private var admission = Admission()
+    private var ownSource: SourceID?
+    private var ending: String?
+    private let limitReached: Wakeup
 
     package init(
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
@@ -42,34 +30,33 @@ package actor EventStore {
         self.wall = wall
         self.identity = identity
         state = FeedState(limits: limits)
-        lastWake = LoopInstant(nanoseconds: 0)
+        wakes = ReaderWakes(on: loop)
         limitReached = Wakeup(loop: loop)
     }
 
     // MARK: Inputs
 
-    /// Numbers events, puts them into their windows, encodes their lines, and wakes the readers.
+    /// Numbers events, puts them into their windows, encodes their lines, and calls the readers.
     package func publish(_ events: [Event]) { publish(EventBatch(events)) }
 
     /// The same for many at once.
     package func publish(_ batch: EventBatch) {
         guard ending == nil else { return }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
-        holdLines()
+        state.hold(from: admission.heldFrom)
         state.publish(batch, wall: wall.now, now: loop.clock.now)
-        wakeReaders()
-        if let limit = state.limits.data, state.counts.data >= limit { limitReached.signal() }
+        announce()
     }
 
     /// For inputs that can wait: suspends while an output that must get everything is more than half a log behind.
     package func admit() async throws(CancellationError) {
-        while ending == nil, isHeldBack {
+        while ending == nil, admission.isHeldBack(by: state.log) {
             let wakeup = Wakeup(loop: loop)
-            admission.append(wakeup)
+            admission.add(wakeup)
             do {
                 try await wakeup.wait()
             } catch {
-                admission.removeAll { $0 === wakeup }
+                admission.remove(wakeup)
                 throw error
             }
         }
@@ -89,14 +76,66 @@ package actor EventStore {
             let remaining = max(.milliseconds(1), min(state.limits.interval, state.nextBoundary(after: now) - now))
             try await loop.sleep(for: remaining)
             guard ending == nil else { continue }
-            holdLines()
+            state.hold(from: admission.heldFrom)
             state.advance(wall: wall.now, now: loop.clock.now)
-            wakeReaders()
+            announce()
             resumeInputs()
         }
     }
 
-    // MARK: Outputs
+    /// Gives the windows that are still open their line: the inputs have come to their end, and `finish` follows.
+    ///
+    /// Waits, like an input that can, for outputs that must get everything.
+    package func complete() async throws(CancellationError) {
+        var next: Int? = 0
+        while let first = next {
+            try await admit()
+            guard ending == nil else { return }
+            state.hold(from: admission.heldFrom)
+            next = state.complete(from: first, atMost: 64, wall: wall.now, now: loop.clock.now)
+            announce()
+        }
+    }
+
+    /// Takes no more events; readers get what there is, then the end with this reason.
+    package func finish(_ reason: String) {
+        guard ending == nil else { return }
+        ending = reason
+        wakes.callAll(linesBelow: state.log.nextSequence)
+        resumeInputs()
+        limitReached.signal()
+    }
+
+    /// Calls who waits for the lines that were added.
+    private func announce() {
+        wakes.announce(linesBelow: state.log.nextSequence)
+        if state.hasEnoughData { limitReached.signal() }
+    }
+
+    // MARK: Sources
+
+    /// Adds a source; one of a name that is known, retired or not, is that source with its series and their history, and
+    /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
+    package func register(_ description: SourceDescription) -> SourceID {
+        state.register(description, at: wall.now)
+    }
+
+    /// Takes a source out of the list until it is registered again.
+    ///
+    /// What it has still to publish is published; its windows close.
+    package func retire(named name: String) {
+        if let id = state.source(named: name) { state.retire(id) }
+    }
+
+    /// The agent itself as a source, for what it says of itself.
+    package var agentSource: SourceID {
+        if let known = ownSource { return known }
+        let id = register(SourceDescription(name: "catwatch", type: "memory"))
+        ownSource = id
+        return id
+    }
+
+    // MARK: Readers
 
     /// Opens a reader; the bytes are the first two lines of its connection, `hello` and `stats`.
     ///
@@ -104,14 +143,17 @@ package actor EventStore {
     ///   - name: what the `agent` line calls it; nil leaves it out there.
     ///   - start: which line it gets first.
     ///   - holdsInputs: whether inputs that can wait do so while it is far behind.
+    ///   - call: for a reader that uses `take`: called on the loop, once, when there is more than the `take` before it
+    ///     found. It may look at once, from wherever it is called. Nil for one that uses `next`.
     package func open(
-        _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false
+        _ name: String?, from start: ReaderStart = .oldest, holdsInputs: Bool = false,
+        call: (@Sendable () -> Void)? = nil
     ) -> (ReaderID, greeting: [UInt8]) {
         let id = ReaderID(index: nextReader)
         nextReader += 1
-        let reader = Reader(name: name, cursor: cursor(start), wakeup: Wakeup(loop: loop))
+        let reader = StoreReader(name: name, cursor: cursor(start), on: loop, call: call)
         readers[id] = reader
-        if holdsInputs { holders.append(reader) }
+        if holdsInputs { admission.addHolder(reader) }
         state.counts.readers = readers.count
         if let relayed, !relayed.hasBegun {
             reader.owesGreeting = true
@@ -120,55 +162,66 @@ package actor EventStore {
         return (id, greeting(isFiltered: false))
     }
 
+    /// What there is for a reader now, without suspending; nil when there is nothing more: then the reader is called, once,
+    /// when there is. Nothing comes between the two, so that no line is lost on who looks, and looks again when called.
+    package func take(for id: ReaderID) -> Delivery? {
+        guard let reader = readers[id] else { return nil }
+        return take(for: reader)
+    }
+
+    private func take(for reader: StoreReader) -> Delivery? {
+        if let missing = reader.owedGap {
+            reader.owedGap = nil
+            return gap(missing)
+        }
+        // Not before it is known whose feed this is, or will never be.
+        if reader.owesGreeting || reader.owesNews, relayed?.hasBegun != false || ending != nil {
+            reader.owesGreeting = false
+            reader.owesNews = false
+            return .greeting(greeting(isFiltered: reader.isFiltered))
+        }
+        if reader.isInterrupted {
+            reader.isInterrupted = false
+            return .interrupted
+        }
+        switch state.log.read(from: reader.cursor) {
+        case .lines(let span):
+            reader.cursor = span.sequences.upperBound + 1
+            resumeInputs()
+            return .lines(span)
+        case .gap(let missing):
+            reader.cursor = missing.upperBound + 1
+            resumeInputs()
+            return gap(missing)
+        case .nothing:
+            if let ending {
+                let last = state.log.nextSequence - 1
+                return .end(ControlLine.bye(time: wall.now, run: identity.run, lastSequence: last, reason: ending))
+            }
+            wakes.wait(reader)
+            return nil
+        }
+    }
+
+    private func gap(_ missing: ClosedRange<Int>) -> Delivery {
+        state.counts.gaps += 1
+        return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
+    }
+
     /// The next thing for a reader; suspends until there is one.
     ///
     /// One task at a time may wait for a reader.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, and when the reader is closed.
     package func next(for id: ReaderID) async throws(CancellationError) -> Delivery {
-        while let reader = readers[id] {
-            if let missing = reader.owedGap {
-                reader.owedGap = nil
-                state.counts.gaps += 1
-                return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
-            }
-            // Not before it is known whose feed this is, or will never be.
-            if reader.owesGreeting || reader.owesNews, relayed?.hasBegun != false || ending != nil {
-                reader.owesGreeting = false
-                reader.owesNews = false
-                return .greeting(greeting(isFiltered: reader.isFiltered))
-            }
-            if reader.isInterrupted {
-                reader.isInterrupted = false
-                return .interrupted
-            }
-            switch state.log.read(from: reader.cursor) {
-            case .lines(let span):
-                reader.cursor = span.sequences.upperBound + 1
-                resumeInputs()
-                return .lines(span)
-            case .gap(let missing):
-                reader.cursor = missing.upperBound + 1
-                state.counts.gaps += 1
-                resumeInputs()
-                return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
-            case .nothing:
-                if let ending {
-                    let last = state.log.nextSequence - 1
-                    return .end(
-                        ControlLine.bye(time: wall.now, run: identity.run, lastSequence: last, reason: ending))
-                }
-                // A wake-up can come after a cancellation and be left over: then it is there still.
-                if !reader.isWaiting {
-                    reader.isWaiting = true
-                    waiting.append(reader)
-                }
-                do {
-                    try await reader.wakeup.wait()
-                } catch {
-                    stopWaiting(reader)
-                    throw error
-                }
+        while let reader = readers[id], let wakeup = reader.wakeup {
+            if let delivery = take(for: reader) { return delivery }
+            // A call can come after a cancellation and be left over: then there is nothing yet, and it waits again.
+            do {
+                try await wakeup.wait()
+            } catch {
+                wakes.forget(reader)
+                throw error
             }
         }
         throw CancellationError()
@@ -177,20 +230,108 @@ package actor EventStore {
     /// Closes a reader; nothing waits for it any more.
     package func close(_ id: ReaderID) {
         guard let reader = readers.removeValue(forKey: id) else { return }
-        stopWaiting(reader)
-        holders.removeAll { $0 === reader }
+        wakes.forget(reader)
+        admission.removeHolder(reader)
         state.counts.readers = readers.count
-        reader.wakeup.signal()  // whoever waits in `next` finds it closed
+        reader.wakeup?.signal()  // whoever waits in `next` finds it closed
         resumeInputs()
     }
 
-    /// Takes no more events; readers get what there is, then the end with this reason.
-    package func finish(_ reason: String) {
-        guard ending == nil else { return }
-        ending = reason
-        wakeNow()
-        resumeInputs()
-        limitReached.signal()
+    /// Has every reader get a new `hello` and `stats` next, as after the sources have changed; it goes on where it is.
+    package func greetAll() {
+        oweNews()
+        wakes.callAll(linesBelow: state.log.nextSequence)
+    }
+
+    private func oweNews() {
+        for reader in readers.values where !reader.owesGreeting { reader.owesNews = true }
+    }
+
+    /// Makes a reader's `next`, the one under way or the one after this, come back with `interrupted`.
+    package func interrupt(_ id: ReaderID) {
+        guard let reader = readers[id] else { return }
+        reader.isInterrupted = true
+        wakes.call(reader)
+    }
+
+    /// Moves a reader; the bytes are the `hello` and `stats` that its connection goes on with.
+    ///
+    /// - Parameters:
+    ///   - start: where to.
+    ///   - run: which run that is said of; of another one, the reader gets all there is. Nil for whichever there is.
+    /// - Returns: no bytes when the reader is owed a greeting anyway: that comes by `next`.
+    package func move(_ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool) -> [UInt8] {
+        guard let reader = readers[id] else { return [] }
+        reader.isFiltered = isFiltered
+        if let relayed, !relayed.hasBegun {
+            reader.wish = ReaderWish(start: start, run: run)
+            return []
+        }
+        reader.cursor = cursor(run == nil || run == identity.run ? start : .oldest)
+        if reader.owesGreeting { return [] }
+        reader.owesNews = false
+        return greeting(isFiltered: isFiltered)
+    }
+
+    /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.
+    ///
+    /// - Parameters:
+    ///   - first: the number that it is not moved back beyond.
+    ///   - fallback: where to, when the log has let go of the lines: it gets a gap for those.
+    /// - Returns: the number of the line it gets next.
+    package func rewind(_ id: ReaderID, bytes: Int, notBefore first: Int, fallback: Int) -> Int {
+        guard let reader = readers[id] else { return first }
+        guard !reader.owesGreeting else { return reader.cursor }
+        let (sequence, isWhole) = state.log.line(bytes, before: reader.cursor)
+        reader.cursor = max(first, isWhole ? sequence : min(sequence, fallback))
+        return reader.cursor
+    }
+
+    private func cursor(_ start: ReaderStart) -> Int {
+        switch start {
+        case .oldest: state.log.firstSequence
+        case .newest: state.log.nextSequence
+        case .after(let sequence): min(max(0, sequence), state.log.nextSequence - 1) + 1
+        }
+    }
+
+    /// `hello` and `stats` as of now.
+    package func greeting(isFiltered: Bool) -> [UInt8] {
+        let now = wall.now
+        let hello = ControlLine.hello(
+            time: now, identity: identity, isFiltered: isFiltered,
+            interval: relayed?.interval ?? state.limits.interval,
+            history: relayed?.history ?? state.limits.history, firstSequence: state.log.firstSequence,
+            nextSequence: state.log.nextSequence)
+        let stats = ControlLine.stats(
+            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates)
+        return hello + stats
+    }
+
+    /// Whether there may be anything else than events and windows in a span that was read: who looks for errors need not
+    /// look at every line of a fast feed.
+    package func mayHoldReports(_ span: LineSpan) -> Bool { state.newestReport >= span.sequences.lowerBound }
+
+    /// The number of the line that a reader gets next.
+    package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
+
+    /// Counts a reader that was closed because it took nothing.
+    package func noteStalledReader() { state.counts.stalledReaders += 1 }
+
+    /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
+    package func setState(_ text: String, of id: ReaderID) { readers[id]?.state = text }
+
+    private func resumeInputs() {
+        guard admission.hasWaiting, ending != nil || !admission.isHeldBack(by: state.log) else { return }
+        admission.resume()
+    }
+
+    private func updateOutputs() {
+        state.outputs = readers.sorted { $0.key.index < $1.key.index }.compactMap { _, reader in
+            reader.name.map {
+                OutputState(name: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor)
+            }
+        }
     }
 
     // MARK: What there is to know
@@ -201,63 +342,66 @@ package actor EventStore {
     package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
     package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 
-    // MARK: Waking and waiting
+    // MARK: Another agent's feed
 
-    /// Wakes who waits at once, or, when there are so many that it costs, together with what comes in the meantime.
-    func wakeReaders() {
-        guard !waiting.isEmpty, !isWakeScheduled, state.log.nextSequence > announced else { return }
-        let pause = min(Self.longestCoalescing, Self.costOfWaking * waiting.count)
-        let due = lastWake.advanced(by: pause)
-        if due <= loop.clock.now { return wakeNow() }
-        isWakeScheduled = true
-        loop.schedule(at: due) { [weak self] in
-            self?.assumeIsolated { store in
-                store.isWakeScheduled = false
-                store.wakeNow()
+    /// Passes another agent's lines on: byte for byte, with their run and their numbers.
+    ///
+    /// Lines that are here already are left out; numbers that are missing become a gap; another run is begun with a new
+    /// `hello`, after a gap for what a reader has not seen of the old one.
+    package func relay(_ lines: [RelayedLine]) {
+        guard ending == nil else { return }
+        state.hold(from: admission.heldFrom)
+        let now = loop.clock.now
+        var isNews = false
+        for line in lines {
+            if state.hasEnoughData { break }
+            if relay(line, now) { isNews = true }
+        }
+        state.expire(at: now)
+        // Not in between: a run begins with several lines, and is told by one greeting.
+        if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
+        announce()
+    }
+
+    /// Passes one line on; true when readers are to be greeted for it.
+    private func relay(_ relayed: RelayedLine, _ now: LoopInstant) -> Bool {
+        let line = relayed.line
+        switch line.body {
+        case .stats:
+            // Readers are told when that is how lines are to be read.
+            let before = self.relayed?.descriptions
+            self.relayed?.apply(line)
+            guard self.relayed?.descriptions != before else { return false }
+            oweNews()
+            return true
+        case .hello(let hello):
+            let isFirst = self.relayed?.hasBegun != true
+            self.relayed?.apply(line)
+            guard isFirst || hello.run != identity.run else { return false }
+            begin(hello, isFirst: isFirst)
+            return true
+        case .bye, .resync: break
+        case .gap(let gap): state.skip(through: gap.to)
+        default: guard let sequence = line.seq, state.relay(relayed, sequence: sequence, at: now) else { return false }
+        }
+        self.relayed?.apply(line)
+        return false
+    }
+
+    /// Begins with a run.
+    private func begin(_ hello: Line.Hello, isFirst: Bool) {
+        for reader in readers.values {
+            // One that was not told of the run before has seen nothing of it, and cannot be told what it missed there.
+            if !isFirst, !reader.owesGreeting {
+                let last = state.log.nextSequence - 1
+                if reader.cursor <= last { reader.owedGap = reader.cursor...last }
+                reader.owesGreeting = true
             }
+            reader.cursor = reader.wish?.cursor(in: hello) ?? hello.firstSeq
+            reader.wish = nil
         }
-    }
-
-    func wakeNow() {
-        lastWake = loop.clock.now
-        announced = state.log.nextSequence
-        let woken = waiting
-        waiting.removeAll(keepingCapacity: true)
-        for reader in woken {
-            reader.isWaiting = false
-            reader.wakeup.signal()
-        }
-    }
-
-    func stopWaiting(_ reader: Reader) {
-        guard reader.isWaiting else { return }
-        reader.isWaiting = false
-        waiting.removeAll { $0 === reader }
-    }
-
-    private var isHeldBack: Bool {
-        let half = state.log.capacity / 2
-        return holders.contains { state.log.memoryBehind($0.cursor) > half }
-    }
-
-    /// Keeps what a reader that holds inputs has not seen, however old it is: while it stands still, so may they.
-    func holdLines() {
-        var first = Int.max
-        for reader in holders { first = min(first, reader.cursor) }
-        state.log.heldFrom = first
-    }
-
-    private func resumeInputs() {
-        guard !admission.isEmpty, ending != nil || !isHeldBack else { return }
-        for wakeup in admission { wakeup.signal() }
-        admission = []
-    }
-
-    private func updateOutputs() {
-        state.outputs = readers.sorted { $0.key.index < $1.key.index }.compactMap { _, reader in
-            reader.name.map {
-                OutputState(name: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor)
-            }
-        }
+        state.restart(at: hello.firstSeq)
+        identity = AgentIdentity(
+            run: hello.run, version: hello.app.version ?? "", started: hello.app.started ?? wall.now, host: hello.host)
     }
 }

@@ -24,29 +24,26 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     package let limits: Limits
-    package internal(set) var log: LineLog
+    package private(set) var log: LineLog
     /// The number of the newest line that is neither an event's nor a window's.
-    var newestReport = 0
+    package private(set) var newestReport = 0
     package var counts = StoreCounts()
     /// The outputs as the next `agent` line shows them; whoever keeps the readers keeps them.
     package var outputs: [OutputState] = []
-    var encoder = LineEncoder()
-    var sources: [Source] = []
-    var series: [Series] = []
-    var sourceIndices: [String: Int] = [:]
-    var prefixes: PrefixArena
-    let width: Int64
+    private var encoder = LineEncoder()
+    private var sources = SourceTable()
+    private var series: [Series] = []
+    private var prefixes: PrefixArena
+    private let width: Int64
     private let mostData: Int
-    var table: SeriesTable
-    /// How the endpoints have answered, in the order they were first asked.
-    package internal(set) var endpoints: [EndpointStatistics] = []
-    var endpointIndices: [EndpointKey: Int] = [:]
+    private var table: SeriesTable
+    private var endpointTable: EndpointTable
     /// Series whose closed windows changed in the batch under way.
-    var revised: [Int] = []
+    private var revised: [Int] = []
     /// When the next window closes, and when it began: what is older than that has closed.
-    var boundary = Timestamp(microseconds: .min)
-    var openSince = Timestamp(microseconds: .min)
-    var lastWall = Timestamp(microseconds: .min)
+    private var boundary = Timestamp(microseconds: .min)
+    private var openSince = Timestamp(microseconds: .min)
+    private var lastWall = Timestamp(microseconds: .min)
     private var hasReportedSeries = false
     private var hasReportedEndpoints = false
 
@@ -57,7 +54,37 @@ package struct FeedState: ~Copyable, Sendable {
         log = LineLog(capacity: limits.logCapacity, history: limits.history)
         table = SeriesTable(limit: limits.series)
         prefixes = PrefixArena(limit: limits.nameBytes)
+        endpointTable = EndpointTable(limit: limits.endpoints)
     }
+
+    /// How the endpoints have answered, in the order they were first asked.
+    package var endpoints: [EndpointStatistics] { endpointTable.statistics }
+
+    /// How the sources are doing that are not retired, in the order they were first registered.
+    package var statuses: [SourceStatus] { sources.statuses }
+
+    /// Whether as many data events have come as `Limits.data` asks for.
+    package var hasEnoughData: Bool { counts.data >= mostData }
+
+    // MARK: Sources
+
+    /// Adds a source; one of a name that is known is that source, with its series and their history.
+    ///
+    /// Its name and type are cut at 1,024 bytes, its unit at 32. With another type all its lines have that from now on, with
+    /// other bands its windows from the next line on. It is `starting` again.
+    package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
+        let (source, isRenamed) = sources.register(description, at: time)
+        if isRenamed { renewPrefixes() }
+        return source
+    }
+
+    /// The source of this name that was registered.
+    func source(named name: String) -> SourceID? { sources.source(named: name) }
+
+    /// Takes a source out of the list until it is registered again; its windows still close.
+    package mutating func retire(_ source: SourceID) { sources.retire(source) }
+
+    // MARK: Events
 
     /// Numbers the events, puts them into their windows and encodes their lines.
     ///
@@ -88,7 +115,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard counts.data < mostData else { return }
         counts.data += 1
         let source = SourceID(index: Int(record.source))
-        if sources[source.index].status.state != .ok { setState(.ok, of: source, wall) }
+        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, wall) }
         let isFuture = isFuture(record.time, wall)
         let time = isFuture ? wall : record.time
         if isFuture { counts.future += 1 }
@@ -113,7 +140,7 @@ package struct FeedState: ~Copyable, Sendable {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
             return encode(nil, text, data, time, .whole(names(of: index)), now)
         }
-        let prefix = sources[source.index].prefix
+        let prefix = sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
             encode(value, text, data, time, .parts(prefix, key: key), now)
@@ -122,7 +149,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Whether an event is from more than a window ahead of the clock.
     @inline(__always)
-    func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
+    private func isFuture(_ time: Timestamp, _ wall: Timestamp) -> Bool {
         time.microseconds > wall.microseconds &+ width
     }
 
@@ -158,4 +185,301 @@ package struct FeedState: ~Copyable, Sendable {
             encoder.failure(failure, sequence: sequence, time: wall, source: "catwatch", to: writer)
         }
     }
+
+    /// Everything but data: seldom enough that it need not be fast.
+    @inline(never)
+    private mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
+        newestReport = log.nextSequence
+        let source = sources.name(of: event.source.index)
+        let isFuture = isFuture(event.time, wall)
+        let time = isFuture ? wall : event.time
+        if isFuture { counts.future += 1 }
+        let most = LineEncoder.most(source.utf8.count)
+        switch event.body {
+        case .data: break  // handled by the caller, which is the hot path
+        case .latency(let sample):
+            var sample = sample
+            sample.endpoint = LineEncoder.cut(sample.endpoint)
+            // What the line says is what counts, so that a reader who adds lines up comes to the same.
+            sample.ms = LineWriter.readBack(milliseconds: sample.ms)
+            if let index = seriesIndex(event.source, kind: .latency, key: nil) {
+                record(sample.ms, in: index, at: time, wall, now)
+            }
+            if sample.status == 304 { sources.setState(.ok, of: event.source, wall) }
+            updateEndpoint(sample.endpoint, of: event.source) { _ = $0.record(sample.ms) }
+            log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
+                encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .memory(let sample):
+            markSeen(event.source, wall)
+            if let index = seriesIndex(event.source, kind: .memory, key: nil) {
+                record(Double(sample.resident), in: index, at: time, wall, now)
+            }
+            log.append(atMost: most, at: now) { sequence, writer in
+                encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .error(let failure):
+            sources.setState(.failing, of: event.source, wall)
+            var failure = failure
+            failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
+            failure.message = LineEncoder.cut(failure.message)
+            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: event.source) { $0.recordErrors() } }
+            let texts =
+                failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
+            log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
+                encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .progress(let progress):
+            sources.setState(.ok, of: event.source, wall)  // a page was complete, also one with nothing on it
+            log.append(atMost: most, at: now) { sequence, writer in
+                encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .agent(let sample): publishAgent(sample, source, time, now)
+        }
+    }
+
+    private mutating func markSeen(_ source: SourceID, _ wall: Timestamp) {
+        if sources.state(of: source) == .starting { sources.setState(.ok, of: source, wall) }
+    }
+
+    private mutating func publishAgent(_ sample: AgentSample, _ source: String, _ time: Timestamp, _ now: LoopInstant) {
+        let counts = counts
+        let outputs = outputs
+        log.append(atMost: LineEncoder.mostAgent(source: source, outputs: outputs), at: now) { sequence, writer in
+            encoder.agent(
+                sample, counts, outputs: outputs, sequence: sequence, time: time, source: source, to: writer)
+        }
+    }
+
+    /// Counts something at an endpoint.
+    private mutating func updateEndpoint(
+        _ endpoint: String, of source: SourceID, _ change: (inout LatencyHistogram) -> Void
+    ) {
+        let isKnown = endpointTable.update(endpoint, of: source.index, named: sources.name(of: source.index), change)
+        if !isKnown { counts.refusedEndpoints += 1 }
+    }
+
+    // MARK: Series
+
+    private struct Series: Sendable {
+        var ring: WindowRing
+        /// An index into `sources`.
+        let source: Int
+        let kind: SeriesKind
+        /// Where `prefixes` has `"type":"…","source":"…","series":"…"`; empty when there was no room.
+        var prefix: Range<Int>
+        /// How far behind the start of `prefix` it has `"source":"…","series":"…"`, which is what a window line says.
+        var namesOffset: Int
+    }
+
+    /// The series of a source and kind in `table`.
+    @inline(__always)
+    private func place(_ source: SourceID, _ kind: SeriesKind) -> SourceID {
+        SourceID(index: source.index &* 3 &+ kind.rawValue)
+    }
+
+    /// What lines call a series whose `prefix` is not empty; until something is appended to `prefixes`.
+    @inline(__always)
+    private func names(of index: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: prefixes.buffer[series[index].prefix])
+    }
+
+    /// The series' index; made when it is new, nil when it cannot be.
+    @inline(__always)
+    private mutating func seriesIndex(_ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?) -> Int? {
+        let place = place(source, kind)
+        let found: Int?
+        if let key {
+            found = table.index(source: place, keyBytes: UnsafeRawBufferPointer(key))
+        } else {
+            found = table.index(source: place, key: nil)
+        }
+        guard let index = found else { return nil }
+        if index == series.count { addSeries(source, kind) }
+        return index
+    }
+
+    /// Adds the series that `table` has just numbered.
+    @inline(never)
+    private mutating func addSeries(_ source: SourceID, _ kind: SeriesKind) {
+        let index = series.count
+        let ring = WindowRing(width: limits.interval, history: limits.history)
+        series.append(Series(ring: ring, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0))
+        keepPrefix(of: index)
+        counts.series = series.count
+    }
+
+    private mutating func keepPrefix(of index: Int) {
+        let prefix = encodedPrefix(of: index)
+        series[index].prefix = prefixes.append(prefix) ?? 0..<0
+        series[index].namesOffset = Self.namesOffset(in: prefix)
+    }
+
+    /// Encodes the names of all series anew, of which a source's type may be another one; into new memory, as the arena
+    /// lets go of nothing.
+    private mutating func renewPrefixes() {
+        prefixes = PrefixArena(limit: limits.nameBytes)
+        for index in series.indices { keepPrefix(of: index) }
+    }
+
+    /// `"type":"…","source":"…","series":"…"`
+    private func encodedPrefix(of index: Int) -> [UInt8] {
+        let source = series[index].source
+        let (name, prefix) = (sources.name(of: source), sources.prefix(of: source))
+        switch series[index].kind {
+        case .data:
+            guard let key = table.key(of: index) else { return prefix + [UInt8(ascii: "\"")] }
+            let escaped = LineWriter.bytes(atMost: 3 + LineWriter.mostEscaped(key.count)) { writer in
+                writer.byte(UInt8(ascii: "/"))
+                key.withUnsafeBufferPointer { key in
+                    if let start = key.baseAddress { writer.escape(start, key.count) }
+                }
+                writer.byte(UInt8(ascii: "\""))
+            }
+            return prefix + escaped
+        case .latency, .memory:
+            let kind = series[index].kind.prefix
+            return SourceTable.prefix(type: String(kind.dropLast()), source: name, series: kind + name)
+                + [UInt8(ascii: "\"")]
+        }
+    }
+
+    private static func namesOffset(in prefix: [UInt8]) -> Int {
+        let marker = Array("\"source\":".utf8)
+        return prefix.indices.first { prefix[$0...].starts(with: marker) } ?? 0
+    }
+
+    /// Lends `"source":"…","series":"…"` of a series, from the arena if it is there; nothing may be added to that meanwhile.
+    private mutating func withWindowNames(
+        of index: Int, _ body: (inout FeedState, UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        let range = series[index].prefix
+        let offset = series[index].namesOffset
+        if range.isEmpty {
+            let prefix = encodedPrefix(of: index)
+            prefix.withUnsafeBufferPointer { body(&self, UnsafeBufferPointer(rebasing: $0[offset...])) }
+        } else {
+            // The arena is held on to, as the bytes are its own.
+            let arena = prefixes
+            withExtendedLifetime(arena) {
+                body(&self, UnsafeBufferPointer(rebasing: arena.buffer[range.lowerBound + offset..<range.upperBound]))
+            }
+        }
+    }
+
+    // MARK: Windows
+
+    /// Closes the windows whose time has come; to be called when `nextBoundary` has come, at least.
+    package mutating func advance(wall: Timestamp, now: LoopInstant) {
+        guard wall >= boundary || wall < lastWall else { return }
+        let steppedBack = wall < lastWall
+        lastWall = wall
+        boundary = nextBoundary(after: wall)
+        openSince = boundary - limits.interval
+        for index in series.indices {
+            if !steppedBack {
+                guard let due = series[index].ring.nextDue, due <= wall else { continue }
+            }
+            flush(index, wall, now)
+        }
+        log.expire(at: now)
+    }
+
+    /// When the window ends that holds `wall`.
+    package func nextBoundary(after wall: Timestamp) -> Timestamp {
+        return Window.end(of: Window.index(of: wall, width: width), width: width)
+    }
+
+    /// Gives the windows that are still open their line, as nothing more will come; of so many series at a time.
+    ///
+    /// - Parameter first: the first series, from 0.
+    /// - Returns: where to go on; nil when that was all.
+    package mutating func complete(from first: Int, atMost count: Int, wall: Timestamp, now: LoopInstant) -> Int? {
+        let end = min(first + count, series.count)
+        for index in first..<max(first, end) { flush(index, wall, now, isComplete: true) }
+        return end < series.count ? end : nil
+    }
+
+    /// Puts a value into its window; the line it belongs to comes next in the log.
+    @inline(__always)
+    private mutating func record(
+        _ value: Double, in index: Int, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
+    ) {
+        var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+        if case .full = outcome {
+            // Cannot happen again right after a flush, which the ring's documentation promises.
+            flush(index, wall, now)
+            outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+        }
+        if case .late = outcome {
+            counts.late += 1
+        } else if time < openSince, revised.last != index {
+            // Its window has closed already: its line appears again, after the batch.
+            revised.append(index)
+        }
+    }
+
+    /// Says again what late events have changed.
+    private mutating func flushRevised(_ wall: Timestamp, _ now: LoopInstant) {
+        guard !revised.isEmpty else { return }
+        for index in revised {
+            if let due = series[index].ring.nextDue, due <= wall { flush(index, wall, now) }
+        }
+        revised.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant, isComplete: Bool = false) {
+        // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
+        // in its place, or its memory would be shared and copied.
+        var ring = WindowRing(width: limits.interval, history: limits.history)
+        swap(&ring, &series[index].ring)
+        let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
+        withWindowNames(of: index) { state, names in
+            func emit(_ window: Window) {
+                let band = scale.map { $0.labels[$0.scale.index(of: window.last)] }
+                let most = LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0)
+                let width = state.width
+                state.log.append(atMost: most, at: now) { sequence, writer in
+                    state.encoder.window(
+                        window, width: width, sequence: sequence, time: wall, names: names, band: band, to: writer)
+                }
+            }
+            if isComplete {
+                ring.complete(now: wall, scale: scale?.scale, emit: emit)
+            } else {
+                ring.flush(now: wall, scale: scale?.scale, emit: emit)
+            }
+        }
+        series[index].ring = ring
+    }
+
+    // MARK: Another agent's lines
+
+    /// Keeps lines from this number on, however old they are.
+    mutating func hold(from sequence: Int) { log.heldFrom = sequence }
+
+    /// Lets go of what is too old.
+    mutating func expire(at now: LoopInstant) { log.expire(at: now) }
+
+    /// Leaves numbers out that another agent has no lines for.
+    mutating func skip(through sequence: Int) {
+        if sequence >= log.nextSequence, sequence < .max { log.skip(to: sequence + 1) }
+    }
+
+    /// Adds a line as it came; false when it is here already.
+    mutating func relay(_ relayed: RelayedLine, sequence: Int, at now: LoopInstant) -> Bool {
+        guard sequence >= log.nextSequence, sequence < .max else { return false }
+        if case .data = relayed.line.body { counts.data += 1 } else { newestReport = sequence }
+        if sequence > log.nextSequence { log.skip(to: sequence) }
+        log.append(atMost: relayed.bytes.count + 1, at: now) { _, start in
+            var writer = start
+            writer.raw(relayed.bytes)
+            writer.byte(UInt8(ascii: "\n"))
+            return writer
+        }
+        return true
+    }
+
+    /// Begins again with another run's numbers.
+    mutating func restart(at sequence: Int) { log.restart(at: sequence) }
 }

@@ -278,8 +278,9 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
 
     /// Which chunk holds a line that is held.
     private func place(of sequence: Int) -> Int {
-        var low = 0
         var high = chunks.count - 1
+        // Nearly all who ask are at the end.
+        var low = chunks[high].firstSequence <= sequence ? high : 0
         while low < high {
             let middle = (low + high + 1) / 2
             if chunks[middle].firstSequence <= sequence { low = middle } else { high = middle - 1 }

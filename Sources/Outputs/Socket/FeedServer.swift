@@ -13,28 +13,24 @@ package actor FeedServer {
         package init() {}
     }
 
-    private let store: EventStore
-    private let desk: PollDesk
     private let loop: EventLoop
     private let limits: Limits
+    private let readers: FeedReaders
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var listener: (any Listener)?
-    private var readers = 0
-    private let scratch = ReadBuffer()
 
     /// How long to wait when there is no descriptor or memory left for one more reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
 
     package init(store: EventStore, desk: PollDesk, on loop: EventLoop, limits: Limits = Limits()) {
-        self.store = store
-        self.desk = desk
         self.loop = loop
         self.limits = limits
+        readers = FeedReaders(store: store, desk: desk, on: loop, stall: limits.stall)
     }
 
     /// How many readers there are now.
-    package var readerCount: Int { readers }
+    package var readerCount: Int { readers.count }
 
     /// Accepts readers until the task is cancelled; readers get what there is when the feed ends.
     ///
@@ -45,18 +41,17 @@ package actor FeedServer {
         defer {
             listener?.close()
             listener = nil
+            readers.closeAll()
         }
-        try await withThrowingDiscardingTaskGroup { group in
-            while let stream = try await accept() {
-                admit(stream, in: &group)
-                // However many come, those that are here get their turn in between.
-                try await loop.sleep(for: .zero)
-            }
+        while let stream = try await accept() {
+            readers.admit(stream.value, atMost: limits.readers)
+            // However many come, those that are here get their turn in between.
+            try await loop.sleep(for: .zero)
         }
     }
 
     /// The next reader's stream; waits a while when the process has no room for one.
-    private func accept() async throws -> LoopBound<any ByteStream>? {
+    private func accept() async throws -> LoopBound<any WatchedStream>? {
         while let listener {
             do {
                 return LoopBound(try await listener.accept())
@@ -72,25 +67,4 @@ package actor FeedServer {
     private static func isForGood(_ error: SystemError) -> Bool {
         [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(error.code)
     }
-
-    private func admit(_ bound: LoopBound<any ByteStream>, in group: inout ThrowingDiscardingTaskGroup<any Error>) {
-        let stream = bound.value
-        guard readers < limits.readers else {
-            let message = "there are \(limits.readers) readers already; try again later"
-            _ = try? ControlLine.refusal(.connect, message, time: store.wallTime).withUnsafeBytes {
-                bytes throws(SystemError) in try stream.write(bytes)
-            }
-            stream.close()
-            return
-        }
-        readers += 1
-        let connection = ReaderConnection(
-            bound, store: store, desk: desk, on: loop, stall: limits.stall, scratch: scratch)
-        group.addTask {
-            await connection.run()
-            await self.left()
-        }
-    }
-
-    private func left() { readers -= 1 }
 }

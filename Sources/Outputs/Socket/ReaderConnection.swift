@@ -1,207 +1,273 @@
 internal import Feed
 internal import Reactor
 
-/// One reader of a socket: writes it the feed by its terms, and reads its requests.
-actor ReaderConnection {
-    private let stream: any ByteStream
-    private let store: EventStore
-    private let desk: PollDesk
-    private let loop: EventLoop
-    private let stall: Duration
-    private let scratch: ReadBuffer
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// One reader of a socket: writes it the feed by its terms, and reads its requests. It has no task and waits for nothing: it is
+/// called when its stream is ready, when there are more lines, and when its time is up.
+///
+/// Unchecked: touched on the loop only, as everything it is called by is.
+final class ReaderConnection: @unchecked Sendable {
+    /// What is being written.
+    private enum Outgoing {
+        case nothing
+        case lines(LineSpan)
+        case bytes([UInt8])
+    }
 
-    private var filter: LineFilter?
-    /// Requests that wait for the line under way to be written.
-    private var answers: [Answer] = []
-    private let answered: Wakeup
-    private var isStalled = false
-
-    /// What the writer owes the reader besides lines.
-    private enum Answer: Sendable {
+    /// What the reader is owed besides lines.
+    private enum Answer {
         case terms(ReaderRequest.Terms)
         case refusal(Failure)
         /// The last thing this reader gets.
         case lastRefusal(Failure)
     }
 
+    private let stream: any WatchedStream
+    private unowned let readers: FeedReaders
+    /// Where `readers` has it.
+    var place: Int
+    private var reader: ReaderID?
+    private var filter: LineFilter?
+    private var outgoing = Outgoing.nothing
+    /// How much of it has been.
+    private var written = 0
+    /// Whether it is the last thing this reader gets.
+    private var isLast = false
+    /// Set while the stream has no room.
+    private var stallTimer: LoopTimer?
+    /// Requests that wait for what is being written.
+    private var answers: [Answer] = []
+    private var splitter = LineSplitter(limit: ReaderRequest.longest)
+    /// Whether there may be something to read, and whether what was read may hold more lines.
+    private var isReadable = true
+    private var holdsLines = false
+    /// Whether nothing is read any more.
+    private var isDeaf = false
+    private var hasTurn = false
+    private var isClosed = false
+
     /// A reader that asks faster than it reads is not read from meanwhile.
     private static let mostAnswers = 16
+    /// After so many bytes or requests at once, a reader lets the others have their turn.
+    private static let mostBytes = 16 << 10
+    private static let mostRequests = 16
 
-    /// After so many bytes at once, a reader that catches up lets the others have their turn.
-    private static let largeSpan = 16 << 10
-
-    init(
-        _ stream: LoopBound<any ByteStream>, store: EventStore, desk: PollDesk, on loop: EventLoop, stall: Duration,
-        scratch: ReadBuffer
-    ) {
-        self.stream = stream.value
-        self.store = store
-        self.desk = desk
-        self.loop = loop
-        self.stall = stall
-        self.scratch = scratch
-        answered = Wakeup(loop: loop)
+    init(_ stream: any WatchedStream, among readers: FeedReaders, place: Int) {
+        self.stream = stream
+        self.readers = readers
+        self.place = place
     }
 
-    /// Serves the reader until it leaves, stalls, or the feed ends.
-    func run() async {
-        let (reader, greeting) = await store.open(nil)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await self.write(reader, greeting) }
-            group.addTask { try? await self.read(reader) }
-            await group.next()  // whichever ends first ends both
-            stream.close()
-            group.cancelAll()
-        }
-        await store.close(reader)
-        if isStalled { await store.noteStalledReader() }
+    /// Greets the reader; it is served until it leaves, stalls, or the feed ends.
+    func begin() {
+        let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { self.goOn() } }
+        self.reader = reader
+        outgoing = .bytes(greeting)
+        stream.whenReady { [unowned self] in ready($0) }
+        goOn()
+    }
+
+    private func ready(_ readiness: Readiness) {
+        if !readiness.isDisjoint(with: [.error, .hangUp]) { return close() }
+        if !readiness.isDisjoint(with: [.read, .readHangUp]) { isReadable = true }
+        goOn()
+    }
+
+    /// Does what can be done now: reads requests, and writes as much as there is, and room for.
+    private func goOn() {
+        guard !isClosed, !hasTurn else { return }
+        read()
+        write()
+        let hasMore = isReadable || holdsLines
+        if !isDeaf, hasMore, answers.count < Self.mostAnswers { goOnLater() }
+    }
+
+    /// Goes on, as its turn has come.
+    func takeTurn() {
+        hasTurn = false
+        goOn()
+    }
+
+    private func goOnLater() {
+        guard !hasTurn, !isClosed else { return }
+        hasTurn = true
+        readers.goOnLater(self)
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        outgoing = .nothing
+        if let stallTimer { readers.loop.cancel(stallTimer) }
+        stallTimer = nil
+        stream.close()
+        if let reader { readers.store.assumeIsolated { $0.close(reader) } }
+        readers.remove(self)
     }
 
     // MARK: Writing
 
-    private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws {
-        try await write(greeting)
-        while true {
-            switch try await store.next(for: reader) {
-            case .lines(let span):
-                try await write(span)
-                if span.count >= Self.largeSpan { try await loop.sleep(for: .zero) }
-            case .gap(let line), .greeting(let line): try await write(line)
-            case .interrupted: break
-            case .end(let line): return try await write(line)
+    private func write() {
+        guard let reader else { return }
+        var room = Self.mostBytes
+        while flush() {
+            if isLast { return close() }
+            if !answers.isEmpty {
+                give(answers.removeFirst(), to: reader)
+                continue
             }
-            while !answers.isEmpty {
-                let answer = answers.removeFirst()
-                answered.signal()
-                if try await give(answer, to: reader) { return }
+            if room <= 0 { return goOnLater() }
+            switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
+            case .lines(let span):
+                room -= span.count
+                outgoing = filter.map { .bytes($0.chosen(of: span)) } ?? .lines(span)
+            case .gap(let line), .greeting(let line): outgoing = .bytes(line)
+            case .interrupted: break
+            case .end(let line):
+                outgoing = .bytes(line)
+                isLast = true
+            case nil: return
             }
         }
     }
 
-    /// Gives one answer; true when it was the last thing to say.
-    private func give(_ answer: Answer, to reader: ReaderID) async throws -> Bool {
-        switch answer {
-        case .terms(let terms):
-            let greeting = await move(reader, to: terms)
-            filter = terms.filter
-            try await write(greeting)
+    /// Writes what is left of `outgoing`.
+    ///
+    /// - Returns: whether that was all of it; if not, the stream calls when there is room, unless it is broken.
+    private func flush() -> Bool {
+        let count: Int
+        let taken: Int
+        do {
+            switch outgoing {
+            case .nothing: return true
+            case .lines(let span):
+                count = span.count
+                taken = try span.write(from: written, to: stream)
+            case .bytes(let bytes):
+                count = bytes.count
+                taken = try bytes.withUnsafeBytes {
+                    try stream.write(UnsafeRawBufferPointer(rebasing: $0[written...]))
+                }
+            }
+        } catch {
+            close()
             return false
-        case .refusal(let failure):
-            try await write(ControlLine.refusal(failure.code, failure.message, time: store.wallTime))
-            return false
-        case .lastRefusal(let failure):
-            try await write(ControlLine.refusal(failure.code, failure.message, time: store.wallTime))
+        }
+        written += taken
+        // One that takes a little is not stalled.
+        if let stallTimer, taken > 0 {
+            readers.loop.cancel(stallTimer)
+            self.stallTimer = nil
+        }
+        guard written < count else {
+            outgoing = .nothing
+            written = 0
             return true
         }
-    }
-
-    private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) async -> [UInt8] {
-        let isFiltered = terms.filter != nil
-        switch terms.start {
-        case .oldest: return await store.move(reader, to: .oldest, isFiltered: isFiltered)
-        case .newest: return await store.move(reader, to: .newest, isFiltered: isFiltered)
-        case .after(let sequence, let run):
-            return await store.move(reader, to: .after(sequence), of: run, isFiltered: isFiltered)
+        if stallTimer == nil {
+            stallTimer = readers.loop.schedule(after: readers.stall) { [unowned self] in giveUp() }
         }
-    }
-
-    private func write(_ span: LineSpan) async throws {
-        guard let filter else {
-            var written = 0
-            while written < span.count {
-                written += try span.write(from: written, to: stream)
-                if written < span.count { try await waitForRoom() }
-            }
-            return
-        }
-        let chosen = span.withUnsafeBytes { bytes in bytes.lines.filter { filter.admits($0) }.flatMap { Array($0) } }
-        try await write(chosen)
-    }
-
-    private func write(_ bytes: [UInt8]) async throws {
-        var written = 0
-        while written < bytes.count {
-            written += try bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            }
-            if written < bytes.count { try await waitForRoom() }
-        }
-    }
-
-    /// Waits until the reader has taken something, but not for ever.
-    private func waitForRoom() async throws {
-        let timer = loop.schedule(after: stall) { [weak self] in self?.assumeIsolated { $0.giveUp() } }
-        defer { loop.cancel(timer) }
-        try await stream.waitUntilWritable()
+        return false
     }
 
     private func giveUp() {
-        isStalled = true
-        stream.close()
+        close()
+        readers.store.assumeIsolated { $0.noteStalledReader() }
+    }
+
+    private func give(_ answer: Answer, to reader: ReaderID) {
+        switch answer {
+        case .terms(let terms):
+            let start: ReaderStart
+            var run: String?
+            switch terms.start {
+            case .oldest: start = .oldest
+            case .newest: start = .newest
+            case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
+            }
+            filter = terms.filter
+            outgoing = .bytes(
+                readers.store.assumeIsolated {
+                    $0.move(reader, to: start, of: run, isFiltered: terms.filter != nil)
+                })
+        case .refusal(let failure), .lastRefusal(let failure):
+            outgoing = .bytes(ControlLine.refusal(failure.code, failure.message, time: readers.store.wallTime))
+            if case .lastRefusal = answer { isLast = true }
+        }
     }
 
     // MARK: Reading
 
-    private func read(_ reader: ReaderID) async throws {
-        var splitter = LineSplitter(limit: ReaderRequest.longest)
-        while true {
-            guard let count = try stream.read(into: scratch.memory) else {
-                try await stream.waitUntilReadable()
-                continue
+    /// Reads once, and as many requests of what was read as one turn is for.
+    private func read() {
+        guard !isDeaf, answers.count < Self.mostAnswers else { return }
+        if isReadable, !holdsLines { receive() }
+        var requests = 0
+        while holdsLines, requests < Self.mostRequests, answers.count < Self.mostAnswers {
+            requests += 1
+            switch splitter.next() {
+            case .line(let line): heed(line)
+            case .tooLong: return refuse()
+            case nil: holdsLines = false
             }
-            if count == 0 { break }
-            splitter.push(Bytes(scratch.memory[..<count]))
-            while let item = splitter.next() {
-                guard case .line(let line) = item else { return await refuse(reader) }
-                try await take(line, reader)
-            }
-            // Not its end, which may never come, but its length decides.
-            if splitter.isSkipping { return await refuse(reader) }
-            // One that writes as fast as it is read would otherwise have the loop to itself.
-            try await loop.sleep(for: .zero)
         }
-        // It says no more, but may go on reading: `nc -N`, or `echo … | nc -U …`.
-        while let item = splitter.finish() {
-            if case .line(let line) = item { try await take(line, reader) }
-        }
-        try await stream.waitUntilHungUp()
+        // Not its end, which may never come, but its length decides.
+        if !holdsLines, splitter.isSkipping { refuse() }
     }
 
-    private func take(_ line: Bytes, _ reader: ReaderID) async throws {
+    private func receive() {
+        do throws(SystemError) {
+            guard let count = try stream.read(into: readers.scratch.memory) else {
+                isReadable = false
+                return
+            }
+            if count > 0 {
+                splitter.push(Bytes(readers.scratch.memory[..<count]))
+            } else {
+                // It says no more, but may go on reading: `nc -N`, or `echo … | nc -U …`. What it said last needs no newline.
+                isReadable = false
+                splitter.push([0x0A])
+            }
+            holdsLines = true
+        } catch {
+            close()
+        }
+    }
+
+    private func heed(_ line: Bytes) {
         if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return }
-        while answers.count >= Self.mostAnswers { try await answered.wait() }
         do throws(Failure) {
             switch try ReaderRequest.parse(line) {
             case .terms(let terms): answers.append(.terms(terms))
             case .poll(let source, let request):
-                guard let refusal = await desk.requestPoll(of: source, request) else { return }
-                throw Failure(.protocol, refusal.reason)
+                if let refusal = readers.desk.assumeIsolated({ $0.requestPoll(of: source, request) }) {
+                    throw Failure(.protocol, refusal.reason)
+                }
             }
         } catch {
             answers.append(.refusal(error))
         }
-        await store.interrupt(reader)
     }
 
-    /// Says why, lets the writer close, and waits for that.
-    private func refuse(_ reader: ReaderID) async {
+    /// Says why, and closes.
+    private func refuse() {
+        isDeaf = true
         answers.append(
             .lastRefusal(Failure(.lineTooLong, "a request has \(ReaderRequest.longest) bytes at the most")))
-        await store.interrupt(reader)
-        try? await stream.waitUntilHungUp()
     }
 }
 
-extension UnsafeRawBufferPointer {
-    /// The whole lines in it, each with its newline.
-    var lines: [UnsafeRawBufferPointer] {
-        var lines: [UnsafeRawBufferPointer] = []
-        var start = startIndex
-        while let end = self[start...].firstIndex(of: 0x0A) {
-            lines.append(UnsafeRawBufferPointer(rebasing: self[start...end]))
-            start = end + 1
+extension LineFilter {
+    /// The lines that are admitted, one behind the other.
+    fileprivate func chosen(of span: LineSpan) -> [UInt8] {
+        span.withUnsafeBytes { bytes in
+            var chosen: [UInt8] = []
+            var rest = bytes[...]
+            while let end = rest.firstIndex(of: 0x0A) {
+                let line = UnsafeRawBufferPointer(rebasing: rest[...end])
+                if admits(line) { chosen += line }
+                rest = rest[(end + 1)...]
+            }
+            return chosen
         }
-        return lines
     }
 }

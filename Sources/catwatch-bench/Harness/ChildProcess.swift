@@ -78,6 +78,18 @@ final class ChildProcess {
         }
     }
 
+    /// The same, of its own code and of the kernel's on its behalf; in steps of 10 ms.
+    var processorTimes: (user: Duration, kernel: Duration) {
+        get throws {
+            // proc(5): utime and stime are the 14th and 15th, and the second may have blanks, but ends in the last bracket.
+            let line = TextFile.lines("/proc/\(pid)/stat").first ?? ""
+            let words = line.split(separator: ")").last?.split(separator: " ") ?? []
+            guard words.count > 12, let user = Int(words[11]), let kernel = Int(words[12]) else { throw ended }
+            let tick = Duration.seconds(1) / Int(sysconf(Int32(_SC_CLK_TCK)))
+            return (tick * user, tick * kernel)
+        }
+    }
+
     /// Memory it holds, in bytes, by a key of /proc/PID/status: `VmRSS` now, `VmHWM` at most.
     func memory(_ key: String) throws -> Double {
         guard let kilobytes = TextFile.value(of: key, in: "/proc/\(pid)/status")?.split(separator: " ").first,

@@ -16,6 +16,8 @@ enum FanOut: Scenario {
         var repeated = Figure(name: "lines repeated", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))
         var torn = Figure(name: "lines torn", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))
         var cores = Figure(name: "CPU of the feed", unit: "cores", runs: [], limit: .atMost(1))
+        var share = Figure(
+            name: "user time of the feed to kernel time", unit: "", runs: [], limit: .atMost(1.0 / 3))
         var delay = Figure(name: "publish to read, p99", unit: "ms", runs: [], limit: .atMost(50))
         var middle = Figure(name: "publish to read, p50", unit: "ms", runs: [])
         var lines = Figure(name: "lines delivered", unit: "lines", runs: [], statistic: .least)
@@ -25,17 +27,20 @@ enum FanOut: Scenario {
             repeated.runs.append(Double(run.tally.repeated))
             torn.runs.append(Double(run.tally.torn))
             cores.runs.append(run.cores)
+            share.runs.append(run.share)
             delay.runs.append(run.p99)
             middle.runs.append(run.p50)
             lines.runs.append(Double(run.tally.lines))
         }
-        return [lines, lost, repeated, torn, cores, delay, middle]
+        return [lines, lost, repeated, torn, cores, share, delay, middle]
     }
 
     private struct Run: Sendable {
         var tally: LineChecker.Tally
         var lost: Int
         var cores: Double
+        /// User time by kernel time.
+        var share: Double
         var p50: Double
         var p99: Double
     }
@@ -51,6 +56,7 @@ enum FanOut: Scenario {
             defer { feed.end() }
             let path = "\(folder)/feed.sock"
             let begin = try feed.processorTime
+            let beginTimes = try feed.processorTimes
             let start = ContinuousClock.now
             let loop = try EventLoop()
             let (tally, lost, p50, p99) = try loop.run {
@@ -61,8 +67,10 @@ enum FanOut: Scenario {
                 return (readers.tally, readers.lost, reference.delay(percent: 50), reference.delay(percent: 99))
             }
             let cores = (try feed.processorTime - begin) / start.duration(to: .now)
+            let times = try feed.processorTimes
+            let share = (times.user - beginTimes.user) / (times.kernel - beginTimes.kernel)
             guard tally.lines > 0 else { throw feed.failure("sent nothing") }
-            return Run(tally: tally, lost: lost, cores: cores, p50: p50, p99: p99)
+            return Run(tally: tally, lost: lost, cores: cores, share: share, p50: p50, p99: p99)
         }
     }
 }

@@ -158,6 +158,46 @@ import Testing
         }
     }
 
+    @Test func catchingUpGivesOthersATurn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(2_000, text: 1_000)
+            try await stage.serving { _ in
+                let reader = try stage.connect(capacity: 8 << 20)
+                let buffer = ReadBuffer(count: 8 << 20)
+                var total = 0
+                var pieces: [Int] = []
+                while total < 2_000_000, pieces.count < 1_000 {
+                    try await loop.sleep(for: .zero)
+                    guard let count = try reader.stream.read(into: buffer.memory) else { continue }
+                    pieces.append(count)
+                    total += count
+                }
+                // A turn is over when it has brought 16 KiB, and what is left of their chunk of 64; two turns may lie in between.
+                #expect(total >= 2_000_000 && pieces.allSatisfy { $0 < 160 << 10 }, "\(pieces)")
+            }
+        }
+    }
+
+    @Test func oneReaderThatAsksAllTheTimeLeavesTimeForOthers() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            try await stage.serving { _ in
+                let asking = try stage.connect(capacity: 1 << 20)
+                let other = try stage.connect()
+                try await other.skip(2)
+                let requests = String(repeating: "{\"poll\":\"x\"}\n", count: 1_000)
+                try await asking.stream.write(all: Array(requests.utf8))
+                // Both become ready in the same turn, and the other one is not answered after a thousand others.
+                try await other.ask(#"{"replay":false}"#)
+                #expect(try await other.next()?.type == "hello")
+                let buffer = ReadBuffer(count: 1 << 20)
+                let count = try asking.stream.read(into: buffer.memory) ?? 0
+                #expect(count < 30_000, "of some 100,000 bytes of answers")
+            }
+        }
+    }
+
     @Test func leavesNothingBehindAfterManyReaders() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)

@@ -174,15 +174,38 @@ import Testing
                 let request = Array("{\"since\":10}\n".utf8)
                 var asked = 0
                 // It is read from for as long as there is room for answers, and then no more.
-                for _ in 0..<1_000 {
+                for _ in 0..<5_000 {
                     asked += try request.withUnsafeBytes { try reader.stream.write($0) }
                     try await loop.sleep(for: .milliseconds(1))
                 }
-                #expect(asked < 1_000 + 20_000, "\(asked) bytes of requests were taken")
+                // Some answers, a piece that was read and holds more requests, and what the stream holds; of 65,000 bytes.
+                #expect(asked < 4_000, "\(asked) bytes of requests were taken")
                 try await loop.sleep(for: .seconds(61))
                 #expect(await server.readerCount == 0)
                 #expect(await stage.store.counts.stalledReaders == 1)
             }
+        }
+    }
+
+    @Test func answersEveryRequestInItsOrderHoweverManyThereAre() async throws {
+        try await Self.withReader { _, reader in
+            var expected: [String] = []
+            for number in 0..<200 {
+                expected.append("hello")
+                try await reader.ask(#"{"replay":false}"#)
+                guard number % 3 == 0 else { continue }
+                expected.append("there is no source \"nobody \(number)\" that can be polled")
+                try await reader.ask("{\"poll\":\"nobody \(number)\"}")
+            }
+            var answers: [String] = []
+            while answers.count < expected.count, let line = try await reader.next() {
+                switch line.body {
+                case .hello: answers.append("hello")
+                case .refusal(let failure): answers.append(failure.message)
+                default: break
+                }
+            }
+            #expect(answers == expected)
         }
     }
 }

@@ -153,7 +153,7 @@ extension SourceStatus? {
         self = state.map { SourceStatus(source: source, state: $0, since: since) }
         // A view without these is better than none: what is wrong with them does not make the line unreadable.
         self?.type = try? members.stringIfAny(.type)
-        self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: FeedState.longestUnit) }
+        self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: SourceTable.longestUnit) }
         self?.bands = try? BandScale(members)
         self?.takesN = (try? members.boolIfAny(.takesN)) ?? false
     }

@@ -1,8 +1,8 @@
-package import Reactor
+internal import Reactor
 
 /// Which sources there are, and how they are doing.
-extension FeedState {
-    struct Source: Sendable {
+struct SourceTable: Sendable {
+    private struct Source: Sendable {
         let name: String
         /// `"type":"…","source":"…","series":"…`, without the closing quote.
         var prefix: [UInt8]
@@ -26,11 +26,8 @@ extension FeedState {
         }
     }
 
-    /// An endpoint counts for each source that asks it.
-    struct EndpointKey: Hashable {
-        let source: Int
-        let endpoint: String
-    }
+    private var sources: [Source] = []
+    private var indices: [String: Int] = [:]
 
     /// What lines reserve for names depends on this; real ones are far shorter.
     private static let longestName = 1_024
@@ -38,13 +35,16 @@ extension FeedState {
     static let longestUnit = 32
 
     /// How the sources are doing that are not retired, in the order they were first registered.
-    package var statuses: [SourceStatus] { sources.lazy.filter { !$0.isRetired }.map(\.status) }
+    var statuses: [SourceStatus] { sources.lazy.filter { !$0.isRetired }.map(\.status) }
 
-    /// Adds a source; one of a name that is known is that source, with its series and their history.
-    ///
-    /// Its name and type are cut at 1,024 bytes, its unit at 32. With another type all its lines have that from now on, with
-    /// other bands its windows from the next line on. It is `starting` again.
-    package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
+    @inline(__always) func state(of source: SourceID) -> SourceStatus.State { sources[source.index].status.state }
+    @inline(__always) func name(of index: Int) -> String { sources[index].name }
+    /// `"type":"…","source":"…","series":"…`, without the closing quote.
+    @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index].prefix }
+    func bands(of index: Int) -> Bands? { sources[index].bands }
+
+    /// Adds a source, or gives the one of this name another description; says whether its type is another one now.
+    mutating func register(_ description: SourceDescription, at time: Timestamp) -> (SourceID, isRenamed: Bool) {
         let name = LineEncoder.cut(description.name, at: Self.longestName)
         let type = LineEncoder.cut(description.type, at: Self.longestName)
         let source = Source(
@@ -54,47 +54,27 @@ extension FeedState {
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
                 takesN: description.takesN),
             bands: description.bands.map { Bands($0) })
-        guard let index = sourceIndices[name] else {
-            sourceIndices[name] = sources.count
+        guard let index = indices[name] else {
+            indices[name] = sources.count
             sources.append(source)
-            return SourceID(index: sources.count - 1)
+            return (SourceID(index: sources.count - 1), false)
         }
         let isRenamed = sources[index].status.type != type
         sources[index] = source
-        if isRenamed { renewPrefixes() }
-        return SourceID(index: index)
+        return (SourceID(index: index), isRenamed)
     }
 
     /// The source of this name that was registered.
     func source(named name: String) -> SourceID? {
-        sourceIndices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
+        indices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
     }
 
-    /// Takes a source out of the list until it is registered again; its windows still close.
-    package mutating func retire(_ source: SourceID) { sources[source.index].isRetired = true }
+    mutating func retire(_ source: SourceID) { sources[source.index].isRetired = true }
 
     mutating func setState(_ state: SourceStatus.State, of source: SourceID, _ wall: Timestamp) {
         guard sources[source.index].status.state != state else { return }
         sources[source.index].status.state = state
         sources[source.index].status.since = wall
-    }
-
-    /// Counts something at an endpoint.
-    mutating func updateEndpoint(
-        _ endpoint: String, of source: SourceID, _ change: (inout LatencyHistogram) -> Void
-    ) {
-        let key = EndpointKey(source: source.index, endpoint: endpoint)
-        if let index = endpointIndices[key] {
-            change(&endpoints[index].histogram)
-        } else if endpoints.count < limits.endpoints {
-            endpointIndices[key] = endpoints.count
-            var histogram = LatencyHistogram()
-            change(&histogram)
-            endpoints.append(
-                EndpointStatistics(endpoint: endpoint, source: sources[source.index].name, histogram: histogram))
-        } else {
-            counts.refusedEndpoints += 1
-        }
     }
 
     static func prefix(type: String, source: String, series: String) -> [UInt8] {

@@ -1,0 +1,35 @@
+internal import Reactor
+
+/// Inputs that can wait, and the outputs that they wait for.
+struct Admission {
+    /// Readers that must get everything.
+    private var holders: [StoreReader] = []
+    private var waiting: [Wakeup] = []
+
+    mutating func addHolder(_ reader: StoreReader) { holders.append(reader) }
+    mutating func removeHolder(_ reader: StoreReader) { holders.removeAll { $0 === reader } }
+    mutating func add(_ input: Wakeup) { waiting.append(input) }
+    mutating func remove(_ input: Wakeup) { waiting.removeAll { $0 === input } }
+
+    /// Whether somebody who must get everything is more than half a log behind.
+    func isHeldBack(by log: borrowing LineLog) -> Bool {
+        let half = log.capacity / 2
+        for reader in holders where log.memoryBehind(reader.cursor) > half { return true }
+        return false
+    }
+
+    /// The first line that somebody who must get everything has not seen; it is kept, however old it is: while its reader
+    /// stands still, so may they.
+    var heldFrom: Int {
+        var first = Int.max
+        for reader in holders { first = min(first, reader.cursor) }
+        return first
+    }
+
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    mutating func resume() {
+        for input in waiting { input.signal() }
+        waiting = []
+    }
+}
