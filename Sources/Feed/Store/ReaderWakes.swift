@@ -73,10 +73,15 @@ final class ReaderWakes {
         newest = next
         last = loop.clock.now
         announced = newest
-        let readers = waiting
+        var toVisit = waiting
         waiting.removeAll(keepingCapacity: true)
-        for reader in readers { reader.waits = .called }
-        called = readers.count
-        walk.go(through: readers)
+        called = toVisit.count
+        // Who has a task is only put into the loop's queue, which takes no time.
+        toVisit.removeAll { reader in
+            reader.waits = reader.wakeup == nil ? .called : .no
+            reader.wakeup?.signal()
+            return reader.wakeup != nil
+        }
+        walk.go(through: toVisit)
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Readers that are called, and take what there is without suspending.
-@Suite struct EventStoreTakeTests {
+@Suite(.limited) struct EventStoreTakeTests {
     /// Counts calls, and takes what there is when told to. Unchecked: touched on one loop only.
     private final class Reader: @unchecked Sendable {
         private let store: EventStore
