@@ -1,7 +1,7 @@
 internal import Feed
 
 /// What is fed with bytes from outside; a trap is a finding. To add one: a file in Targets, and a line in `all`.
-protocol FuzzTarget {
+protocol FuzzTarget: SendableMetatype {
     /// Feeds it. `choice` is 0 to 31, for what besides the bytes there is to choose.
     static func run(_ input: Bytes, choice: Int)
 }
