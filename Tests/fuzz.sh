@@ -18,7 +18,8 @@ export CATWATCH_FUZZ=1
 build=(-c release --product catwatch-fuzz --scratch-path .build/fuzz
     -Xswiftc -sanitize=address
     -Xswiftc "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table"
-    -Xlinker "$runtime")
+    # libFuzzer itself is C++.
+    -Xlinker "$runtime" -Xlinker -lstdc++)
 swift build "${build[@]}"
 corpus=.build/fuzz/corpus
 mkdir -p "$corpus"
