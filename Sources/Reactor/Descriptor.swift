@@ -44,6 +44,23 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Writes all of the bytes to a descriptor, however long that takes: for where there is no loop.
+    package static func write(_ bytes: UnsafeRawBufferPointer, to number: Int32) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            do throws(SystemError) {
+                done += try systemCall("write") {
+                    Glibc.write(number, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+                }
+            } catch {
+                // Another program that shares the pipe may have made it non-blocking.
+                guard error.code == EAGAIN else { throw error }
+                var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+                try systemCall("poll") { poll(&entry, 1, -1) }
+            }
+        }
+    }
+
     /// pipe2(2): what is written to `write` is read from `read`.
     package static func pipe(nonblocking: Bool = true) throws(SystemError) -> Pipe {
         var ends: (Int32, Int32) = (-1, -1)

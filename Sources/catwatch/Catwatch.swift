@@ -70,12 +70,8 @@ struct Catwatch {
 
     /// Writes everything, waiting as long as it takes: there is no loop yet, or no longer.
     private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = try systemCall("write") {
-                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            }
-            rest = rest.dropFirst(count)
+        try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try Descriptor.write(bytes, to: descriptor)
         }
     }
 }

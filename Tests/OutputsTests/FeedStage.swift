@@ -36,6 +36,20 @@ struct FeedStage: Sendable {
         await store.publish(Array(repeating: event, count: count))
     }
 
+    /// What the agent says of itself now.
+    func agentLine() async -> Line.Agent? {
+        let (reader, _) = await store.open(nil, from: .newest)
+        let body = Event.Body.agent(AgentSample(loopLag: 0, cpu: 0))
+        await store.publish([Event(time: wall.now, source: source, body: body)])
+        guard case .lines(let span)? = try? await store.next(for: reader) else { return nil }
+        await store.close(reader)
+        // Windows that have closed meanwhile come first.
+        guard let bytes = span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A).last,
+            let line = try? LineDecoder.decode(bytes), case .agent(let agent) = line.body
+        else { return nil }
+        return agent
+    }
+
     /// Opens a connection to the server.
     func connect(capacity: Int = 65_536) throws(SystemError) -> FeedReader {
         FeedReader(try listener.value.connect(capacity: capacity))

@@ -1,4 +1,5 @@
 import Feed
+import Glibc
 import Outputs
 import Reactor
 import TestSupport
@@ -220,6 +221,34 @@ import Testing
             #expect(taken == 10 && isAtEnd)
             #expect(await store.counts.readers == 0)
         }
+    }
+
+    /// A stream that fails when it is written to.
+    private final class FailingStream: ByteStream {
+        private let error: SystemError
+        private let never: Wakeup
+
+        init(_ error: SystemError, on loop: EventLoop) {
+            self.error = error
+            never = Wakeup(loop: loop)
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int { throw error }
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? { nil }
+        func waitUntilWritable() async throws(CancellationError) {}
+        func waitUntilReadable() async throws(CancellationError) { try await never.wait() }
+        func waitUntilHungUp() async throws(CancellationError) { try await never.wait() }
+        func close() {}
+    }
+
+    @Test(arguments: [EPIPE, ECONNRESET, ENOSPC, EIO])
+    func onlyAReaderThatIsGoneIsNoFailure(code: Int32) async throws {
+        let error = SystemError(code: code, call: "write")
+        let ending = try await withLoop(virtual: true) { loop in
+            let output = StreamOutput("stdout", store: Self.store(on: loop), on: loop, holdsInputs: true)
+            return try await output.run { _ in FailingStream(error, on: loop) }
+        }
+        #expect(ending == (code == EPIPE || code == ECONNRESET ? .readerGone : .failed(error)))
     }
 
     @Test func aStreamThatCannotBeOpenedIsAFailure() async throws {

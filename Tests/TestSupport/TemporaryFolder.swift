@@ -33,14 +33,7 @@ package final class TemporaryFolder: Sendable {
     }
 
     package func read(_ name: String) throws(SystemError) -> [UInt8] {
-        let file = try Descriptor.open(path(name), flags: O_RDONLY)
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(file.number, &buffer, buffer.count)
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
-        }
+        try Descriptor.open(path(name), flags: O_RDONLY).bytes(limit: .max) ?? []
     }
 
     /// The file's lines that are not empty.

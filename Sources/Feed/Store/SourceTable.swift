@@ -20,9 +20,7 @@ struct SourceTable: Sendable {
 
         init(_ scale: BandScale) {
             self.scale = scale
-            labels = scale.bands.map { band in
-                LineWriter.bytes(atMost: 2 + LineWriter.mostEscaped(band.name.utf8.count)) { $0.string(band.name) }[...]
-            }
+            labels = scale.bands.map { Bytes(LineWriter.quoted($0.name)) }
         }
     }
 

@@ -6,20 +6,12 @@ enum ProcFile {
     /// The longest that is read, in bytes.
     private static let longest = 16_384
 
-    /// The file's text; nil when it cannot be read.
+    /// The file's text; nil when it cannot be read, is longer, or is empty.
     static func text(_ path: String) -> String? {
-        guard let file = try? Descriptor.open(path, flags: O_RDONLY) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: longest)
-        let number = file.number
-        var used = 0
-        while used < longest {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                read(number, buffer.baseAddress?.advanced(by: used), longest - used)
-            }
-            guard count > 0 else { break }
-            used += count
-        }
-        return used > 0 ? String(decoding: bytes[..<used], as: UTF8.self) : nil
+        guard let file = try? Descriptor.open(path, flags: O_RDONLY),
+            let bytes = try? file.bytes(limit: longest), !bytes.isEmpty
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The file's first line, without blanks around it; nil when there is none.

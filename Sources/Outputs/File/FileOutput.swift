@@ -162,11 +162,7 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
         switch piece {
         case .span(let span): try span.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
         case .bytes(let bytes):
-            var failure: SystemError?
-            bytes.withUnsafeBytes { raw in
-                do throws(SystemError) { try append(raw: raw) } catch { failure = error }
-            }
-            if let failure { throw failure }
+            try bytes.span.bytes.withUnsafeBytes { raw throws(SystemError) in try append(raw: raw) }
         }
     }
 

@@ -57,7 +57,7 @@ package actor PushOutput {
                 } catch let error as SystemError {
                     reason = error.reason
                 }
-                let pause = nextPause()
+                let pause = backoff.fail(using: &random)
                 await store.setState(reason, of: reader)
                 await tell("\(target): \(reason); next try in \(pause.shortText)")
                 try await loop.sleep(for: pause)
@@ -68,8 +68,6 @@ package actor PushOutput {
         }
         await store.close(reader)
     }
-
-    private func nextPause() -> Duration { backoff.fail(using: &random) }
 
     /// Pushes over one connection; true when the feed has ended.
     private func pushOnce(_ reader: ReaderID) async throws -> Bool {
@@ -105,8 +103,9 @@ package actor PushOutput {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span):
-                note(span)
-                try await write(span, to: stream)
+                unwritten = span.count
+                trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
+                try await span.write(to: stream) { unwritten -= $0 }
                 backoff.succeed()
             case .gap(let line):
                 if target.sendsControl { try await stream.write(all: line) }
@@ -139,23 +138,6 @@ package actor PushOutput {
             }
             if count == 0 { return }
             try await loop.sleep(for: .zero)  // a chatty one is not to have the loop to itself
-        }
-    }
-
-    // MARK: What was written
-
-    private func note(_ span: LineSpan) {
-        unwritten = span.count
-        trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
-    }
-
-    private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
-        var done = 0
-        while done < span.count {
-            let count = try span.write(from: done, to: stream)
-            done += count
-            unwritten -= count
-            if done < span.count { try await stream.waitUntilWritable() }
         }
     }
 }

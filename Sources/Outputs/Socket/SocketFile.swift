@@ -67,7 +67,9 @@ package struct SocketFile: ~Copyable {
     }
 
     /// Locks `PATH.lock` and writes the process's number into it.
-    private static func takeLock(_ path: String) throws(Refusal) -> Descriptor {
+    ///
+    /// - Parameter opened: called between opening and locking it, when its owner may go, for tests of that.
+    static func takeLock(_ path: String, opened: () -> Void = {}) throws(Refusal) -> Descriptor {
         let name = path + ".lock"
         while true {
             let lock: Descriptor
@@ -76,6 +78,7 @@ package struct SocketFile: ~Copyable {
             } catch {
                 throw Refusal("\(name): \(error.reason)")
             }
+            opened()
             let number = lock.number
             guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
                 throw Refusal("\(path) is served by another catwatch already\(owner(number))")

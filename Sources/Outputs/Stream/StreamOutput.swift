@@ -104,10 +104,6 @@ package actor StreamOutput {
         if escapesForTerminal, let escaped = span.withUnsafeBytes({ TerminalEscaper.escaped($0) }) {
             return try await stream.write(all: escaped)
         }
-        var done = 0
-        while done < span.count {
-            done += try span.write(from: done, to: stream)
-            if done < span.count { try await stream.waitUntilWritable() }
-        }
+        try await span.write(to: stream)
     }
 }

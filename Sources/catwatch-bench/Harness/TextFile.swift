@@ -6,11 +6,7 @@ enum TextFile {
     /// The file's bytes; empty when it cannot be read.
     static func bytes(_ path: String) -> [UInt8] {
         guard let file = try? Descriptor.open(path, flags: O_RDONLY) else { return [] }
-        let number = file.number
-        var content: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = read(number, &buffer, buffer.count), count > 0 { content += buffer[..<count] }
-        return content
+        return (try? file.bytes(limit: .max)) ?? []
     }
 
     /// The file's lines that are not empty.
@@ -32,15 +28,7 @@ enum TextFile {
     static func write(_ text: String, to path: String) throws(BenchError) {
         do {
             let file = try Descriptor.open(path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
-            let number = file.number
-            var rest = Array(text.utf8)[...]
-            while !rest.isEmpty {
-                let piece = rest
-                let count = try systemCall("write", on: path) {
-                    piece.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
-                }
-                rest = rest.dropFirst(count)
-            }
+            try Array(text.utf8).withUnsafeBytes { try Descriptor.write($0, to: file.number) }
         } catch {
             throw BenchError("\(error)")
         }

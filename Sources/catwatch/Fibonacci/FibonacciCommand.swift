@@ -17,7 +17,7 @@ enum FibonacciCommand {
     /// - Throws: what writing failed with, other than `EPIPE`.
     static func print(_ runs: [Int], to descriptor: Int32 = STDOUT_FILENO) throws(SystemError) {
         do throws(SystemError) {
-            try run(runs) { bytes throws(SystemError) in try Self.write(bytes, to: descriptor) }
+            try run(runs) { bytes throws(SystemError) in try Descriptor.write(bytes, to: descriptor) }
         } catch {
             if error.code != EPIPE { throw error }
         }
@@ -75,21 +75,6 @@ enum FibonacciCommand {
         }.joined()
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            do throws(SystemError) {
-                let count = try systemCall("write") { Glibc.write(descriptor, rest.baseAddress, rest.count) }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            } catch {
-                // Another program that shares the pipe may have made it non-blocking.
-                guard error.code == EAGAIN else { throw error }
-                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                try systemCall("poll") { poll(&entry, 1, -1) }
-            }
-        }
-    }
-
     /// Text that is gathered until it is worth a write.
     private struct Piece {
         private var bytes: [UInt8] = []
@@ -105,12 +90,8 @@ enum FibonacciCommand {
             _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
         ) throws(Failure) {
             guard !bytes.isEmpty else { return }
-            var failure: Failure?
-            bytes.withUnsafeBytes { raw in
-                do throws(Failure) { try write(raw) } catch { failure = error }
-            }
-            bytes.removeAll(keepingCapacity: true)
-            if let failure { throw failure }
+            defer { bytes.removeAll(keepingCapacity: true) }
+            try bytes.span.bytes.withUnsafeBytes { raw throws(Failure) in try write(raw) }
         }
     }
 }

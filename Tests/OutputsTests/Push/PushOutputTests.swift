@@ -182,28 +182,40 @@ import Testing
                 try await loop.sleep(for: .seconds(3_600))
                 // Full jitter below 15 s: half of that on average.
                 #expect(peer.attempts > 200 && peer.attempts < 2_000, "\(peer.attempts) attempts")
-                let agent = await Self.agentLine(stage)
+                let agent = await stage.agentLine()
                 let outputs = agent?.outputs.map { "\($0.output) \($0.state) \($0.behind)" }
                 #expect(outputs?.count == 1 && outputs?[0].hasPrefix("tcp:somewhere:9 Connection refused ") == true)
                 peer.isPresent = true
                 let reader = try await peer.accept()
                 #expect(try await reader.next()?.seq == 1)
-                #expect(await Self.agentLine(stage)?.outputs.first?.state == "ok")
+                #expect(await stage.agentLine()?.outputs.first?.state == "ok")
             }
         }
     }
 
-    private static func agentLine(_ stage: FeedStage) async -> Line.Agent? {
-        let (reader, _) = await stage.store.open(nil, from: .newest)
-        let body = Event.Body.agent(AgentSample(loopLag: 0, cpu: 0))
-        await stage.store.publish([Event(time: stage.wall.now, source: stage.source, body: body)])
-        guard case .lines(let span)? = try? await stage.store.next(for: reader) else { return nil }
-        await stage.store.close(reader)
-        // Windows that have closed meanwhile come first.
-        guard let bytes = span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A).last,
-            let line = try? LineDecoder.decode(bytes), case .agent(let agent) = line.body
-        else { return nil }
-        return agent
+    @Test(arguments: 1...5 as ClosedRange<UInt64>) func aPeerThatTookSomethingIsSoonTriedAgain(seed: UInt64)
+        async throws
+    {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            let peer = Peer(on: loop, capacity: 1_000)
+            peer.isPresent = false
+            let output = try Self.output("unix:/x", stage, peer, seed: seed)
+            try await running {
+                try await output.run()
+            } while: {
+                try await loop.sleep(for: .seconds(600))
+                peer.isPresent = true
+                let reader = try await peer.accept()
+                await stage.publish()
+                #expect(try await reader.next()?.seq == 1)
+                reader.stream.close()
+                let lost = loop.clock.now
+                _ = try await peer.accept()
+                // The first pause, and no longer one after many failures: that was up to 15 s.
+                #expect(lost.duration(to: loop.clock.now) <= .milliseconds(250), "seed \(seed)")
+            }
+        }
     }
 
     @Test func whatThePeerSaysIsReadAndDropped() async throws {

@@ -1,9 +1,10 @@
 import Glibc
-import Outputs
 import Reactor
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Outputs
 
 /// Real sockets in a folder of the test's own.
 @Suite(.limited) struct SocketFileTests {
@@ -94,6 +95,21 @@ import Testing
         try StreamSocket.listen(other)
         let said = try Self.refusal(folder.path("s"))
         #expect(said.contains("another program") && said.contains("(process \(getpid()))"))
+        #expect(folder.names == ["s"])
+        _ = other.number
+    }
+
+    @Test func anotherProgramsSocketIsRefusedAlsoWhenManyWaitForIt() throws {
+        let folder = try TemporaryFolder()
+        let other = try StreamSocket.bound(to: folder.path("s"))
+        try StreamSocket.listen(other, backlog: 1)
+        var waiting: [Int32] = []
+        defer { for number in waiting { close(number) } }
+        let full = #expect(throws: SystemError.self) {
+            while waiting.count < 100 { waiting.append(try StreamSocket.connected(to: folder.path("s")).release()) }
+        }
+        #expect(full?.code == EAGAIN)
+        #expect(try Self.refusal(folder.path("s")).contains("many wait for that one"))
         #expect(folder.names == ["s"])
         _ = other.number
     }
@@ -216,6 +232,21 @@ import Testing
             if let context { Unmanaged<Race>.fromOpaque(context).takeRetainedValue().run() }
             return nil
         }
+    }
+
+    @Test func aLockThatWentBetweenOpeningAndLockingItGuardsNothing() throws {
+        let folder = try TemporaryFolder()
+        var opened = 0
+        let lock = try SocketFile.takeLock(folder.path("s")) {
+            opened += 1
+            // Its owner ends, and has it removed.
+            if opened == 1 { unlink(folder.path("s.lock")) }
+        }
+        var status = stat()
+        fstat(lock.number, &status)
+        #expect(opened == 2 && folder.status("s.lock")?.st_ino == status.st_ino)
+        #expect(try Self.refusal(folder.path("s")).contains("another catwatch"))
+        _ = lock.number
     }
 
     @Test func claimsAndRemovesInTurnLoseNothing() throws {

@@ -7,8 +7,8 @@ package struct LineFilter: Sendable, Equatable {
 
     /// - Parameters: names to let through; nil for any.
     package init(types: [String]?, sources: [String]?) {
-        self.types = types.map { $0.map(Self.quoted) }
-        self.sources = sources.map { $0.map(Self.quoted) }
+        self.types = types.map { $0.map(LineWriter.quoted) }
+        self.sources = sources.map { $0.map(LineWriter.quoted) }
     }
 
     /// Whether a line, without its newline or with it, is let through.
@@ -41,15 +41,5 @@ package struct LineFilter: Sendable, Equatable {
             }
         }
         return nil
-    }
-
-    /// The name as the encoder writes it.
-    private static func quoted(_ name: String) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 2 + LineWriter.mostEscaped(name.utf8.count)) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            var writer = LineWriter(start)
-            writer.string(name)
-            count = writer.next - start
-        }
     }
 }

@@ -27,6 +27,11 @@ package struct LineWriter {
         }
     }
 
+    /// A text as JSON, quotes included.
+    static func quoted(_ text: String) -> [UInt8] {
+        bytes(atMost: 2 + mostEscaped(text.utf8.count)) { $0.string(text) }
+    }
+
     @inline(__always)
     package mutating func byte(_ byte: UInt8) {
         next.pointee = byte
