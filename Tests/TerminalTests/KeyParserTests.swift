@@ -1,6 +1,7 @@
-import Terminal
 import TestSupport
 import Testing
+
+@testable import Terminal
 
 @Suite(.limited) struct KeyParserTests {
     static let examples: [(String, [Key])] = [
@@ -16,7 +17,7 @@ import Testing
         ("\u{1B}[200~q\u{1B}[A\nµ\u{1B}[201~x", [.paste("q\u{1B}[A\nµ"), .character("x")]),
         (
             "\u{1B}[<0;12;5M\u{1B}[<0;12;5m\u{1B}[<64;1;1M",
-            [.mouse(.init(.press, column: 11, row: 4)), .mouse(.init(.wheelUp, column: 0, row: 0))]
+            [.mouse(.init(kind: .press, column: 11, row: 4)), .mouse(.init(kind: .wheelUp, column: 0, row: 0))]
         ),
         ("\u{1B}[M !!a", [.character("a")]),
         ("\u{1B}[12;40Ra\u{1B}[?62;22cb\u{1B}[>0;276;0cc", [.character("a"), .character("b"), .character("c")]),

@@ -254,7 +254,8 @@ import Testing
             [
                 .up, .down, .left, .right, .enter, .escape, .tab, .backTab, .pageUp, .pageDown, .home, .end, .backspace,
                 .paste("9\u{1B}x"),
-                .mouse(.init(.press, column: 3, row: 5)), .mouse(.init(.wheelDown, column: 3, row: 5)), .function(1),
+                .mouse(.init(kind: .press, column: 3, row: 5)), .mouse(.init(kind: .wheelDown, column: 3, row: 5)),
+                .function(1),
             ] + "1234 +-[]Lysf/?nSrgG9a".unicodeScalars.map { .character($0) }
         var scripts = [FeedScript.busy(), .hostile(), FeedScript()]
         for round in 0..<LongRun.rounds(short: 400, long: 20_000) {

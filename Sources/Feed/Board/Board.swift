@@ -189,24 +189,19 @@ package struct Board: Sendable {
         let time = line.time
         switch line.body {
         case .data(let data):
-            if let series = take(data, source: source, time: time, sequence: sequence), let value = data.value {
-                plot(value, time: time, sequence: sequence, in: series)
-            }
+            plot(data.value, time, sequence, in: take(data, source: source, time: time, sequence: sequence))
             guard let index = sourceIndex(source, time: time) else { return }
             sources[index].enter(.ok, at: time)
             sources[index].events += 1
             sources[index].newest = time
         case .latency(let sample):
-            if let series = seriesIndex(SeriesKind.latency.prefix + source, source: source) {
-                plot(sample.ms, time: time, sequence: sequence, in: series)
-            }
+            plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
             self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
             if sample.status == 304 { sources[index].enter(.ok, at: time) }
         case .memory(let sample):
-            if let series = seriesIndex(SeriesKind.memory.prefix + source, source: source) {
-                plot(Double(sample.resident), time: time, sequence: sequence, in: series)
-            }
+            let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
+            plot(Double(sample.resident), time, sequence, in: series)
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestText), sample: sample))
         case .window(let window):
             keep(BoardWindow(window), series: window.series, source: source)
@@ -303,9 +298,9 @@ package struct Board: Sendable {
         return index
     }
 
-    /// Rule 4: a value of a series.
-    private mutating func plot(_ value: Double, time: Timestamp, sequence: Int, in index: Int) {
-        guard value.isFinite else { return }
+    /// Rule 4: a value of a series, if there are both.
+    private mutating func plot(_ value: Double?, _ time: Timestamp, _ sequence: Int, in index: Int?) {
+        guard let value, value.isFinite, let index else { return }
         let point = BoardPoint(time: time, value: value, sequence: sequence)
         series[index].count += 1
         if series[index].newest.map({ point.isLater(than: $0) }) ?? true { series[index].newest = point }

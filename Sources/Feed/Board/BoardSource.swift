@@ -33,11 +33,6 @@ package struct BoardSource: Sendable, Equatable {
     /// The time of its newest data line.
     package internal(set) var newest: Timestamp?
 
-    init(name: String, since: Timestamp) {
-        self.name = name
-        self.since = since
-    }
-
     /// Takes over how a stats line says it is to be read; nil when the line does not name it.
     mutating func list(as status: SourceStatus?) {
         isListed = status != nil
@@ -72,11 +67,6 @@ package struct BoardEndpoint: Sendable, Equatable {
     /// The newest latency line's phases, and when it was.
     package internal(set) var newest: LatencySample?
     package internal(set) var newestTime: Timestamp?
-
-    init(name: String, source: String) {
-        self.name = name
-        self.source = source
-    }
 }
 
 /// What a reader has missed.

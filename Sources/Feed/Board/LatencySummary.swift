@@ -10,22 +10,6 @@ package struct LatencySummary: Sendable, Equatable {
     package var p95 = 0.0
     package var p99 = 0.0
     package var maximum = 0.0
-
-    package init() {}
-
-    /// Sums a histogram up.
-    package init(_ histogram: LatencyHistogram) {
-        count = histogram.count
-        errors = histogram.errors
-        last = histogram.last
-        mean = histogram.mean
-        minimum = histogram.minimum
-        p50 = histogram.percentile(50)
-        p90 = histogram.percentile(90)
-        p95 = histogram.percentile(95)
-        p99 = histogram.percentile(99)
-        maximum = histogram.maximum
-    }
 }
 
 extension LatencyHistogram {

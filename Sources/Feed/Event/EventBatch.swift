@@ -193,21 +193,3 @@ package struct EventBatch: Sendable {
         }
     }
 }
-
-extension EventBatch {
-    /// The events one by one, as they were added: for those who look into a batch and do not publish it.
-    package var events: [Event] {
-        records.map { record in
-            guard record.other < 0 else { return others[Int(record.other)] }
-            func bytes(_ piece: Piece) -> Bytes? {
-                guard piece.length >= 0 else { return nil }
-                let start = record.offset + Int(piece.start)
-                return self.bytes[start..<start + Int(piece.length)]
-            }
-            let datum = Datum(
-                key: bytes(record.key), value: record.value.isNaN ? nil : record.value, text: bytes(record.text),
-                data: bytes(record.data))
-            return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
-        }
-    }
-}

@@ -69,13 +69,12 @@ package struct GridRenderer: Sendable {
                 end = grid.columns
                 while end > 0, new[base + end - 1] == .blank { end -= 1 }
             }
+            move(to: number, place, grid, new)
             if place >= end, grid.columns - place > 3 {
-                move(to: number, place, grid, new)
                 look(like: .plain, link: nil)
                 output += "\u{1B}[K".utf8
                 return
             }
-            move(to: number, place, grid, new)
             look(like: cell.style, link: grid.address(of: cell))
             write(cell, of: grid, at: place)
             place += cell.columns

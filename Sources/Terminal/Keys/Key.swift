@@ -20,11 +20,5 @@ package enum Key: Sendable, Equatable {
         package var kind: Kind
         package var column: Int
         package var row: Int
-
-        package init(_ kind: Kind, column: Int, row: Int) {
-            self.kind = kind
-            self.column = column
-            self.row = row
-        }
     }
 }

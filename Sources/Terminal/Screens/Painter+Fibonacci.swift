@@ -7,23 +7,12 @@ extension Painter {
         state.detailTop = min(state.detailTop, max(source.pairs.count - room, 0))
         let shown = source.pairs.dropFirst(state.detailTop).prefix(room)
         let numberWidth = max(String(source.pairs.last?.n ?? 0).count, 1)
-        let left = 2
         // No wider than the longest of all, lest the columns move while scrolling.
         let longest = source.pairs.last?.f.utf8.count ?? 1
-        let valueWidth = min(max(longest, 4), grid.columns - left - numberWidth - 5)
-        let end = left + numberWidth + 3 + valueWidth
-        var row = area.lowerBound
-        if area.count > 1 {
-            put("N", row: row, endingAt: left + numberWidth, style: theme.faint, width: numberWidth)
-            put("F(N)", row: row, endingAt: end, style: theme.faint, width: valueWidth)
-            row += 1
-        }
-        for pair in shown {
-            put("\(pair.n)", row: row, endingAt: left + numberWidth, style: theme.muted, width: numberWidth)
-            put(Self.shortened(pair.f, to: valueWidth), row: row, endingAt: end, style: theme.text, width: valueWidth)
-            row += 1
-        }
-        let last = area.upperBound - 1
+        let valueWidth = min(max(longest, 4), grid.columns - numberWidth - 7)
+        paintTable(
+            area.count > 1 ? "F(N)" : nil, shown.map { ($0.n, Self.shortened($0.f, to: valueWidth)) }, area,
+            (theme.muted, theme.text), widths: (numberWidth, valueWidth))
         var pieces: [Piece] = []
         if let total = source.total {
             pieces = [("total ", theme.muted), (NumberText.fixed(total, 3), theme.title), (" ms", theme.muted)]
@@ -33,7 +22,7 @@ extension Painter {
         let count = source.pairs.count + source.droppedPairs
         pieces.append(("   \(count) numbers", theme.muted))
         if source.droppedPairs > 0 { pieces.append((", the first \(source.droppedPairs) not kept", theme.muted)) }
-        put(pieces, row: last, column: 2, width: grid.columns - 4)
+        put(pieces, row: area.upperBound - 1, column: 2, width: grid.columns - 4)
     }
 
     /// All calculations since the agent's start, the newest at the bottom: N left, milliseconds right.
@@ -45,18 +34,8 @@ extension Painter {
         let numberWidth = max(source.sums.map { String($0.n).count }.max() ?? 1, 5)
         let texts = shown.map { ($0.n, NumberText.fixed($0.ms, 3)) }
         let valueWidth = max(texts.map { $0.1.utf8.count }.max() ?? 2, 9)
-        let end = 2 + numberWidth + 3 + valueWidth
-        var row = area.lowerBound
-        if area.count > 2 {
-            put("N", row: row, endingAt: 2 + numberWidth, style: theme.faint, width: numberWidth)
-            put("ms", row: row, endingAt: end, style: theme.faint, width: 2)
-            row += 1
-        }
-        for (n, text) in texts where row < area.upperBound {
-            put("\(n)", row: row, endingAt: 2 + numberWidth, style: theme.text, width: numberWidth)
-            put(text, row: row, endingAt: end, style: theme.title, width: valueWidth)
-            row += 1
-        }
+        paintTable(
+            area.count > 2 ? "ms" : nil, texts, area, (theme.text, theme.title), widths: (numberWidth, valueWidth))
         guard area.count > 2 else { return }
         // Attached later, or with something missed, there may have been others.
         let sawAll = board.hello?.firstSeq == 1 && board.missed == 0
@@ -68,6 +47,19 @@ extension Painter {
                 (" closes", theme.muted),
             ],
             row: area.upperBound - 1, column: 2, width: grid.columns - 4)
+    }
+
+    /// Numbers and what belongs to them, right aligned, from the top of the area on.
+    private mutating func paintTable(
+        _ title: String?, _ rows: [(n: Int, text: String)], _ area: Range<Int>, _ looks: (Style, Style),
+        widths: (Int, Int)
+    ) {
+        var lines = rows.map { ("\($0.n)", $0.text, looks.0, looks.1) }
+        if let title { lines.insert(("N", title, theme.faint, theme.faint), at: 0) }
+        for (row, line) in zip(area, lines) {
+            put(line.0, row: row, endingAt: 2 + widths.0, style: line.2, width: widths.0)
+            put(line.1, row: row, endingAt: 5 + widths.0 + widths.1, style: line.3, width: widths.1)
+        }
     }
 
     /// A long number as its first and last digits and how many there are.

@@ -192,48 +192,33 @@ extension Painter {
     }
 
     private mutating func paint(_ item: ListRow, _ columns: ListColumns, row: Int, isChosen: Bool) {
-        let plain = item.isStale ? theme.stale : theme.text
-        let quiet = item.isStale ? theme.stale : theme.muted
+        func look(_ style: Style) -> Style { item.isStale ? theme.stale : style }
+        let quiet = look(theme.muted)
+        let strong = isChosen ? look(theme.text).with(.bold) : look(theme.text)
         if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
         let (prefix, rest) = label(item.series)
-        let nameStyle = isChosen ? plain.with(.bold) : plain
-        put([(prefix, quiet), (rest, nameStyle)], row: row, column: columns.name, width: columns.nameWidth)
+        put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
         put(item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet, width: 4)
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : 2 + columns.nameWidth + 1
-            let end = columns.ageEnd - 5
-            if let text = item.series.text, end > start {
-                put(text, quiet, row: row, column: start, width: end - start)
+            if let text = item.series.text {
+                put(text, quiet, row: row, column: start, width: columns.ageEnd - 5 - start)
             }
             return
         }
         paintSpark(item, columns, row: row)
-        put(
-            quantity.text, row: row, endingAt: columns.valueEnd, style: isChosen ? plain.with(.bold) : plain,
-            width: columns.valueWidth)
-        if columns.unitWidth > 0 {
-            put(quantity.unit, quiet, row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
+        put(quantity.text, row: row, endingAt: columns.valueEnd, style: strong, width: columns.valueWidth)
+        put(quantity.unit, quiet, row: row, column: columns.valueEnd + 1, width: columns.unitWidth)
+        let standing = item.standing
+        if columns.hasBadge, let letter = standing.letter {
+            put(" \(letter) ", look(standing.badge), row: row, column: columns.badge, width: 3)
+            put(standing.name, look(standing.style), row: row, column: columns.badge + 4, width: columns.bandWidth)
         }
-        if columns.hasBadge, let letter = item.standing.letter {
-            put(
-                " \(letter) ", item.isStale ? theme.stale : item.standing.badge, row: row, column: columns.badge,
-                width: 3)
-            if columns.bandWidth > 0 {
-                let style = item.isStale ? theme.stale : item.standing.style
-                put(item.standing.name, style, row: row, column: columns.badge + 4, width: columns.bandWidth)
-            }
+        if columns.hasArrow, let arrow = standing.arrow {
+            grid.put(glyph: arrow, row: row, column: columns.arrow, style: look(standing.arrowStyle))
         }
-        if columns.hasArrow, let arrow = item.standing.arrow {
-            grid.put(
-                glyph: arrow, row: row, column: columns.arrow,
-                style: item.isStale ? theme.stale : item.standing.arrowStyle)
-        }
-        if columns.changeWidth > 0 {
-            put(item.change, row: row, endingAt: columns.changeEnd, style: quiet, width: columns.changeWidth)
-        }
-        if columns.textWidth > 0, let text = item.series.text {
-            put(text, quiet, row: row, column: columns.text, width: columns.textWidth)
-        }
+        put(item.change, row: row, endingAt: columns.changeEnd, style: quiet, width: columns.changeWidth)
+        if let text = item.series.text { put(text, quiet, row: row, column: columns.text, width: columns.textWidth) }
     }
 
     private mutating func paintSpark(_ item: ListRow, _ columns: ListColumns, row: Int) {

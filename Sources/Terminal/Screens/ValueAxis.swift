@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Which values a graph reaches from and to, where its marks are, and how they are written.
 struct ValueAxis: Equatable {
     /// Finite; `low` is less than `high`. The logarithms (base 10) where it is logarithmic.
@@ -42,15 +44,15 @@ struct ValueAxis: Equatable {
         positive = max(positive, 1e-300)
         if low > 0 { low = max(low, 1e-300) }
         if low <= 0 {
-            let base = positive.isFinite ? Power.log10(positive).rounded(.down) : 0
-            floor = Power.of10(base - 1)
+            let base = positive.isFinite ? Glibc.log10(positive).rounded(.down) : 0
+            floor = Self.power(base - 1)
             low = floor ?? low
             high = max(high, low)
         } else {
             high = max(high, low)
         }
-        self.low = Power.log10(low)
-        self.high = Power.log10(high)
+        self.low = Glibc.log10(low)
+        self.high = Glibc.log10(high)
         if fixed == nil || self.high - self.low < 1e-9 {
             self.low = self.low.rounded(.down)
             self.high = max(self.high.rounded(.up), self.low + 1)
@@ -58,7 +60,7 @@ struct ValueAxis: Equatable {
         let step = max(1, ((self.high - self.low) / Double(max(count - 1, 1))).rounded(.up))
         var mark = self.low.rounded(.up)
         while mark <= self.high + 1e-9, marks.count < 64 {
-            marks.append(Power.of10(mark))
+            marks.append(Self.power(mark))
             mark += step
         }
     }
@@ -71,8 +73,8 @@ struct ValueAxis: Equatable {
             high += room
         }
         let rough = (high - low) / Double(max(count - 1, 1))
-        let power = Power.log10(rough).rounded(.down)
-        let unit = Power.of10(power)
+        let power = Glibc.log10(rough).rounded(.down)
+        let unit = Self.power(power)
         let factor = [1.0, 2, 5, 10].first { $0 * unit >= rough * 0.999 } ?? 10
         let step = factor * unit
         decimals = Int(max(0, min(9, -(factor == 10 ? power + 1 : power))))
@@ -90,7 +92,7 @@ struct ValueAxis: Equatable {
 
     /// Where a value is: 0 at the bottom to 1 at the top; less or more outside, at most by 1.
     func place(of value: Double) -> Double {
-        let value = isLog ? Power.log10(max(value, floor ?? Power.of10(low - 1))) : value
+        let value = isLog ? Glibc.log10(max(value, floor ?? Self.power(low - 1))) : value
         let place = (value - low) / (high - low)
         return place.isFinite ? min(max(place, -1), 2) : value > high ? 2 : -1
     }
@@ -100,4 +102,7 @@ struct ValueAxis: Equatable {
         if isLog { return (floor.map { abs($0 - mark) < $0 * 1e-6 } ?? false ? "≤" : "") + NumberText.short(mark) }
         return max(abs(low), abs(high)) >= 1e6 ? NumberText.short(mark) : NumberText.fixed(mark, decimals)
     }
+
+    /// A power of ten, exact for whole exponents that a Double has exactly.
+    private static func power(_ exponent: Double) -> Double { Glibc.pow(10, exponent) }
 }

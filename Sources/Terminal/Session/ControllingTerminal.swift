@@ -23,9 +23,7 @@ package final class ControllingTerminal: TerminalDevice {
     ///   - input: where keys come from; /dev/tty if that is no terminal.
     ///   - output: what is drawn on; must be a terminal.
     ///   - environment: see `ScreenSize.of`.
-    package init(
-        input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, environment: [String: String] = [:]
-    ) {
+    package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, environment: [String: String] = [:]) {
         self.environment = environment
         inputNumber = input
         outputNumber = output

@@ -62,12 +62,9 @@ struct ListOrder: Sendable {
 
     private mutating func select(_ board: Board, _ filter: String) {
         self.filter = filter
-        guard !filter.isEmpty else {
-            filtered = byName
-            return
-        }
         let wanted = filter.lowercased()
-        filtered = byName.filter { board.series[Int($0)].name.lowercased().holds(wanted) }
+        filtered =
+            filter.isEmpty ? byName : byName.filter { board.series[Int($0)].name.lowercased().holds(wanted) }
     }
 
     private mutating func sort(_ board: Board) {

@@ -274,7 +274,7 @@ struct FeedTwin {
 
     private static func stamp(_ time: Timestamp) -> String {
         var text = TimestampText()
-        return GuardedMemory.text(atMost: LineWriter.timeLength) { text.write(time, to: &$0) } ?? "?"
+        return GuardedMemory.text(atMost: 29) { text.write(time, to: &$0) } ?? "?"
     }
 
     private static func quoted(_ text: String) -> String {

@@ -1,6 +1,7 @@
-import Feed
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite(.limited) struct LatencyHistogramTests {
     static let percents: [Double] = [0, 1, 25, 50, 90, 95, 99, 99.9, 100]
@@ -196,5 +197,15 @@ import Testing
         summary.p90 = 1
         let histogram = LatencyHistogram(summary)
         #expect(histogram.count == max(count, 0) && histogram.errors == max(count, 0))
+    }
+}
+
+extension LatencySummary {
+    /// Sums a histogram up.
+    init(_ histogram: LatencyHistogram) {
+        self.init(
+            count: histogram.count, errors: histogram.errors, last: histogram.last, mean: histogram.mean,
+            minimum: histogram.minimum, p50: histogram.percentile(50), p90: histogram.percentile(90),
+            p95: histogram.percentile(95), p99: histogram.percentile(99), maximum: histogram.maximum)
     }
 }

@@ -1,5 +1,6 @@
-import Feed
 import Reactor
+
+@testable import Feed
 
 /// The events of a batch as text, one a line, so that what differs is seen in a failure message.
 func eventTexts(_ batch: EventBatch, arrival: Timestamp) -> [String] {
@@ -13,5 +14,23 @@ func eventTexts(_ batch: EventBatch, arrival: Timestamp) -> [String] {
         if event.time != arrival { parts.append("time=\(event.time.microseconds)") }
         if let data = datum.data { parts.append("data=\(text(data))") }
         return parts.joined(separator: " ")
+    }
+}
+
+extension EventBatch {
+    /// The events one by one, as they were added.
+    var events: [Event] {
+        records.map { record in
+            guard record.other < 0 else { return others[Int(record.other)] }
+            func bytes(_ piece: Piece) -> Bytes? {
+                guard piece.length >= 0 else { return nil }
+                let start = record.offset + Int(piece.start)
+                return self.bytes[start..<start + Int(piece.length)]
+            }
+            let datum = Datum(
+                key: bytes(record.key), value: record.value.isNaN ? nil : record.value, text: bytes(record.text),
+                data: bytes(record.data))
+            return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
+        }
     }
 }

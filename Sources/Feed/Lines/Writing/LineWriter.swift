@@ -13,8 +13,6 @@ package struct LineWriter {
     package static func mostEscaped(_ count: Int) -> Int { count * 6 }
     /// The most bytes of a number, an integer or a `Double`.
     package static let mostNumber = 32
-    /// Bytes of a quoted time: `"2026-11-20T12:52:56.123456Z"`.
-    package static let timeLength = 29
 
     /// Runs `body` over room for `most` bytes and returns what it wrote.
     package static func bytes(atMost most: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {

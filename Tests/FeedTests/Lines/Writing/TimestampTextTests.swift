@@ -6,7 +6,7 @@ import Testing
 @Suite(.limited) struct TimestampTextTests {
     private func written(_ time: Timestamp, with text: inout TimestampText) -> String? {
         var copy = text
-        let written = GuardedMemory.text(atMost: LineWriter.timeLength) { copy.write(time, to: &$0) }
+        let written = GuardedMemory.text(atMost: 29) { copy.write(time, to: &$0) }
         text = copy
         return written
     }
