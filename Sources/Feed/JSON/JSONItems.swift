@@ -21,31 +21,23 @@ package struct JSONItems {
         self.place = place + 1
     }
 
-    /// The next item; nil behind the last one. `document` is the same every time.
-    package mutating func next(in document: UnsafeBufferPointer<UInt8>) -> Item? {
-        next(in: document) { (scanner) throws(JSONFault) in try scanner.value() }
-    }
-
-    /// The next item, with what `selection` finds in it: places in the item.
+    /// The next item, with what `selection` finds in it: places in the item; nil behind the last one.
+    ///
+    /// - Parameter document: the same every time.
     package mutating func next(
-        in document: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection, _ found: JSONSelection.Found
-    ) -> Item? {
-        next(in: document) { (scanner) throws(JSONFault) in
-            scanner.setOrigin()
-            try selection.value(of: &scanner, found)
-        }
-    }
-
-    @inline(__always)
-    private mutating func next(
-        in document: UnsafeBufferPointer<UInt8>, _ value: (inout JSONScanner) throws(JSONFault) -> Void
+        in document: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection? = nil, _ found: JSONSelection.Found? = nil
     ) -> Item? {
         var scanner = JSONScanner(document, at: place, inObject: kind == .object)
         do throws(JSONFault) {
             guard try scanner.step(isFirst: count == 0) else { return nil }
             let start = scanner.position
             let name = kind == .object ? scanner.nameRange : nil
-            try value(&scanner)
+            if let selection, let found {
+                scanner.setOrigin()
+                try selection.value(of: &scanner, found)
+            } else {
+                try scanner.value()
+            }
             count += 1
             place = scanner.position
             return Item(position: count, name: name, value: start..<place)

@@ -7,17 +7,8 @@ package enum JSONNumber {
         if let quick = exact(token) { return quick }
         let first = token.count > 1 && token[0] == UInt8(ascii: "-") ? token[1] : token.first ?? 0
         // The standard library reads more than JSON's numbers: names, hexadecimal digits, a plus before them.
-        guard first &- UInt8(ascii: "0") < 10, token.allSatisfy({ isPart($0) }) else { return nil }
+        guard first &- UInt8(ascii: "0") < 10, token.allSatisfy("0123456789+-.eE".utf8.contains) else { return nil }
         return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
-    }
-
-    private static func isPart(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "e"), UInt8(ascii: "E"):
-            true
-        default: false
-        }
     }
 
     /// The double that a string holds: when the text of its body is one JSON number with ASCII white space around it or

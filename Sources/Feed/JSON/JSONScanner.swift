@@ -7,18 +7,6 @@
 struct JSONScanner {
     static let maximumDepth = 512
 
-    /// Which values are wanted whose place nobody knows.
-    struct Firsts: OptionSet {
-        let rawValue: UInt8
-
-        /// The first number in the document's order that a double can hold.
-        static let number = Firsts(rawValue: 1)
-        /// The first string that is a value and not a key.
-        static let string = Firsts(rawValue: 2)
-        /// A string that holds a number is one, too; see `JSONNumber.lenient`.
-        static let lenient = Firsts(rawValue: 4)
-    }
-
     private let tokens: JSONTokens
     /// Where minified bytes go; nil to leave white space where it is.
     private let output: UnsafeMutablePointer<UInt8>?
@@ -40,7 +28,7 @@ struct JSONScanner {
     private(set) var isNamePlain = true
 
     /// What is still looked for.
-    var wanted: Firsts = []
+    var wanted: JSONSelection.Firsts = []
     private(set) var firstNumber: Double?
     /// The place of what is between its quotes.
     private(set) var firstString: Range<Int>?

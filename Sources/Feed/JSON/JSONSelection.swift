@@ -17,6 +17,8 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         package static let number = Firsts(rawValue: 1)
         /// The first string that is a value and not a key.
         package static let string = Firsts(rawValue: 2)
+        /// Besides `number`: a string that holds one counts, see `JSONNumber.lenient`.
+        package static let lenient = Firsts(rawValue: 4)
     }
 
     /// What was found last: places in the minified document.
@@ -78,17 +80,16 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
     private let bounds: UnsafeMutableBufferPointer<Int>
     /// A set of pointers is a byte, a bit for each.
     private let pointers: UInt8
-    private let wanted: JSONScanner.Firsts
+    private let firsts: Firsts
 
-    /// - Parameters:
-    ///   - pointers: at most `mostPointers`.
-    ///   - isLenient: whether a string that holds a number counts as the first number, see `JSONNumber.lenient`.
-    package init(_ pointers: [JSONPointer], firsts: Firsts = [], isLenient: Bool = false) {
+    /// - Parameter pointers: at most `mostPointers`; for a nil nothing is found.
+    package init(_ pointers: [JSONPointer?], firsts: Firsts = []) {
         precondition(pointers.count <= Self.mostPointers, "a selection has one bit for each pointer")
         var names: [UInt8] = []
         var steps: [JSONPointer.Step] = []
         var bounds = [0]
-        for pointer in pointers {
+        self.pointers = pointers.enumerated().reduce(0) { $0 | ($1.element == nil ? 0 : 1 << UInt8($1.offset)) }
+        for pointer in pointers.map({ $0 ?? .root }) {
             for var step in pointer.steps {
                 step.offset += names.count
                 steps.append(step)
@@ -99,10 +100,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         self.names = Self.memory(names)
         self.steps = Self.memory(steps)
         self.bounds = Self.memory(bounds)
-        self.pointers = UInt8((1 << pointers.count) - 1)
-        var wanted = JSONScanner.Firsts(rawValue: firsts.rawValue)
-        if isLenient, firsts.contains(.number) { wanted.insert(.lenient) }
-        self.wanted = wanted
+        self.firsts = firsts.contains(.number) ? firsts : firsts.subtracting(.lenient)
     }
 
     deinit {
@@ -134,7 +132,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
 
     /// Looks for all of it in the value that is at the scanner's cursor.
     func value(of scanner: inout JSONScanner, _ found: Found) throws(JSONFault) {
-        scanner.wanted = wanted
+        scanner.wanted = firsts
         found.reset()
         try value(&scanner, found.places, pointers, 0)
         if let number = scanner.firstNumber { found.number.pointee = number }

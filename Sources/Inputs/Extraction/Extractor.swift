@@ -66,30 +66,27 @@ package struct Extractor {
     let fields: JSONSelection
     /// What is looked for in a document: where its items are, or the same.
     private let whole: JSONSelection
-    // The pointers' places in the selection; nil for what is not asked for, or not by a pointer.
-    private let key: Int?
-    private let value: Int?
-    private let text: Int?
-    private let time: Int?
+    // Pointers 0 to 3 of `fields`; nil for what is not asked for, or not by a pointer.
+    private let key: JSONPointer?
+    private let value: JSONPointer?
+    private let text: JSONPointer?
+    private let time: JSONPointer?
+    /// Whether there are such pointers: to look at one costs three counted references, for every line.
+    private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
 
     package init(_ extraction: Extraction) {
         self.extraction = extraction
-        var pointers: [JSONPointer] = []
-        func place(_ pointer: JSONPointer?) -> Int? {
-            guard let pointer else { return nil }
-            pointers.append(pointer)
-            return pointers.count - 1
-        }
-        if case .at(let pointer) = extraction.key { key = place(pointer) } else { key = nil }
-        value = place(extraction.value.pointer)
-        text = place(extraction.text.pointer)
-        time = place(extraction.time)
+        if case .at(let pointer) = extraction.key { key = pointer } else { key = nil }
+        value = extraction.value.pointer
+        text = extraction.text.pointer
+        time = extraction.time
+        asked = (key != nil, value != nil, text != nil, time != nil)
         isLenient = extraction.number == .lenient
-        var firsts: JSONSelection.Firsts = []
+        var firsts: JSONSelection.Firsts = isLenient ? .lenient : []
         if extraction.value == .first { firsts.insert(.number) }
         if extraction.text == .first { firsts.insert(.string) }
-        fields = JSONSelection(pointers, firsts: firsts, isLenient: isLenient)
+        fields = JSONSelection([key, value, text, time], firsts: firsts)
         whole = extraction.items.map { JSONSelection([$0]) } ?? fields
     }
 
@@ -126,7 +123,8 @@ package struct Extractor {
             return reading.outcome
         }
         try document.json.withUnsafeBytes { (data) throws(Failure) in
-            let fields = try event(in: data, document.found)
+            let fields = fields(of: data, document.found)
+            if !fields.faults.isEmpty { throw failure(fields.faults, in: data, document.found) }
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data)
@@ -153,88 +151,75 @@ package struct Extractor {
         return ItemReading(self, of: document.json, items, from: source, now: now)
     }
 
-    /// What a document offers that is one event.
-    ///
-    /// - Throws: `.pointer`, with the first thing that is not as it was asked for.
-    @inline(__always)
-    func event(in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) throws(Failure) -> Fields {
-        let fields = fields(of: data, found)
-        if !fields.faults.isEmpty { throw failure(fields.faults, in: data, found) }
-        return fields
-    }
-
-    private func failure(
+    /// Why a document that is one event is none: the first thing that is not as it was asked for.
+    func failure(
         _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found
     ) -> Failure {
-        func words(_ fault: Fault, _ pointer: JSONPointer, _ index: Int?, _ expected: String) -> Failure {
-            switch fault {
-            case .missing: found.missing(pointer, at: index ?? 0, in: data)
-            default: Failure(.pointer, fault.message(pointer, expected))
-            }
+        func words(_ fault: Fault, _ pointer: JSONPointer, _ index: Int, _ expected: String) -> Failure {
+            if fault == .missing { return found.missing(pointer, at: index, in: data) }
+            return Failure(.pointer, fault.message(pointer, expected))
         }
-        if let fault = faults.key, case .at(let pointer) = extraction.key {
-            guard case .wrong(let kind) = fault else { return words(fault, pointer, key, "") }
-            return Failure(.pointer, "\(pointer.place) is \(kind) and neither a string nor a number")
+        if let fault = faults.key, let key {
+            guard case .wrong(let kind) = fault else { return words(fault, key, 0, "") }
+            return Failure(.pointer, "\(key.place) is \(kind) and neither a string nor a number")
         }
-        if let fault = faults.value, case .at(let pointer) = extraction.value {
-            if fault == .outOfRange, let range = value.flatMap({ found[$0] }) {
-                return pointer.outOfRange(Bytes(UnsafeBufferPointer(rebasing: data[range])))
-            }
-            return words(fault, pointer, value, Self.numberName)
+        if let fault = faults.value, let value {
+            guard fault == .outOfRange, let range = found[1] else { return words(fault, value, 1, Self.numberName) }
+            return value.outOfRange(Bytes(UnsafeBufferPointer(rebasing: data[range])))
         }
-        if let fault = faults.text, case .at(let pointer) = extraction.text {
-            return words(fault, pointer, text, "a string")
-        }
-        guard let fault = faults.time, let pointer = extraction.time else {
+        if let fault = faults.text, let text { return words(fault, text, 2, "a string") }
+        guard let fault = faults.time, let time else {
             preconditionFailure("a fault in something that was not asked for")
         }
-        return words(fault, pointer, time, Self.timeName)
+        return words(fault, time, 3, Self.timeName)
     }
 
     // MARK: Fields
 
+    /// What `body` makes of what pointer `index` leads to.
+    @inline(__always)
+    private func read<Value>(
+        _ index: Int, _ data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, _ fault: inout Fault?,
+        _ body: (Range<Int>, UnsafeBufferPointer<UInt8>) -> Result<Value, Fault>
+    ) -> Value? {
+        guard let range = found[index] else {
+            fault = .missing
+            return nil
+        }
+        switch body(range, UnsafeBufferPointer(rebasing: data[range])) {
+        case .success(let value): return value
+        case .failure(let reason):
+            fault = reason
+            return nil
+        }
+    }
+
     /// What an event's data offer, with what `fields` found in them.
+    @inline(__always)
     func fields(of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> Fields {
         var fields = Fields()
-        if let key {
-            if let range = found[key] {
-                switch JSONKind(firstByte: data[range.lowerBound]) {
-                case .string: fields.key = range.lowerBound + 1..<range.upperBound - 1
-                case .number: fields.key = range
-                case let kind: fields.faults.key = .wrong(kind)
+        if asked.key {
+            fields.key = read(0, data, found, &fields.faults.key) { range, token in
+                switch JSONKind(firstByte: token.first) {
+                case .string: .success(range.lowerBound + 1..<range.upperBound - 1)
+                case .number: .success(range)
+                case let kind: .failure(.wrong(kind))
                 }
-            } else {
-                fields.faults.key = .missing
             }
         }
-        if let value {
-            switch found[value].map({ Self.number(.init(rebasing: data[$0]), isLenient: isLenient) }) {
-            case .success(let number): fields.value = number
-            case .failure(let fault): fields.faults.value = fault
-            case nil: fields.faults.value = .missing
+        fields.value =
+            !asked.value
+            ? found.firstNumber
+            : read(1, data, found, &fields.faults.value) { _, token in Self.number(token, isLenient: isLenient) }
+        fields.text =
+            !asked.text
+            ? found.firstString
+            : read(2, data, found, &fields.faults.text) { range, token in
+                let kind = JSONKind(firstByte: token.first)
+                return kind == .string ? .success(range.lowerBound + 1..<range.upperBound - 1) : .failure(.wrong(kind))
             }
-        } else {
-            fields.value = found.firstNumber
-        }
-        if let text {
-            if let range = found[text] {
-                let kind = JSONKind(firstByte: data[range.lowerBound])
-                if kind == .string {
-                    fields.text = range.lowerBound + 1..<range.upperBound - 1
-                } else {
-                    fields.faults.text = .wrong(kind)
-                }
-            } else {
-                fields.faults.text = .missing
-            }
-        } else {
-            fields.text = found.firstString
-        }
-        if let time {
-            switch found[time].map({ Self.time(.init(rebasing: data[$0]), isLenient: isLenient) }) {
-            case .success(let time): fields.time = time
-            case .failure(let fault): fields.faults.time = fault
-            case nil: fields.faults.time = .missing
+        if asked.time {
+            fields.time = read(3, data, found, &fields.faults.time) { _, token in Self.time(token, isLenient: isLenient)
             }
         }
         return fields

@@ -32,16 +32,13 @@ package final class StdinLineParser {
         } catch {
             return error.reason == .empty ? .blank : .notJSON(error)
         }
-        do throws(Failure) {
-            let fields = try batch.withMinified(count) { (data) throws(Failure) in try extractor.event(in: data, found)
-            }
-            batch.addMinified(
-                count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value,
-                text: fields.text)
-            return .read
-        } catch {
-            return .faulty(error)
+        let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
+        guard fields.faults.isEmpty else {
+            return .faulty(batch.withMinified(count) { extractor.failure(fields.faults, in: $0, found) })
         }
+        batch.addMinified(
+            count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text)
+        return .read
     }
 
     private func readItems(

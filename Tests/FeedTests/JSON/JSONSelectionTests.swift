@@ -56,7 +56,7 @@ import Testing
             if Bool.random(using: &generator.random) { firsts.insert(.number) }
             if Bool.random(using: &generator.random) { firsts.insert(.string) }
             let isLenient = Bool.random(using: &generator.random)
-            let selection = JSONSelection(pointers, firsts: firsts, isLenient: isLenient)
+            let selection = JSONSelection(pointers, firsts: isLenient ? firsts.union(.lenient) : firsts)
             let comment: Comment =
                 "seed \(seed), round \(round): \(pointers) in \(String(decoding: input, as: UTF8.self))"
             for minifies in [true, false] {
@@ -93,8 +93,8 @@ import Testing
             let pointers = (tree?.all().map(\.pointer) ?? ["/a", "/a/a", "/0", "/0/1", "/0/a", ""]).shuffled(
                 using: &generator.random)
             let selection = try JSONSelection(
-                pointers.prefix(4).map { try JSONPointer($0) }, firsts: round % 2 == 0 ? [] : [.number, .string],
-                isLenient: round % 3 == 0)
+                pointers.prefix(4).map { try JSONPointer($0) },
+                firsts: [[], [.number, .string], [.number, .string, .lenient]][round % 3])
             var fault: JSONFault?
             do throws(JSONFault) { _ = try Reading(input, selection) } catch { fault = error }
             var expected: JSONFault?
