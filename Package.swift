@@ -46,7 +46,8 @@ let package = Package(
         module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"]),
-        module("CatAPI", ["Feed", "Reactor", "WebSocket", "CMicroHTTPD"]),
+        module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
+        module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"]),
         module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"]),
         program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "CatAPI", "Feed", "Reactor"]),
         program(
@@ -66,7 +67,8 @@ let package = Package(
         .testTarget(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
-        tests("CatAPITests", ["CatAPI", "Inputs", "Feed", "Reactor", "WebSocket", "TestSupport"]),
+        tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"]),
+        tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests("SettingsTests", ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(
             "CommandTests",

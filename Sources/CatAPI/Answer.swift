@@ -1,10 +1,12 @@
+package import HTTPServer
+
 /// A complete HTTP answer; `Content-Length`, `Date` and `Connection` are the server's to add.
 package struct Answer: Sendable, Hashable {
     package var status: Int
-    package var headers: [HeaderField]
+    package var headers: [HTTPField]
     package var body: [UInt8]
 
-    package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
+    package init(status: Int, headers: [HTTPField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = body
@@ -31,20 +33,9 @@ package struct Answer: Sendable, Hashable {
         return .json(json.bytes, status: status)
     }
 
-    private static let apiHeaders: [HeaderField] = [
-        HeaderField("Content-Type", "application/json"),
-        HeaderField("Cache-Control", "no-cache, private"),
-        HeaderField("Access-Control-Allow-Origin", "*"),
+    private static let apiHeaders: [HTTPField] = [
+        HTTPField("Content-Type", "application/json"),
+        HTTPField("Cache-Control", "no-cache, private"),
+        HTTPField("Access-Control-Allow-Origin", "*"),
     ]
-}
-
-/// A header field of an answer.
-package struct HeaderField: Sendable, Hashable {
-    package var name: String
-    package var value: String
-
-    package init(_ name: String, _ value: String) {
-        self.name = name
-        self.value = value
-    }
 }

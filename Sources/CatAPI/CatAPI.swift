@@ -1,3 +1,5 @@
+internal import HTTPServer
+
 /// A stand-in for the cat-fact API at catfact.ninja, the dog API at api.thedogapi.com and a feed of air quality: what it
 /// answers, as a pure function.
 ///
@@ -21,7 +23,7 @@ package enum CatAPI {
         guard route != nil || picture != nil else { return notFound }
         guard request.method == "GET" || request.method == "HEAD" else {
             var answer = Answer.refusal(405, "\(request.method) is not possible here, only GET and HEAD are")
-            answer.headers.append(HeaderField("Allow", "GET, HEAD"))
+            answer.headers.append(HTTPField("Allow", "GET, HEAD"))
             return answer
         }
         switch route {

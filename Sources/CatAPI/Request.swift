@@ -1,3 +1,6 @@
+internal import HTTPServer
+internal import WebSocket
+
 /// What the stand-in looks at in an HTTP request.
 package struct Request: Sendable {
     package var method: String
@@ -10,7 +13,7 @@ package struct Request: Sendable {
     package var ifNoneMatch: String?
     /// The `If-Modified-Since` field, for the `etag` fault.
     package var ifModifiedSince: String?
-    /// What asks for a WebSocket; nil for a plain request, and for paths where there is none.
+    /// What asks for a WebSocket; nil for a plain request.
     package var upgrade: UpgradeRequest?
 
     /// - Parameter target: path and query as in the request line.
@@ -20,6 +23,14 @@ package struct Request: Sendable {
         self.path = String(halves[0])
         self.query = Query(halves.count == 2 ? halves[1] : "")
         self.host = host
+    }
+
+    /// - Parameter host: stands in for a `Host` field, which HTTP/1.0 does without.
+    init(_ request: HTTPRequest, host: String) {
+        self.init(request.method, request.target, host: request["Host"] ?? host)
+        ifNoneMatch = request["If-None-Match"]
+        ifModifiedSince = request["If-Modified-Since"]
+        upgrade = UpgradeRequest(request)
     }
 }
 
@@ -36,5 +47,14 @@ package struct UpgradeRequest: Sendable, Hashable {
         self.key = key
         self.version = version
         self.subprotocols = subprotocols
+    }
+
+    fileprivate init?(_ request: HTTPRequest) {
+        guard let upgrade = request["Upgrade"], Handshake.list(upgrade, names: "websocket"),
+            let connection = request["Connection"], Handshake.list(connection, names: "upgrade")
+        else { return nil }
+        self.init(
+            key: request["Sec-WebSocket-Key"] ?? "", version: request["Sec-WebSocket-Version"] ?? "",
+            subprotocols: request["Sec-WebSocket-Protocol"] ?? "")
     }
 }

@@ -34,6 +34,26 @@ package struct SocketAddress: Sendable {
         return addresses
     }
 
+    /// A new socket bound to the address, also when connections of a former one have not quite ended.
+    fileprivate func bound() throws(SystemError) -> Descriptor {
+        var storage = self.storage
+        let (family, length) = (Int32(storage.ss_family), length)
+        let socket = Descriptor(owning: try systemCall("socket") { cw_stream_socket(family) })
+        let number = socket.number
+        var on: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        try systemCall("setsockopt") { setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, size) }
+        if family == AF_INET6 {
+            try systemCall("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
+        }
+        try withUnsafePointer(to: &storage) { pointer throws(SystemError) in
+            _ = try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address throws(SystemError) in
+                try systemCall("bind") { bind(number, address, length) }
+            }
+        }
+        return socket
+    }
+
     /// Begins to connect a new socket; it is connected, or has failed, once it can be written to.
     fileprivate func beginConnecting() throws(SystemError) -> Descriptor {
         var storage = self.storage
@@ -52,6 +72,15 @@ package struct SocketAddress: Sendable {
 }
 
 extension StreamSocket {
+    /// A TCP socket that listens at an address; one of IPv6 takes connections by IPv6 only, also at `::`.
+    ///
+    /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES` and what else bind(2) says.
+    package static func listening(at address: SocketAddress, backlog: Int32 = 4_096) throws(SystemError) -> Descriptor {
+        let socket = try address.bound()
+        try listen(socket, backlog: backlog)
+        return socket
+    }
+
     /// A TCP connection to the first address that answers, each tried for `timeout` at the most.
     ///
     /// - Throws: `SystemError` of the last address tried, or `CancellationError`.

@@ -131,22 +131,25 @@ import Testing
                 #expect(try await test.talk { try $0.receive(from: descriptor) }.ended)
                 close(descriptor)
             }
-            await #expect(throws: RawClient.Failure.self) { _ = try await test.get("/fact") }
         }
     }
 
-    @Test func startingAndStoppingLeaksNoDescriptor() async throws {
-        try await withLoop { loop in
-            func descriptors() -> Int { (0..<256).count { fcntl(Int32($0), F_GETFD) != -1 } }
-            let before = descriptors()
-            for _ in 0..<100 {
-                let server = try CatAPIServer(loop: loop, seed: 1)
-                #expect(server.port != 0)
-                await server.stop()
+    /// In a process of its own, as descriptors are the process's.
+    @Test func startingAndStoppingLeaksNoDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            try await withLoop { loop in
+                func descriptors() -> Int { (0..<256).count { fcntl(Int32($0), F_GETFD) != -1 } }
+                // The first one leaves what the process needs once.
+                var before = 0
+                for round in 0..<100 {
+                    if round == 1 { before = descriptors() }
+                    let server = try CatAPIServer(loop: loop, seed: 1)
+                    #expect(server.port != 0)
+                    await server.stop()
+                }
+                #expect(descriptors() == before)
+                #expect(loop.timerCount == 0)
             }
-            // Other suites run in this process at the same time: a leak would be a hundred or more.
-            #expect(descriptors() < before + 100)
-            #expect(loop.timerCount == 0)
         }
     }
 }

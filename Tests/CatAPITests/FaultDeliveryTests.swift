@@ -1,5 +1,6 @@
 import CatAPI
 import Glibc
+import HTTPServer
 import Reactor
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import WebSocket
 
 /// What a client of `/aqi` wants: a WebSocket on which the air quality of cities comes, as JSON texts.
@@ -47,12 +48,12 @@ package struct AirQualityOrder: Sendable, Hashable {
     static func reply(to request: Request, _ fault: Fault? = nil) -> Reply {
         guard request.method == "GET", let upgrade = request.upgrade else {
             var answer = Answer.refusal(426, "This is a WebSocket")
-            answer.headers += [HeaderField("Upgrade", "websocket"), HeaderField("Connection", "Upgrade")]
+            answer.headers += [HTTPField("Upgrade", "websocket"), HTTPField("Connection", "Upgrade")]
             return Reply(answer)
         }
         guard upgrade.version == "13" else {
             var answer = Answer.refusal(426, "Only version 13 of the WebSocket protocol is spoken here")
-            answer.headers.append(HeaderField("Sec-WebSocket-Version", "13"))
+            answer.headers.append(HTTPField("Sec-WebSocket-Version", "13"))
             return Reply(answer)
         }
         guard Handshake.isKey(upgrade.key) else { return Reply(.refusal(400, "The key is not one of 16 bytes")) }
@@ -68,17 +69,17 @@ package struct AirQualityOrder: Sendable, Hashable {
 
     private func answer(to upgrade: UpgradeRequest) -> Answer {
         // libmicrohttpd adds `Connection` itself.
-        var answer = Answer(status: 101, headers: [HeaderField("Upgrade", "websocket")])
+        var answer = Answer(status: 101, headers: [HTTPField("Upgrade", "websocket")])
         let key = fault == .accept ? "AAAAAAAAAAAAAAAAAAAAAA==" : upgrade.key
-        answer.headers.append(HeaderField("Sec-WebSocket-Accept", Handshake.accept(key: key)))
+        answer.headers.append(HTTPField("Sec-WebSocket-Accept", Handshake.accept(key: key)))
         let offered = upgrade.subprotocols.split(separator: ",").first.map { $0.filter { $0 != " " } }
         if fault == .subprotocol {
-            answer.headers.append(HeaderField("Sec-WebSocket-Protocol", "something-else"))
+            answer.headers.append(HTTPField("Sec-WebSocket-Protocol", "something-else"))
         } else if let offered {
-            answer.headers.append(HeaderField("Sec-WebSocket-Protocol", offered))
+            answer.headers.append(HTTPField("Sec-WebSocket-Protocol", offered))
         }
         if fault == .extension {
-            answer.headers.append(HeaderField("Sec-WebSocket-Extensions", "permessage-deflate"))
+            answer.headers.append(HTTPField("Sec-WebSocket-Extensions", "permessage-deflate"))
         }
         return answer
     }

@@ -1,3 +1,5 @@
+internal import HTTPServer
+
 extension CatAPI {
     /// The most pictures of one answer.
     private static let mostPictures = 100
@@ -27,7 +29,7 @@ extension CatAPI {
         guard path.hasPrefix(prefix), path.hasSuffix(".svg"),
             let picture = DogPicture(id: String(path.dropFirst(prefix.count).dropLast(".svg".count)))
         else { return nil }
-        let headers = [HeaderField("Content-Type", "image/svg+xml"), HeaderField("Cache-Control", "max-age=86400")]
+        let headers = [HTTPField("Content-Type", "image/svg+xml"), HTTPField("Cache-Control", "max-age=86400")]
         return Answer(status: 200, headers: headers, body: Array(picture.svg.utf8))
     }
 

@@ -1,3 +1,4 @@
+internal import HTTPServer
 package import Reactor
 
 /// Makes answers go wrong on request, for tests: `/fault/KIND[/PATH]?PARAMETERS`.
@@ -129,12 +130,12 @@ extension Answer {
     static func html(status: Int) -> Answer {
         let page =
             "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><p>Please sign in.</p></body></html>\n"
-        return Answer(status: status, headers: [HeaderField("Content-Type", "text/html")], body: Array(page.utf8))
+        return Answer(status: status, headers: [HTTPField("Content-Type", "text/html")], body: Array(page.utf8))
     }
 
     fileprivate static func json(_ body: [UInt8], encoding: String) -> Answer {
         var answer = json(body)
-        answer.headers.append(HeaderField("Content-Encoding", encoding))
+        answer.headers.append(HTTPField("Content-Encoding", encoding))
         return answer
     }
 }

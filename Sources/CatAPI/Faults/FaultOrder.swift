@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Reactor
 
 /// A request for a fault, taken apart.
@@ -57,10 +58,10 @@ struct FaultOrder {
         var answer = Answer.refusal(status, "Told to answer with status \(status)")
         if status == 204 || status == 304 { answer.body = [] }
         if let text = request.query["retry-after"] {
-            answer.headers.append(HeaderField("Retry-After", text))
+            answer.headers.append(HTTPField("Retry-After", text))
         } else if request.query["retry-date"] != nil {
             let seconds = try number("retry-date", in: -1_000_000_000...1_000_000_000, default: 0)
-            answer.headers.append(HeaderField("Retry-After", HTTPDate.text(of: now + .seconds(seconds))))
+            answer.headers.append(HTTPField("Retry-After", HTTPDate.text(of: now + .seconds(seconds))))
         }
         return answer
     }
@@ -79,7 +80,7 @@ struct FaultOrder {
     func redirect(to location: String) throws(Misuse) -> Answer {
         let status = try number("code", in: 300...399, default: 302)
         var answer = Answer.refusal(status, "Told to send you on")
-        answer.headers.append(HeaderField("Location", location))
+        answer.headers.append(HTTPField("Location", location))
         return answer
     }
 
@@ -116,8 +117,8 @@ struct FaultOrder {
             } ?? (request.ifModifiedSince == modified)
         var random = SplitMix(seed: UInt64(version))
         var answer = isKnown ? Answer(status: 304) : plainAnswer(using: &random)
-        answer.headers.append(HeaderField("ETag", tag))
-        answer.headers.append(HeaderField("Last-Modified", modified))
+        answer.headers.append(HTTPField("ETag", tag))
+        answer.headers.append(HTTPField("Last-Modified", modified))
         return answer
     }
 }

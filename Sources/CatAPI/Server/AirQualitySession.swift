@@ -1,15 +1,13 @@
-internal import CMicroHTTPD
-internal import Glibc
 internal import Reactor
 internal import WebSocket
 
-/// One client of `/aqi`, from the handshake on: without tasks, as everything here, on the loop's thread alone.
+/// One client of `/aqi`, from the handshake on. On the loop's thread alone.
 final class AirQualitySession {
     private let order: AirQualityOrder
-    private let socket: Int32
-    private let handle: OpaquePointer
-    private unowned let daemon: HTTPDaemon
-    private var watch: Watch?
+    private let stream: any ByteStream
+    private let loop: EventLoop
+    private let air: SharedAirQuality
+    private let hasUnsent: Wakeup
     private var timer: LoopTimer?
     private var decoder = FrameDecoder(role: .server, limit: 64 << 10)
     private var walk: AirQuality?
@@ -26,26 +24,25 @@ final class AirQualitySession {
     /// Messages that are due more often than that are sent together.
     private static let shortestPause = Duration.milliseconds(5)
 
-    /// - Returns: nil when the socket cannot be watched.
-    init?(_ order: AirQualityOrder, _ socket: Int32, _ handle: OpaquePointer, daemon: HTTPDaemon) {
+    init(_ order: AirQualityOrder, over stream: any ByteStream, on loop: EventLoop, _ air: SharedAirQuality) {
         self.order = order
-        self.socket = socket
-        self.handle = handle
-        self.daemon = daemon
-        if order.rate > 1 || order.isSingle { walk = daemon.freshWalk() }
-        do throws(SystemError) {
-            watch = try daemon.loop.watch(socket, interest: .read) { [unowned self] in notice($0) }
-        } catch {
-            return nil
-        }
+        self.stream = stream
+        self.loop = loop
+        self.air = air
+        hasUnsent = Wakeup(loop: loop)
+        if order.rate > 1 || order.isSingle { walk = air.fresh }
     }
 
-    /// Begins to send; nothing was sent before.
-    func start(received: [UInt8]) {
-        begin = daemon.loop.clock.now
-        received.withUnsafeBytes { take($0) }
+    /// Sends until it is closed, by either side.
+    func run() async {
+        begin = loop.clock.now
         sendFault()
         tick()
+        let session = LoopBound(self)
+        await withTaskGroup { group in
+            group.addTask { await session.value.receive() }
+            group.addTask { await session.value.sendWhatIsLeft() }
+        }
     }
 
     /// Ends it.
@@ -59,22 +56,27 @@ final class AirQualitySession {
             guard !isOver else { return }
         }
         isOver = true
-        watch?.cancel()
-        if let timer { daemon.loop.cancel(timer) }
-        cw_mhd_close_upgraded(handle)
-        daemon.remove(self)
+        stream.close()
+        hasUnsent.open()
+        if let timer { loop.cancel(timer) }
     }
 
     // MARK: What the client sends
 
-    private func notice(_ readiness: Readiness) {
-        if readiness.contains(.write) { flush() }
-        guard !isOver, !readiness.isDisjoint(with: [.read, .hangUp, .error, .readHangUp]) else { return }
-        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 16) { buffer in
-            let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-            if count > 0 { return take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-            if count == 0 || errno != EAGAIN && errno != EINTR { close() }
-        }
+    private func receive() async {
+        let buffer = ReadBuffer(count: 4_096)
+        do {
+            while !isOver {
+                guard let count = try stream.read(into: buffer.memory) else {
+                    try await stream.waitUntilReadable()
+                    continue
+                }
+                if count == 0 { break }
+                take(UnsafeRawBufferPointer(rebasing: buffer.memory[..<count]))
+                if count == buffer.memory.count { try await loop.sleep(for: .zero) }
+            }
+        } catch {}  // it is gone
+        close()
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
@@ -98,7 +100,7 @@ final class AirQualitySession {
     private func tick() {
         timer = nil
         guard !isOver, !isEnding, !isMute else { return }
-        let now = daemon.loop.clock.now
+        let now = loop.clock.now
         let due = Int(begin.duration(to: now).nanoseconds * Int64(order.rate) / 1_000_000_000) + 1
         while sent < due, !isOver, !isEnding, !isMute {
             sent += 1
@@ -107,12 +109,12 @@ final class AirQualitySession {
         }
         guard !isOver, !isEnding, !isMute else { return }
         let next = begin.advanced(by: .nanoseconds(Int64(sent) * 1_000_000_000 / Int64(order.rate)))
-        timer = daemon.loop.schedule(at: max(next, now.advanced(by: Self.shortestPause))) { [unowned self] in tick() }
+        timer = loop.schedule(at: max(next, now.advanced(by: Self.shortestPause))) { [unowned self] in tick() }
     }
 
     private func sendMessage() {
         if sent > 1 { walk?.advance() }
-        let air = walk ?? daemon.currentWalk()
+        let air = walk ?? self.air.now
         let message = order.isSingle ? air.json(of: (sent - 1) % AirQuality.cities.count) : air.json
         switch order.fault {
         case .fragmented(let size): sendFragments(message, size)
@@ -177,18 +179,25 @@ final class AirQualitySession {
 
     private func flush() {
         guard !isOver else { return }
-        while !unsent.isEmpty {
-            let count = unsent.withUnsafeBytes {
-                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        do {
+            while !unsent.isEmpty {
+                let count = try unsent.withUnsafeBytes { try stream.write($0) }
+                guard count > 0 else { return hasUnsent.signal() }
+                unsent.removeFirst(count)
             }
-            if count < 0 {
-                if errno == EINTR { continue }
-                guard errno == EAGAIN else { return close() }
-                break
-            }
-            unsent.removeFirst(count)
+        } catch {
+            return close()
         }
-        if unsent.isEmpty, isEnding { return close() }
-        try? watch?.update(unsent.isEmpty ? .read : [.read, .write])
+        if isEnding { close() }
+    }
+
+    private func sendWhatIsLeft() async {
+        while !isOver {
+            guard (try? await hasUnsent.wait()) != nil else { return }
+            while !unsent.isEmpty, !isOver {
+                guard (try? await stream.waitUntilWritable()) != nil else { return }
+                flush()
+            }
+        }
     }
 }

@@ -1,35 +1,43 @@
-import Glibc
-import Reactor
+internal import Glibc
 
 /// A client that sees what is on the wire: blocking sockets, used on a thread of its own.
-struct RawClient: Sendable {
-    let port: UInt16
+package struct RawClient: Sendable {
+    package let port: UInt16
+    private let host: String
 
-    /// What came back until the connection ended, or until there was enough.
-    struct Outcome: Sendable {
-        var bytes: [UInt8] = []
-        var wasReset = false
-        /// Whether the connection ended, and not the reading.
-        var ended = false
+    /// - Parameter host: a numeric address.
+    package init(host: String = "127.0.0.1", port: UInt16) {
+        self.host = host
+        self.port = port
     }
 
-    struct Failure: Error {
+    /// What came back until the connection ended, or until there was enough.
+    package struct Outcome: Sendable {
+        package var bytes: [UInt8] = []
+        package var wasReset = false
+        /// Whether the connection ended, and not the reading.
+        package var ended = false
+
+        package var text: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
+    package struct Failure: Error {
         let call: String
-        let code: Int32
+        package let code: Int32
     }
 
     /// Sends a request that asks for the connection to be closed after it, and reads the answer.
-    func get(_ target: String, fields: [String] = [], atMost limit: Int = .max) throws -> WireAnswer {
+    package func get(_ target: String, fields: [String] = [], atMost limit: Int = .max) throws -> WireAnswer {
         let outcome = try talk(request("GET", target, fields: ["Connection: close"] + fields), atMost: limit)
         return try WireAnswer(outcome)
     }
 
-    func request(_ method: String, _ target: String, fields: [String] = []) -> String {
+    package func request(_ method: String, _ target: String, fields: [String] = []) -> String {
         (["\(method) \(target) HTTP/1.1", "Host: cats.test"] + fields).map { $0 + "\r\n" }.joined() + "\r\n"
     }
 
     /// Sends a text as it is and reads until the connection ends or `limit` bytes came.
-    func talk(_ text: String, atMost limit: Int = .max) throws -> Outcome {
+    package func talk(_ text: String, atMost limit: Int = .max) throws -> Outcome {
         let descriptor = try connect()
         defer { close(descriptor) }
         try send(text, to: descriptor)
@@ -37,21 +45,20 @@ struct RawClient: Sendable {
     }
 
     /// A connected socket that gives up after 20 s, so that a fault in the server fails a test and does not hang it.
-    func connect() throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    package func connect() throws -> Int32 {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let found else {
+            throw Failure(call: "getaddrinfo", code: EINVAL)
+        }
+        defer { freeaddrinfo(found) }
+        let descriptor = socket(found.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard code == 0 else {
+        guard Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 else {
             let failure = Failure(call: "connect", code: errno)
             close(descriptor)
             throw failure
@@ -59,7 +66,7 @@ struct RawClient: Sendable {
         return descriptor
     }
 
-    func send(_ text: String, to descriptor: Int32) throws {
+    package func send(_ text: String, to descriptor: Int32) throws {
         var left = Array(text.utf8)[...]
         while !left.isEmpty {
             let count = left.withUnsafeBytes {
@@ -70,10 +77,19 @@ struct RawClient: Sendable {
         }
     }
 
-    func receive(from descriptor: Int32, atMost limit: Int = .max) throws -> Outcome {
+    package func receive(from descriptor: Int32, atMost limit: Int = .max) throws -> Outcome {
+        try receive(from: descriptor) { $0.bytes.count >= limit }
+    }
+
+    /// Reads until a text has come, or the connection ends.
+    package func receive(from descriptor: Int32, until text: String) throws -> Outcome {
+        try receive(from: descriptor) { $0.text.contains(text) }
+    }
+
+    private func receive(from descriptor: Int32, until isEnough: (Outcome) -> Bool) throws -> Outcome {
         var outcome = Outcome()
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while outcome.bytes.count < limit {
+        while !isEnough(outcome) {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             if count < 0, errno != ECONNRESET { throw Failure(call: "recv", code: errno) }
@@ -88,26 +104,26 @@ struct RawClient: Sendable {
     }
 
     /// Whether there is nothing to read, not even an end of file.
-    func isSilent(_ descriptor: Int32) -> Bool {
+    package func isSilent(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT)) == -1 && errno == EAGAIN
     }
 }
 
 /// An HTTP answer, read from the wire.
-struct WireAnswer: Sendable {
-    let status: Int
+package struct WireAnswer: Sendable {
+    package let status: Int
     /// By lowercase name.
-    let fields: [String: String]
+    package let fields: [String: String]
     /// As it was sent, chunks undone.
-    let body: [UInt8]
-    let outcome: RawClient.Outcome
+    package let body: [UInt8]
+    package let outcome: RawClient.Outcome
 
     struct Unreadable: Error {
         let text: String
     }
 
-    init(_ outcome: RawClient.Outcome) throws {
+    package init(_ outcome: RawClient.Outcome) throws {
         let separator = Array("\r\n\r\n".utf8)
         let bytes = outcome.bytes
         guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: separator) }) else {

@@ -1,0 +1,286 @@
+internal import CMicroHTTPD
+internal import Reactor
+
+/// One connection and its request of the moment. Everything in it happens on the loop's thread.
+final class HTTPConnection {
+    private enum Phase {
+        /// A request is awaited; the header fields may have begun to come.
+        case head
+        /// They were seen, and the body comes.
+        case body
+        /// The body is longer than it may be: the rest is dropped.
+        case tooLong
+        /// The request is whole.
+        case answering
+    }
+
+    private let handle: OpaquePointer
+    private unowned let server: HTTPServer
+    private let socket: Int32
+    /// Whether it is one more than there may be: it gets a refusal.
+    private let isSurplus: Bool
+    private var phase = Phase.head
+    private var request = HTTPRequest(method: "", target: "", fields: [], body: [])
+    /// What a promise came to, until libmicrohttpd asks for it.
+    private var reply: HTTPReply?
+    private var promise: HTTPPromise?
+    private var stream: HTTPStream?
+    private var upgrade: ((any ByteStream) -> Void)?
+    private var isSuspended = false
+    /// Whether the producer has more already, told while it was being asked.
+    private var isResumed = false
+    private var hasLeft = false
+    /// libmicrohttpd does not look at a suspended connection at all: whether its client leaves is watched for beside
+    /// it.
+    private var watch: Watch?
+    /// Ends a connection whose request is not whole in time, however busily it trickles in.
+    private var patience: LoopTimer?
+
+    init(_ handle: OpaquePointer, of server: HTTPServer, isSurplus: Bool) {
+        self.handle = handle
+        self.server = server
+        self.isSurplus = isSurplus
+        socket = cw_mhd_socket(handle)
+        awaitRequest()
+    }
+
+    private func awaitRequest() {
+        patience = server.loop.schedule(after: server.limits.patience) { [unowned self] in
+            patience = nil
+            cw_mhd_shut_down(socket)
+        }
+    }
+
+    private func stopAwaitingRequest() {
+        if let patience { server.loop.cancel(patience) }
+        patience = nil
+    }
+
+    // MARK: What libmicrohttpd tells
+
+    /// A request line came.
+    func begin(_ target: String) { request.target = target }
+
+    /// The header fields came, or a piece of the body, or the end of it; or the request is whole and has waited.
+    func advance(
+        method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, piece: UnsafeRawBufferPointer
+    ) -> MHD_Result {
+        guard !server.isStopping else { return .NO }
+        switch phase {
+        case .head:
+            phase = .body
+            request.method = String(cString: method)
+            request.fields = fields()
+            // An answer before the body makes this the connection's last one.
+            return refusal(version: String(cString: version)).map { carryOut(.now($0)) } ?? .YES
+        case .body:
+            guard piece.isEmpty else {
+                if request.body.count + piece.count > server.limits.body {
+                    phase = .tooLong
+                    request.body = []
+                } else {
+                    request.body += piece
+                }
+                return .YES
+            }
+            // Not kept while the answer takes its time.
+            let whole = request
+            request = HTTPRequest(method: "", target: "", fields: [], body: [])
+            return carryOut(server.handler(whole))
+        case .tooLong:
+            return piece.isEmpty ? carryOut(.now(bodyRefusal)) : .YES
+        case .answering:
+            guard let reply, !hasLeft else { return .NO }
+            self.reply = nil
+            return carryOut(reply)
+        }
+    }
+
+    /// The request is over.
+    func finish(isComplete: Bool) {
+        let (stream, promise) = (self.stream, self.promise)
+        (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
+        (isSuspended, isResumed, hasLeft) = (false, false, false)
+        phase = .head
+        request = HTTPRequest(method: "", target: "", fields: [], body: [])
+        watch?.cancel()
+        watch = nil
+        stopAwaitingRequest()
+        awaitRequest()
+        stream?.finish(isComplete: isComplete)
+        promise?.leave()
+    }
+
+    /// The connection is over; its socket is open still.
+    func close() {
+        stopAwaitingRequest()
+        watch?.cancel()
+        watch = nil
+    }
+
+    /// HTTP is over, the response sent.
+    func hand(over handle: OpaquePointer, received: [UInt8]) {
+        guard let upgrade, !server.isStopping,
+            let stream = server.upgraded(socket, handle, received: received)
+        else { return cw_mhd_close_upgraded(handle) }
+        self.upgrade = nil
+        upgrade(stream)
+    }
+
+    /// More of a stream is wanted.
+    ///
+    /// - Returns: how many bytes there are, 0 when the connection was suspended, or one of libmicrohttpd's codes.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Int {
+        guard let stream, !hasLeft, !server.isStopping else { return Self.endWithError }
+        while true {
+            isResumed = false
+            switch stream.next(into: buffer, at: position) {
+            case .bytes(let count):
+                precondition(1...buffer.count ~= count, "a producer gives what there is room for")
+                return count
+            case .nothingNow:
+                if isResumed { continue }
+                suspend()
+                return 0
+            case .end: return Self.endOfStream
+            case .broken(let byReset):
+                if byReset { cw_mhd_reset(socket) }
+                return Self.endWithError
+            }
+        }
+    }
+
+    /// MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR, macros with a cast.
+    private static let endOfStream = -1
+    static let endWithError = -2
+
+    // MARK: Waiting
+
+    private func suspend() {
+        MHD_suspend_connection(handle)
+        isSuspended = true
+        // A half-closed connection counts as left, as with other servers: a browser that goes away looks no different.
+        if watch == nil {
+            watch = try? server.loop.watch(socket, interest: [.readHangUp, .edgeTriggered]) { [unowned self] _ in
+                hasLeft = true
+                resume()
+            }
+        }
+    }
+
+    /// Has libmicrohttpd ask again; nothing happens when the connection is not suspended.
+    func resume() {
+        guard isSuspended else { return }
+        isSuspended = false
+        MHD_resume_connection(handle)
+        server.turnSoon()
+    }
+
+    func resumeStream() {
+        isResumed = true
+        resume()
+    }
+
+    /// What a promise came to.
+    func keep(_ reply: HTTPReply) {
+        promise = nil
+        self.reply = reply
+        resume()
+    }
+
+    // MARK: Answering
+
+    private func carryOut(_ reply: HTTPReply) -> MHD_Result {
+        phase = .answering
+        stopAwaitingRequest()
+        switch reply {
+        case .now(let response): return queue(response)
+        case .later(let begin):
+            let promise = HTTPPromise(of: self)
+            self.promise = promise
+            suspend()
+            begin(promise)
+            return .YES
+        case .closed(let byReset):
+            if byReset { cw_mhd_reset(socket) }
+            return .NO
+        }
+    }
+
+    /// Why a request is not looked at any further; nil when it is.
+    ///
+    /// A Host that is missing or there twice (RFC 9112, section 3.2) is left to us: libmicrohttpd 0.9.75 takes it, or,
+    /// when it is told to be strict, sends the head of its refusal twice. It takes a blank in the target as well.
+    private func refusal(version: String) -> HTTPResponse? {
+        if isSurplus { return .refusal(503, "too many connections", [HTTPField("Retry-After", "1")]) }
+        let hosts = request.values(of: "Host").count
+        if hosts > 1 || hosts == 0 && version != "HTTP/1.0" { return .refusal(400, "a request has one Host") }
+        if request.target.utf8.contains(UInt8(ascii: " ")) { return .refusal(400, "a target has no blanks") }
+        // One that is no number was refused before.
+        guard let announced = request["Content-Length"] else { return nil }
+        return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil
+    }
+
+    private var bodyRefusal: HTTPResponse {
+        let message = "a body has \(server.limits.body) bytes at the most"
+        return .refusal(413, message, [HTTPField("Connection", "close")])
+    }
+
+    /// The header fields, which are libmicrohttpd's memory until now.
+    private func fields() -> [HTTPField] {
+        var fields: [HTTPField] = []
+        withUnsafeMutablePointer(to: &fields) { fields in
+            _ = MHD_get_connection_values(
+                handle, .HEADER_KIND,
+                { context, _, name, value in
+                    if let name {
+                        let field = HTTPField(String(cString: name), value.map { String(cString: $0) } ?? "")
+                        context?.assumingMemoryBound(to: [HTTPField].self).pointee.append(field)
+                    }
+                    return .YES
+                }, fields)
+        }
+        return fields
+    }
+
+    private func queue(_ response: HTTPResponse) -> MHD_Result {
+        guard let made = make(response.body) else { return .NO }
+        defer { MHD_destroy_response(made) }
+        for field in response.fields { MHD_add_response_header(made, field.name, field.value) }
+        return MHD_queue_response(handle, UInt32(response.status), made)
+    }
+
+    private func make(_ body: HTTPResponse.Body) -> OpaquePointer? {
+        switch body {
+        case .bytes(let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                // The library copies the bytes and does not write to them.
+                let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                return MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
+            }
+        case .memory(let bytes, let owner):
+            // The library does not write to them here either.
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            guard let owner else { return MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_PERSISTENT) }
+            let retained = Unmanaged.passRetained(owner)
+            let made = MHD_create_response_from_buffer_with_free_callback_cls(
+                bytes.count, start, { $0.map { Unmanaged<AnyObject>.fromOpaque($0).release() } }, retained.toOpaque())
+            if made == nil { retained.release() }
+            return made
+        case .stream(let stream):
+            self.stream = stream
+            stream.connection = self
+            let size = stream.size.map(UInt64.init) ?? .max  // MHD_SIZE_UNKNOWN
+            // Never called again once the connection was told that the request is over.
+            return MHD_create_response_from_callback(
+                size, Self.block(of: stream), fillFromStream, Unmanaged.passUnretained(self).toOpaque(), nil)
+        case .upgrade(let upgrade):
+            self.upgrade = upgrade
+            return MHD_create_response_for_upgrade(handOver, nil)
+        }
+    }
+
+    /// How much of a stream is asked for at once. One without a size is asked for what is left of the connection's memory
+    /// instead, but to HTTP/1.0; the block is there nevertheless, for as long as the stream.
+    private static func block(of stream: HTTPStream) -> Int { stream.size == nil ? 2 << 10 : 16 << 10 }
+}

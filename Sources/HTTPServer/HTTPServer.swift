@@ -1,0 +1,255 @@
+internal import CMicroHTTPD
+internal import Glibc
+package import Reactor
+
+/// An HTTP/1.1 server on a loop: libmicrohttpd without a thread, its epoll descriptor watched by the loop's, one timer
+/// for all its times.
+///
+/// Everything in it, the handler and the producers of streams included, happens on the loop's thread. It is not
+/// `Sendable`: the actor that holds it is the only way to it. A virtual loop will not do, for libmicrohttpd has a clock
+/// of its own.
+package final class HTTPServer {
+    /// Says what becomes of a request. It must not wait, and not stop the server.
+    package typealias Handler = (HTTPRequest) -> HTTPReply
+
+    /// What clients may take.
+    package struct Limits: Sendable {
+        /// Connections that are served at once, waiting streams and upgraded ones included. Up to `HTTPServer.surplus`
+        /// more get status 503 to their request, and the end of the connection; what comes on top of these waits in the
+        /// kernel's queue until another one leaves.
+        package var connections = 1_024
+        /// Connections from one address; further ones are closed at once, without an answer. 0 for as many as there may
+        /// be.
+        package var connectionsPerAddress = 0
+        /// Bytes of a request's body. A longer one gets status 413: at once when its length is announced, otherwise
+        /// when it has come, and was dropped.
+        package var body = 64 << 10
+        /// Bytes for each connection, in which there is room for the head of a request: a longer one gets status 431,
+        /// or 414 when its first line is too long already. An answer's head, and the pieces of a stream without a size,
+        /// take what is left.
+        package var memory = 32 << 10
+        /// How long a request may take to come, from when the connection is free for it until its last byte; the
+        /// connection is closed then. Also how long a client may take nothing of its response, then in whole seconds.
+        package var patience = Duration.seconds(60)
+
+        package init() {}
+    }
+
+    /// How many connections are there for a refusal besides `Limits.connections`.
+    package static let surplus = 16
+
+    let loop: EventLoop
+    let limits: Limits
+    let handler: Handler
+    /// The port it listens on; 0 on a socket that has none.
+    package private(set) var port: UInt16 = 0
+    private(set) var isStopping = false
+    private var daemon: OpaquePointer?
+    private var watch: Watch?
+    private var timer: LoopTimer?
+    private var isTurnDue = false
+    private var isInTurn = false
+    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    private var upgradedStreams: [ObjectIdentifier: UpgradedStream] = [:]
+
+    /// Starts to serve.
+    ///
+    /// - Parameter socket: one that listens, of any kind of address (`StreamSocket.listening`), or one that another
+    ///   process has opened and passed on. `O_NONBLOCK` is set on it. It is closed by `stop`, and when the server
+    ///   cannot start.
+    /// - Throws: `EINVAL` when the socket does not listen, `EMFILE`.
+    package init(
+        on loop: EventLoop, listeningAt socket: consuming Descriptor, limits: Limits = Limits(),
+        handler: @escaping Handler
+    ) throws(SystemError) {
+        loop.preconditionOnLoop()
+        precondition(!loop.clock.isVirtual, "libmicrohttpd does not follow a virtual clock")
+        self.loop = loop
+        self.limits = limits
+        self.handler = handler
+        let number = socket.number
+        var isListening: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        try systemCall("getsockopt") { getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) }
+        guard isListening != 0 else { throw SystemError(code: EINVAL, call: "accept") }
+        errno = 0
+        daemon = cw_mhd_start(
+            socket.release(),
+            cw_mhd_limits(
+                connections: UInt32(limits.connections + Self.surplus),
+                per_address: UInt32(limits.connectionsPerAddress),
+                seconds: UInt32(max(1, limits.patience.components.seconds)), memory: limits.memory),
+            handleAccess, noteTarget, noteCompletion, noteConnection, Unmanaged.passUnretained(self).toOpaque())
+        guard let daemon else { throw SystemError(code: errno == 0 ? EINVAL : errno, call: "MHD_start_daemon") }
+        port = cw_mhd_port(daemon)
+        do throws(SystemError) {
+            watch = try loop.watch(cw_mhd_epoll(daemon), interest: .read) { [unowned self] _ in turn() }
+        } catch {
+            MHD_stop_daemon(daemon)
+            self.daemon = nil
+            throw error
+        }
+        arm()
+    }
+
+    deinit { precondition(daemon == nil, "stop the server before letting go of it") }
+
+    /// Connections that are open, upgraded ones included.
+    package var connectionCount: Int { connections.count }
+
+    /// Stops listening and closes every connection at once; has to be called before the server is let go of. Harmless
+    /// when repeated; not to be called by the handler or a producer.
+    package func stop() {
+        loop.preconditionOnLoop()
+        guard let daemon else { return }
+        precondition(!isInTurn, "a server cannot be stopped by its handler")
+        isStopping = true
+        for stream in Array(upgradedStreams.values) { stream.close() }
+        watch?.cancel()
+        if let timer { loop.cancel(timer) }
+        // A daemon must not be stopped with suspended connections: they go on, to find that it is over.
+        for connection in connections.values { connection.resume() }
+        MHD_run(daemon)
+        MHD_stop_daemon(daemon)
+        self.daemon = nil
+    }
+
+    // MARK: Turns
+
+    /// Sees to it that there is a turn in a moment; needed after resuming, which does not make the epoll descriptor
+    /// ready.
+    func turnSoon() {
+        guard !isTurnDue, !isStopping else { return }
+        isTurnDue = true
+        loop.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            isTurnDue = false
+            turn()
+        }
+    }
+
+    private func turn() {
+        guard let daemon else { return }
+        isInTurn = true
+        MHD_run(daemon)
+        isInTurn = false
+        arm()
+    }
+
+    /// Sees to it that there is a turn when libmicrohttpd wants one, which it has to be asked before every wait.
+    private func arm() {
+        var milliseconds: UInt64 = 0
+        guard let daemon, MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+        let deadline = loop.clock.now.advanced(by: .milliseconds(milliseconds))
+        if let timer {
+            // One that comes too early does no harm and saves setting a new one in every turn.
+            if timer.deadline <= deadline { return }
+            loop.cancel(timer)
+        }
+        timer = loop.schedule(at: deadline) { [unowned self] in
+            timer = nil
+            turn()
+        }
+    }
+
+    // MARK: Connections
+
+    fileprivate func opened(_ handle: OpaquePointer) -> HTTPConnection {
+        let connection = HTTPConnection(handle, of: self, isSurplus: connections.count >= limits.connections)
+        connections[ObjectIdentifier(connection)] = connection
+        return connection
+    }
+
+    fileprivate func closed(_ connection: HTTPConnection) {
+        // When there were as many as there may be, or no descriptors left, it listens again in its next turn only.
+        turnSoon()
+        connection.close()
+        connections[ObjectIdentifier(connection)] = nil
+    }
+
+    /// - Returns: nil when there is no descriptor left for it.
+    func upgraded(_ socket: Int32, _ handle: OpaquePointer, received: [UInt8]) -> UpgradedStream? {
+        let stream = try? UpgradedStream(socket, handle, received: received, on: loop) { [unowned self] stream in
+            upgradedStreams[ObjectIdentifier(stream)] = nil
+            turnSoon()
+        }
+        if let stream { upgradedStreams[ObjectIdentifier(stream)] = stream }
+        return stream
+    }
+}
+
+// What libmicrohttpd calls. Plain functions: a closure in an isolated context would be isolated too, and trap.
+// Every pointer to a server is the one that was passed along with the function, every one to a connection what
+// `noteConnection` has given; both are alive, for the server holds its connections, and stops before it goes.
+
+private func server(_ context: UnsafeMutableRawPointer) -> HTTPServer {
+    Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func connection(_ context: UnsafeMutableRawPointer) -> HTTPConnection {
+    Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
+}
+
+/// A connection was opened, or is about to be closed.
+private func noteConnection(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
+    _ kept: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ code: MHD_ConnectionNotificationCode
+) {
+    guard let context, let handle, let kept else { return }
+    if code == .CONNECTION_NOTIFY_STARTED {
+        kept.pointee = Unmanaged.passUnretained(server(context).opened(handle)).toOpaque()
+    } else if let pointer = kept.pointee {
+        kept.pointee = nil
+        server(context).closed(connection(pointer))
+    }
+}
+
+/// A request line came: what is given here comes back as `state` of all later calls.
+private func noteTarget(
+    _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    guard let target, let handle, let pointer = cw_mhd_kept(handle) else { return nil }
+    connection(pointer).begin(String(cString: target))
+    return pointer
+}
+
+/// The header fields came, or some of the body, or all of it; or the request has waited.
+private func handleAccess(
+    _: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?,
+    _ version: UnsafePointer<CChar>?, _ piece: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let method, let version, let size, let pointer = state?.pointee else { return .NO }
+    let bytes = UnsafeRawBufferPointer(start: piece, count: piece == nil ? 0 : size.pointee)
+    size.pointee = 0
+    return connection(pointer).advance(method: method, version: version, piece: bytes)
+}
+
+/// A request is over, in whichever way.
+private func noteCompletion(
+    _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ code: MHD_RequestTerminationCode
+) {
+    guard let pointer = state?.pointee else { return }
+    state?.pointee = nil
+    connection(pointer).finish(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+}
+
+/// More of a stream is wanted.
+func fillFromStream(
+    _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ room: Int
+) -> Int {
+    guard let context else { return HTTPConnection.endWithError }
+    return connection(context).fill(UnsafeMutableRawBufferPointer(start: buffer, count: room), at: Int(position))
+}
+
+/// The response that ends HTTP on a connection was sent.
+func handOver(
+    _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutableRawPointer?, _ extra: UnsafePointer<CChar>?,
+    _ extraSize: Int, _: MHD_socket, _ handle: OpaquePointer?
+) {
+    guard let state, let handle else { return }
+    let received = UnsafeRawBufferPointer(start: extra, count: extra == nil ? 0 : extraSize)
+    connection(state).hand(over: handle, received: Array(received))
+}

@@ -1,0 +1,183 @@
+import Glibc
+import HTTPServer
+import Reactor
+import TestSupport
+import Testing
+
+/// What happens to clients that want more than there is for them.
+@Suite(.limited) struct LimitTests {
+    private static func limits(_ change: (inout HTTPServer.Limits) -> Void) -> HTTPServer.Limits {
+        var limits = HTTPServer.Limits()
+        change(&limits)
+        return limits
+    }
+
+    @Test(arguments: [8 << 10, 32 << 10])
+    func aHeadThatIsTooLongIsRefused(memory: Int) async throws {
+        try await ServerBench.run(limits: Self.limits { $0.memory = memory }) { bench in
+            let long = String(repeating: "x", count: memory)
+            let fields = try await bench.talk { try $0.talk($0.request("GET", "/", fields: ["X: \(long)"])) }
+            #expect(fields.statuses == [431] && fields.ended)
+            let many = try await bench.talk { client in
+                try client.talk(client.request("GET", "/", fields: (0..<memory / 8).map { "X-\($0): y" }))
+            }
+            #expect(many.statuses == [431] && many.ended)
+            let target = try await bench.talk { try $0.talk($0.request("GET", "/\(long)")) }
+            #expect(target.statuses == [414] && target.ended)
+            let half = try await bench.get("/", fields: ["X: \(long.prefix(memory / 4))"])
+            #expect(half.status == 200 && bench.requests.count == 1)
+        }
+    }
+
+    @Test func aBodyMayBeAsLongAsTheLimit() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.body = 100_000 }) { bench in
+            let body = String(repeating: "x", count: 100_000)
+            let fits = try await bench.talk { client in
+                try client.talk(
+                    client.request("POST", "/", fields: ["Content-Length: 100000", "Connection: close"]) + body)
+            }
+            #expect(fits.text.hasSuffix("POST / 100000"))
+            let chunked = try await bench.talk { client in
+                let head = client.request("POST", "/", fields: ["Transfer-Encoding: chunked", "Connection: close"])
+                return try client.talk(head + "186A0\r\n\(body)\r\n0\r\n\r\n")
+            }
+            #expect(chunked.text.hasSuffix("POST / 100000"))
+        }
+    }
+
+    @Test func aLongerBodyIsRefusedBeforeItComesWhenItSaysSo() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.body = 1_000 }) { bench in
+            let outcome = try await bench.talk { client in
+                try client.talk(client.request("POST", "/", fields: ["Content-Length: 1001", "Expect: 100-continue"]))
+            }
+            #expect(outcome.statuses == [413] && outcome.ended && !outcome.wasReset)
+            #expect(bench.requests.isEmpty)
+        }
+    }
+
+    @Test func aLongerBodyInChunksIsDroppedAndRefused() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.body = 1_000 }) { bench in
+            let outcome = try await bench.talk { client in
+                let chunk = "3E8\r\n\(String(repeating: "x", count: 1_000))\r\n"
+                let head = client.request("POST", "/", fields: ["Transfer-Encoding: chunked"])
+                return try client.talk(head + String(repeating: chunk, count: 100) + "0\r\n\r\n")
+            }
+            #expect(outcome.statuses == [413] && outcome.ended && !outcome.wasReset)
+            #expect(bench.requests.isEmpty)
+        }
+    }
+
+    @Test func whoeverIsOneTooManyIsToldSo() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.connections = 3 }) { bench in
+            var open: [Int32] = []
+            for _ in 0..<3 { open.append(try await bench.open("")) }
+            try await bench.until { bench.server.connectionCount == 3 }
+            let refused = try await bench.get("/")
+            #expect(refused.status == 503 && refused.fields["retry-after"] == "1" && refused.outcome.ended)
+            #expect(bench.requests.isEmpty)
+            // Those who were there before are served.
+            let outcome = try await bench.talk { [open] client in
+                try client.send(client.request("GET", "/", fields: ["Connection: close"]), to: open[0])
+                return try client.receive(from: open[0])
+            }
+            #expect(outcome.statuses == [200])
+            try await bench.until { bench.server.connectionCount == 2 }
+            let answer = try await bench.get("/")
+            #expect(answer.status == 200)
+            for descriptor in open { close(descriptor) }
+        }
+    }
+
+    @Test func beyondThoseThatAreToldConnectionsWaitForAPlace() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.connections = 1 }) { bench in
+            var open: [Int32] = []
+            for _ in 0...HTTPServer.surplus { open.append(try await bench.open("")) }
+            try await bench.until { bench.server.connectionCount == 1 + HTTPServer.surplus }
+            let late = try await bench.open(bench.thread.client.request("GET", "/", fields: ["Connection: close"]))
+            try await bench.loop.sleep(for: .milliseconds(50))
+            #expect(bench.server.connectionCount == 1 + HTTPServer.surplus && bench.thread.client.isSilent(late))
+            for descriptor in open { close(descriptor) }
+            let outcome = try await bench.talk { try $0.receive(from: late) }
+            #expect(outcome.statuses.count == 1)
+            close(late)
+        }
+    }
+
+    @Test func anAddressHasItsShareOfConnections() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.connectionsPerAddress = 2 }) { bench in
+            let open = [try await bench.open(""), try await bench.open("")]
+            try await bench.until { bench.server.connectionCount == 2 }
+            let third = try await bench.talk { client in
+                let descriptor = try client.connect()
+                defer { close(descriptor) }
+                return try client.receive(from: descriptor)
+            }
+            #expect(third.ended && third.bytes.isEmpty)
+            close(open[0])
+            try await bench.until { bench.server.connectionCount == 1 }
+            let answer = try await bench.get("/")
+            #expect(answer.status == 200)
+            close(open[1])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aRequestThatTricklesInIsCutOff(isFirst: Bool) async throws {
+        try await ServerBench.run(limits: Self.limits { $0.patience = .milliseconds(300) }) { bench in
+            let begin = bench.loop.clock.now
+            let outcome = try await bench.talk { client in
+                let descriptor = try client.connect()
+                defer { close(descriptor) }
+                // The first one and the next on the same connection have to come in time.
+                if !isFirst {
+                    try client.send(client.request("GET", "/first"), to: descriptor)
+                    _ = try client.receive(from: descriptor, until: "GET /first 0")
+                }
+                try client.send("GET / HTTP/1.1\r\nX: ", to: descriptor)
+                while client.isSilent(descriptor) {
+                    try? client.send("x", to: descriptor)
+                    usleep(10_000)
+                }
+                return try client.receive(from: descriptor)
+            }
+            #expect(outcome.ended && outcome.statuses.allSatisfy { $0 != 200 })
+            #expect(bench.requests.map(\.target) == (isFirst ? [] : ["/first"]))
+            #expect((.milliseconds(300) ... .seconds(10)).contains(begin.duration(to: bench.loop.clock.now)))
+        }
+    }
+
+    @Test func aBodyThatTricklesInIsCutOff() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.patience = .milliseconds(300) }) { bench in
+            let descriptor = try await bench.open("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")
+            let outcome = try await bench.talk { try $0.receive(from: descriptor) }
+            #expect(outcome.ended && outcome.bytes.isEmpty && bench.requests.isEmpty)
+            close(descriptor)
+        }
+    }
+
+    @Test func aConnectionWithoutAnotherRequestIsClosedButNotOneThatWaitsForAnAnswer() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.patience = .milliseconds(200) }) { bench in
+            let idle = try await bench.open(bench.thread.client.request("GET", "/"))
+            let waiting = try await bench.open(bench.thread.client.request("GET", "/stream"))
+            let outcome = try await bench.talk { try $0.receive(from: idle) }
+            #expect(outcome.statuses == [200] && outcome.ended)
+            try await bench.loop.sleep(for: .milliseconds(1_500))
+            bench.feeds[0].give("purr")
+            let text = try await bench.talk { try $0.receive(from: waiting, until: "purr") }.text
+            #expect(text.contains("purr") && bench.server.connectionCount == 1)
+            for descriptor in [idle, waiting] { close(descriptor) }
+        }
+    }
+
+    @Test func aClientThatTakesNothingOfItsResponseIsCutOff() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.patience = .seconds(1) }) { bench in
+            let descriptor = try await bench.open(bench.thread.client.request("GET", "/stream"))
+            try await bench.until { bench.feeds.count == 1 }
+            bench.feeds[0].give(String(repeating: "purr", count: 8 << 20))
+            try await bench.until { bench.feeds[0].isComplete != nil }
+            #expect(bench.feeds[0].isComplete == false && bench.feeds[0].asked > 1)
+            try await bench.until { bench.server.connectionCount == 0 }
+            close(descriptor)
+        }
+    }
+}
