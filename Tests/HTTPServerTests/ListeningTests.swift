@@ -58,7 +58,7 @@ import Testing
 
     @Test func aSocketThatDoesNotListenIsAnError() async throws {
         try await withLoop { loop in
-            let ends = try StreamSocket.pair()
+            let ends = try socketPair()
             defer { close(ends.1) }
             let error = #expect(throws: SystemError.self) {
                 _ = try HTTPServer(on: loop, listeningAt: Descriptor(owning: ends.0)) { _ in .closed(byReset: false) }

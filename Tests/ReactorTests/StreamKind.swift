@@ -33,13 +33,6 @@ enum StreamKind: CaseIterable {
     static let ignoreBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 }
 
-/// Two connected stream sockets, blocking as they come.
-func socketPair() throws(SystemError) -> (Int32, Int32) {
-    var ends: [Int32] = [-1, -1]
-    try systemCall("socketpair") { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) }
-    return (ends[0], ends[1])
-}
-
 /// The two ends of a stream. Unchecked: used by tasks of one loop.
 final class Ends: @unchecked Sendable {
     let writer: any ByteStream
