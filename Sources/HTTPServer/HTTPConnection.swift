@@ -132,21 +132,20 @@ final class HTTPConnection {
     /// - Returns: how many bytes there are, 0 when the connection was suspended, or one of libmicrohttpd's codes.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Int {
         guard let stream, !hasLeft, !server.isStopping else { return Self.endWithError }
-        while true {
-            isResumed = false
-            switch stream.next(into: buffer, at: position) {
-            case .bytes(let count):
-                precondition(1...buffer.count ~= count, "a producer gives what there is room for")
-                return count
-            case .nothingNow:
-                if isResumed { continue }
-                suspend()
-                return 0
-            case .end: return Self.endOfStream
-            case .broken(let byReset):
-                if byReset { cw_mhd_reset(socket) }
-                return Self.endWithError
-            }
+        isResumed = false
+        switch stream.next(into: buffer, at: position) {
+        case .bytes(let count):
+            precondition(1...buffer.count ~= count, "a producer gives what there is room for")
+            return count
+        case .nothingNow:
+            suspend()
+            // It had more while it was asked: it is asked again in the next turn, as one that always has would not let go.
+            if isResumed { resume() }
+            return 0
+        case .end: return Self.endOfStream
+        case .broken(let byReset):
+            if byReset { cw_mhd_reset(socket) }
+            return Self.endWithError
         }
     }
 

@@ -47,7 +47,8 @@ package final class HTTPServer {
     private var daemon: OpaquePointer?
     private var watch: Watch?
     private var timer: LoopTimer?
-    private var isTurnDue = false
+    /// Set when a turn is due in a moment.
+    private var soon: LoopTimer?
     private var isInTurn = false
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var upgradedStreams: [ObjectIdentifier: UpgradedStream] = [:]
@@ -106,7 +107,7 @@ package final class HTTPServer {
         isStopping = true
         for stream in Array(upgradedStreams.values) { stream.close() }
         watch?.cancel()
-        if let timer { loop.cancel(timer) }
+        for timer in [timer, soon] { if let timer { loop.cancel(timer) } }
         // A daemon must not be stopped with suspended connections: they go on, to find that it is over.
         for connection in connections.values { connection.resume() }
         MHD_run(daemon)
@@ -119,11 +120,10 @@ package final class HTTPServer {
     /// Sees to it that there is a turn in a moment; needed after resuming, which does not make the epoll descriptor
     /// ready.
     func turnSoon() {
-        guard !isTurnDue, !isStopping else { return }
-        isTurnDue = true
-        loop.schedule(after: .zero) { [weak self] in
+        guard soon == nil, !isStopping else { return }
+        soon = loop.schedule(after: .zero) { [weak self] in
             guard let self else { return }
-            isTurnDue = false
+            soon = nil
             turn()
         }
     }
