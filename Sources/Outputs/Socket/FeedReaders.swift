@@ -51,9 +51,6 @@ final class FeedReaders: @unchecked Sendable {
 
     /// Gives every reader what there is and has room, and closes it.
     func closeAll() {
-        while let connection = connections.last {
-            connection.takeTurn()
-            connection.close()
-        }
+        while let connection = connections.last { connection.finish() }
     }
 }

@@ -87,6 +87,14 @@ final class ReaderConnection: @unchecked Sendable {
         goOn()
     }
 
+    /// Gives the reader what there is and has room, at once and however much it is, and closes it.
+    func finish() {
+        takeTurn()
+        isDeaf = true
+        while hasTurn { takeTurn() }
+        close()
+    }
+
     private func goOnLater() {
         guard !hasTurn, !isClosed else { return }
         hasTurn = true

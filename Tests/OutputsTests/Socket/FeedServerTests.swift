@@ -198,6 +198,44 @@ import Testing
         }
     }
 
+    @Test func whoeverHasYetToBeCalledGetsTheEndAllTheSame() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            // More than are called in one turn.
+            let readers = try await stage.serving { _ in
+                var readers: [FeedReader] = []
+                for _ in 0..<600 {
+                    readers.append(try stage.connect())
+                    try await loop.sleep(for: .zero)
+                }
+                for reader in readers { try await reader.skip(2) }
+                await stage.publish()
+                await stage.store.finish("end")
+                return readers
+            }
+            for reader in readers {
+                #expect(try await reader.next()?.seq == 1)
+                #expect(try await reader.next()?.type == "bye")
+                #expect(try await reader.next() == nil)
+            }
+        }
+    }
+
+    @Test func whoHasRoomGetsEverythingHoweverFarBehindItIs() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            let reader = try await stage.serving { _ in
+                let reader = try stage.connect(capacity: 8 << 20)
+                try await reader.skip(2)
+                await stage.publish(2_000, text: 300)
+                await stage.store.finish("end")
+                return reader
+            }
+            let transcript = try await reader.transcript(on: loop)
+            #expect(transcript.lines.count == 2_000 && transcript.bye != nil)
+        }
+    }
+
     @Test func leavesNothingBehindAfterManyReaders() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
