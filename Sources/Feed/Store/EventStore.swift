@@ -217,12 +217,7 @@ package actor EventStore {
         while let reader = readers[id], let wakeup = reader.wakeup {
             if let delivery = take(for: reader) { return delivery }
             // A call can come after a cancellation and be left over: then there is nothing yet, and it waits again.
-            do {
-                try await wakeup.wait()
-            } catch {
-                wakes.forget(reader)
-                throw error
-            }
+            try await wakeup.wait()
         }
         throw CancellationError()
     }

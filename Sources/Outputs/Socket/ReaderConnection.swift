@@ -210,7 +210,7 @@ final class ReaderConnection: @unchecked Sendable {
         guard !isDeaf, answers.count < Self.mostAnswers else { return }
         if isReadable, !holdsLines { receive() }
         var requests = 0
-        while holdsLines, requests < Self.mostRequests, answers.count < Self.mostAnswers {
+        while holdsLines, requests < Self.mostRequests {
             requests += 1
             switch splitter.next() {
             case .line(let line): heed(line)

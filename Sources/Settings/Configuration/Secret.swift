@@ -86,7 +86,6 @@ struct BasicCredentials: Sendable, Equatable {
 struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
     private var values: [Secret: String] = [:]
     private var failures: [Secret: UsageError] = [:]
-    private var absent: Set<Secret> = []
     private let environment: [String: String]
 
     init(environment: [String: String]) { self.environment = environment }
@@ -94,13 +93,9 @@ struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: what reading it failed with, every time.
     mutating func value(of secret: Secret) throws(UsageError) -> String? {
         if let value = values[secret] { return value }
-        if absent.contains(secret) { return nil }
         if let failure = failures[secret] { throw failure }
         do throws(UsageError) {
-            guard let value = try secret.read(environment: environment) else {
-                absent.insert(secret)
-                return nil
-            }
+            guard let value = try secret.read(environment: environment) else { return nil }
             values[secret] = value
             return value
         } catch {

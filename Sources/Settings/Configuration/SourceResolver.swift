@@ -112,10 +112,8 @@ struct SourceResolver {
         for layer in draft.isOfCommandLine ? [preset, general, draft.values] : [general, preset, draft.values] {
             values.overlay(layer)
         }
-        // One way to go from page to page: the nearest.
-        let (next, parameter) = (draft.values[\.next], draft.values[\.pageParameter])
-        if parameter != nil, next == nil { values.remove(rows.next) }
-        if next != nil, parameter == nil { values.remove(rows.pageParameter) }
+        // One way to go from page to page: the source's own rather than its preset's, which is `next`.
+        if draft.values[\.pageParameter] != nil, draft.values[\.next] == nil { values.remove(rows.next) }
         // What says nothing then.
         if values[\.oneRun] { values.remove(rows.every) }
         if values[\.pageParameter] == nil { values.remove(rows.firstPage) }
