@@ -85,6 +85,32 @@ import Testing
         }
     }
 
+    /// Who writes on when it is told of room hears of it when a write did not fit, and else never.
+    @Test func tellsOfRoomAfterAWriteThatDidNotFit() async throws {
+        try await withLoop { loop in
+            let (one, other) = try socketPair()
+            let stream = try DescriptorStream(owning: Descriptor(owning: one), on: loop)
+            let peer = try DescriptorStream(owning: Descriptor(owning: other), on: loop)
+            let log = Log<Readiness>()
+            stream.whenReady { log.entries.append($0) }
+            for round in 1...3 {
+                let piece = [UInt8](repeating: 1, count: 4 << 20)
+                let taken = try stream.write(piece)
+                #expect(taken > 0 && taken < piece.count)
+                _ = try peer.drain()
+                try await loop.sleep(for: .milliseconds(1))
+                #expect(log.entries.count { $0.contains(.write) } == round)
+                // What fits has room already.
+                for _ in 0..<3 {
+                    try #expect(stream.write([1]) == 1)
+                    _ = try peer.drain()
+                    try await loop.sleep(for: .milliseconds(1))
+                }
+                #expect(log.entries.count { $0.contains(.write) } == round)
+            }
+        }
+    }
+
     @Test func refusesADescriptorThatIsNotOpen() async throws {
         try await withLoop { loop in
             _ = #expect(throws: SystemError(code: EBADF, call: "fstat")) {

@@ -73,6 +73,19 @@ import Testing
         #expect(rest[\.logBytes] == 2_097_152)
     }
 
+    @Test func takesAPresetOnceHoweverOftenItIsNamed() throws {
+        #expect(try options("-p", "fact", "-p", "dogs", "-p", "fact")[\.presets] == [.fact, .dogs])
+    }
+
+    @Test func aModeHasNinePermissionsAtMost() throws {
+        for (text, mode) in [("0", 0), ("660", 0o660), ("0777", 0o777)] as [(String, UInt32)] {
+            #expect(try options("--listen", "--listen-mode", text)[\.listenMode] == mode)
+        }
+        for text in ["1000", "8", "rw", "-1", ""] {
+            #expect(fault(["--listen", "--listen-mode", text]) != nil, "\(text)")
+        }
+    }
+
     @Test func addsUpRepeatedURLsAndLetsTheLastOfOtherOptionsWin() throws {
         let options = try options("-u", "http://a/", "-e1", "-u", "http://b/", "-e", "3", "-q", "-v")
         #expect(options[\.urls].map(\.host) == ["a", "b"])

@@ -85,6 +85,23 @@ import Testing
         }
     }
 
+    @Test func anInterruptionReachesWhoWaitsAtOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let (id, _) = await harness.store.open("file")
+            async let time = {
+                guard case .interrupted = try await harness.store.next(for: id) else { return LoopInstant?.none }
+                return loop.clock.now
+            }()
+            try await loop.sleep(for: .seconds(1))
+            let asked = loop.clock.now
+            await harness.store.interrupt(id)
+            try await loop.sleep(for: .seconds(1))
+            await harness.publish()
+            #expect(try await time == asked)
+        }
+    }
+
     /// Lines come at any moment, in the middle of a call as well; nobody looks unless called.
     @Test(arguments: [UInt64](1...20)) func nobodyWhoLooksWhenCalledMissesALine(seed: UInt64) async throws {
         try await withLoop(virtual: true) { loop in
@@ -113,6 +130,38 @@ import Testing
                 #expect(reader.transcript.fault == nil && reader.transcript.bye?.lastSeq == last, "seed \(seed)")
                 #expect(reader.transcript.numbers == Array(1...last), "seed \(seed)")
             }
+        }
+    }
+
+    @Test func whoLeavesWhileOthersWaitTakesNobodysPlace() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let readers = (0..<5).map { _ in Reader(harness.store) }
+            for reader in readers { reader.takeAll() }
+            // The last one, too, which has the place of the one before by then.
+            for place in [1, 4, 0] { readers[place].close() }
+            await harness.publish()
+            try await loop.sleep(for: .seconds(1))
+            #expect(readers.map(\.calls) == [0, 0, 1, 1, 0])
+        }
+    }
+
+    @Test func whoHasYetToLookCountsForThePauseBeforeTheNextCall() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop)
+            let readers = (0..<500).map { _ in Reader(harness.store) }
+            for reader in readers { reader.takeAll() }
+            let eager = readers[0]
+            eager.whenCalled = { [unowned eager] in eager.takeAll() }
+            try await loop.sleep(for: .seconds(1))
+            await harness.publish()
+            try await loop.sleep(for: .milliseconds(1))
+            await harness.publish()
+            // 20 µs for each of the 500.
+            try await loop.sleep(for: .milliseconds(8))
+            #expect(eager.calls == 1)
+            try await loop.sleep(for: .milliseconds(2))
+            #expect(eager.calls == 2 && eager.transcript.numbers == [1, 2])
         }
     }
 

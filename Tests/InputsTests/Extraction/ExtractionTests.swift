@@ -131,18 +131,23 @@ import Testing
             ["text=a\tb " + #"data={"t":"a\tb"}"#, #"data={"t":1}"#, "data={}"]),
         Case(
             "times",
-            #"["2026-01-02T03:04:05.000006Z",1700000000,1700000000.25,1700000000123,99999999999,100000000000]"#,
+            #"["2026-01-02T03:04:05.000006Z",1700000000,1700000000.25,1700000000123,99999999999,100000000000,253402300799000]"#,
             items: "", value: .nowhere, time: "",
             [
                 #"time=1767323045000006 data="2026-01-02T03:04:05.000006Z""#, "time=1700000000000000 data=1700000000",
                 "time=1700000000250000 data=1700000000.25", "time=1700000000123000 data=1700000000123",
                 "time=99999999999000000 data=99999999999", "time=100000000000000 data=100000000000",
+                "time=253402300799000000 data=253402300799000",
             ]),
         Case(
-            "no times", #"[null,"soon",1e300,-1e12,"1700000000",{"t":1}]"#, items: "", value: .nowhere, time: "",
-            ["data=null", #"data="soon""#, "data=1e300", "data=-1e12", #"data="1700000000""#, #"data={"t":1}"#],
+            "no times", #"[null,"soon",1e300,-1e12,"1700000000",{"t":1},253402300800000]"#, items: "", value: .nowhere,
+            time: "",
+            [
+                "data=null", #"data="soon""#, "data=1e300", "data=-1e12", #"data="1700000000""#, #"data={"t":1}"#,
+                "data=253402300800000",
+            ],
             problem: """
-                6 of 6 items are not as asked for (6 at the time of arrival); first, item 1: "the document" is null and \
+                7 of 7 items are not as asked for (7 at the time of arrival); first, item 1: "the document" is null and \
                 not a time (RFC 3339, or seconds since 1970)
                 """),
         Case(

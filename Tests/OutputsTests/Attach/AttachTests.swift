@@ -178,6 +178,33 @@ import Testing
         }
     }
 
+    @Test func comesBackToAnotherRunBehindWhatItHasOfThat() async throws {
+        try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop) { origin, middle, _, way in
+                let reader = try middle.connect()
+                await origin.publish(25)
+                try await loop.sleep(for: .seconds(1))
+                let other = await FeedStage(on: loop, run: "r2")
+                await other.publish(3)
+                try await other.serving { _ in
+                    way.stage = other
+                    way.cut()
+                    try await loop.sleep(for: .seconds(30))
+                    way.stage = nil
+                    way.cut()
+                    await other.publish(5)
+                    way.stage = other
+                    try await loop.sleep(for: .seconds(30))
+                    await middle.store.finish("end")
+                    let end = await other.store.place(of: other.store.open(nil, from: .newest).0)
+                    let transcript = try await reader.transcript(on: loop)
+                    #expect(transcript.fault == nil && transcript.gaps.isEmpty && end > 8)
+                    #expect(transcript.numbers == Array(1...25) + Array(1..<end))
+                }
+            }
+        }
+    }
+
     @Test func aReaderThatResumesBeforeTheFirstHelloGetsNothingTwice() async throws {
         try await withLoop(virtual: true) { loop in
             let origin = await FeedStage(on: loop)
@@ -191,6 +218,8 @@ import Testing
                     try await reader.ask(#"{"since":6,"run":"r1"}"#)
                     let other = try relay.connect()
                     try await other.ask(#"{"since":6,"run":"r0"}"#)
+                    let ahead = try relay.connect()
+                    try await ahead.ask(#"{"since":99,"run":"r1"}"#)
                     try await loop.sleep(for: .seconds(1))
                     try await running {
                         try await input.run()
@@ -205,6 +234,10 @@ import Testing
                         #expect(try await reader.next()?.seq == 7)
                         try await other.skip(2)
                         #expect(try await other.next()?.seq == 1)
+                        // Nobody is beyond what there was: the next line is for all.
+                        try await ahead.skip(2)
+                        await origin.publish(2)
+                        #expect(try await ahead.next()?.seq == 11)
                     }
                 }
             }

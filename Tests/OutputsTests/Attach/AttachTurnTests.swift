@@ -38,4 +38,29 @@ import Testing
         // As many as one step has, and what fits into 0.1 ms by a processor that needs 1 µs a line. 64 KiB are 400 lines.
         #expect(most <= 116, "\(most) lines came in one turn")
     }
+
+    @Test func eachPieceThatIsReadHasASliceOfItsOwn() async throws {
+        // Time stands still, so a slice ends with what was read: some 400 lines a turn and not 16.
+        let turns = try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop) { $0.logCapacity = 64 << 20 }
+            await origin.publish(5 * Self.count)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, tell: { _ in },
+                connect: { _ throws(SystemError) in try origin.openStream(capacity: 1 << 20) })
+            return try await origin.serving { _ in
+                try await running {
+                    try await input.run()
+                } while: {
+                    var turns = 0
+                    while await relay.store.counts.data < 5 * Self.count, turns < 10_000 {
+                        try await loop.sleep(for: .zero)
+                        turns += 1
+                    }
+                    return turns
+                }
+            }
+        }
+        #expect(turns < 2_500, "\(turns) turns for \(5 * Self.count) lines")
+    }
 }

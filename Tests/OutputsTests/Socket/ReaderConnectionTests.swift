@@ -187,6 +187,13 @@ import Testing
         }
     }
 
+    @Test func readsOnWhenMoreHasComeThanItReadsAtOnce() async throws {
+        let request = String(repeating: "x", count: 4_000)
+        let requests = Array(repeating: request, count: 20).joined(separator: "\n")
+        let transcript = try await Self.answer(to: [requests])
+        #expect(transcript.refusals.count == 20 && transcript.numbers == [11, 12, 13])
+    }
+
     @Test func answersEveryRequestInItsOrderHoweverManyThereAre() async throws {
         try await Self.withReader { _, reader in
             var expected: [String] = []
