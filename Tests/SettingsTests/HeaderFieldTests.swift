@@ -47,6 +47,17 @@ import Testing
 }
 
 @Suite(.limited) struct RequestSecretsTests {
+    @Test func secretsThatWereReadAreNotTold() throws {
+        var secrets = SecretValues(environment: ["TOKEN": "hunter2"])
+        #expect(try secrets.value(of: .environment("TOKEN", optional: false)) == "hunter2")
+        #expect(try secrets.value(of: .environment("OTHER", optional: true)) == nil)
+        var dumped = ""
+        dump(secrets, to: &dumped)
+        for text in ["\(secrets)", String(reflecting: secrets), dumped] {
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test func readsHeadersAndTokensFromFilesAndTheEnvironment() throws {
         try withFile("# ours\r\nX-A: 1\r\n\r\n  \nX-B:2") { headers in
             try withFile("t0ken\n") { token in
