@@ -102,7 +102,7 @@ package final class HTTPServer {
     /// when repeated; not to be called by the handler or a producer.
     package func stop() {
         loop.preconditionOnLoop()
-        guard let daemon else { return }
+        guard let daemon, !isStopping else { return }
         precondition(!isInTurn, "a server cannot be stopped by its handler")
         isStopping = true
         for stream in Array(upgradedStreams.values) { stream.close() }

@@ -15,7 +15,7 @@ final class Epoll {
     }
 
     deinit {
-        for watch in watches { watch?.forgetPoller() }
+        for watch in watches { watch?.forgetEpoll() }
         events.deallocate()
     }
 

@@ -1,6 +1,6 @@
 /// How much of a long piece of work is done before others have their turn: so many steps, or so much time.
 ///
-/// The clock is looked at after every step while they are long, and after at most 32 while they are short. In virtual
+/// The clock is looked at after every step while they are long, and after at most 32 while they are short (4 at the start of a slice). In virtual
 /// time, where no time passes meanwhile, only the steps are a bound.
 package struct TimeSlice {
     private let clock: LoopClock
@@ -39,6 +39,8 @@ package struct TimeSlice {
     @discardableResult
     package mutating func restart() -> LoopInstant {
         stepsLeft = mostSteps
+        // Long steps may follow short ones: they are noticed soon.
+        untilLook = min(untilLook, 4)
         lastLook = clock.now
         end = lastLook.advanced(by: time)
         return lastLook

@@ -57,5 +57,5 @@ package final class Watch {
     }
 
     /// Called when the loop goes first.
-    func forgetPoller() { handler = nil }
+    func forgetEpoll() { handler = nil }
 }

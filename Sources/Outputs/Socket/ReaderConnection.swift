@@ -22,7 +22,8 @@ final class ReaderConnection: @unchecked Sendable {
     }
 
     private let stream: any WatchedStream
-    private unowned let readers: FeedReaders
+    /// Not unowned, which is counted at every use; `close` takes this one out of there.
+    private let readers: FeedReaders
     /// Where `readers` has it.
     var place: Int
     private var reader: ReaderID?
@@ -67,7 +68,12 @@ final class ReaderConnection: @unchecked Sendable {
     }
 
     private func ready(_ readiness: Readiness) {
-        if !readiness.isDisjoint(with: [.error, .hangUp]) { return close() }
+        if !readiness.isDisjoint(with: [.error, .hangUp]) {
+            // What it said before it left is heard.
+            isReadable = true
+            read()
+            return close()
+        }
         if !readiness.isDisjoint(with: [.read, .readHangUp]) { isReadable = true }
         goOn()
     }
@@ -87,11 +93,9 @@ final class ReaderConnection: @unchecked Sendable {
         goOn()
     }
 
-    /// Gives the reader what there is and has room, at once and however much it is, and closes it.
+    /// Gives the reader what there is and has room, the end of the feed too, and closes.
     func finish() {
-        takeTurn()
-        isDeaf = true
-        while hasTurn { takeTurn() }
+        write(atMost: .max)
         close()
     }
 
@@ -114,9 +118,9 @@ final class ReaderConnection: @unchecked Sendable {
 
     // MARK: Writing
 
-    private func write() {
+    private func write(atMost most: Int = mostBytes) {
         guard let reader else { return }
-        var room = Self.mostBytes
+        var room = most
         while flush() {
             if isLast { return close() }
             if !answers.isEmpty {

@@ -104,10 +104,12 @@ package struct SettingValues: Sendable {
 
     mutating func remove(_ setting: any Setting) { entries[ObjectIdentifier(setting)] = nil }
 
-    /// Removes what cannot hold beside those settings, and themselves.
+    /// Removes what cannot hold beside those settings.
     private mutating func removeRivals(of isGiven: (any Setting) -> Bool) {
         let groups = SettingTable.exclusive.filter { isGiven($0.setting) }.map(\.group)
-        for row in SettingTable.exclusive where groups.contains(row.group) { remove(row.setting) }
+        for row in SettingTable.exclusive where groups.contains(row.group) && !isGiven(row.setting) {
+            remove(row.setting)
+        }
     }
 
     /// Puts a layer over these that wins, setting by setting.

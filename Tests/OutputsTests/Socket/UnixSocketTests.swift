@@ -76,6 +76,23 @@ import Testing
         }
     }
 
+    @Test func aRequestOfOneThatLeavesAtOnceIsHeard() async throws {
+        try await Self.serving { stage, path in
+            let polled = Wakeup(loop: stage.loop)
+            await stage.desk.allowPolling(of: "fact") { _ in
+                polled.signal()
+                return nil
+            }
+            let (reader, number) = try Self.connect(path, stage.loop)
+            try await reader.skip(2)
+            // Both in one job of the loop: it is told of what there is to read together with the end.
+            let request = Array("{\"poll\":\"fact\"}\n".utf8)
+            #expect(write(number, request, request.count) == request.count)
+            reader.stream.close()
+            try await polled.wait()
+        }
+    }
+
     @Test func aReaderThatLeavesIsNoticedWhileNothingHappens() async throws {
         try await Self.serving { stage, path in
             let (reader, _) = try Self.connect(path, stage.loop)
