@@ -290,6 +290,8 @@ package actor WebSocketInput: Input {
             case .pong(let payload): takePong(payload, session, id, at: time)
             case .close(let code, let reason): return Ending(closedBy: peer, code, reason)
             }
+            // Whatever came: also what is no JSON, and pings, can come by the thousands.
+            if !slice.goesOn() { try await breathe(session) }
         }
     }
 
@@ -317,7 +319,6 @@ package actor WebSocketInput: Input {
             }
             if let problem = reading.outcome.problem { note(problem) }
         }
-        if !slice.goesOn() { try await breathe(session) }
     }
 
     /// Publishes what there is, lets others have the loop, and waits while an output is behind.
