@@ -146,7 +146,12 @@ extension WatchPlan {
     /// Each value that holds, who said it, and what it won over, a line each; without secrets.
     package func explanation() throws(UsageError) -> String {
         func line(_ path: String, _ tree: JSONTree, _ entry: (any AnyEntry)?) -> String {
-            let weaker = (entry?.overridden ?? []).map { "; over \($0.tree.line) from \($0.origin.text)" }
+            var weaker: [String] = []
+            for entry in entry?.overridden ?? [] {
+                let text = "; over \(entry.tree.line) from \(entry.origin.text)"
+                // What holds for every source has the same default as the source's own.
+                if weaker.last != text { weaker.append(text) }
+            }
             return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
         }
         var text = options.settings.map { line($0.key, $0.tree, options.values.entry(of: $0.setting)) }.joined()

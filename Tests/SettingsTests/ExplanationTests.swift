@@ -28,6 +28,10 @@ import Testing
                 == #"timeout = "4s" from CATWATCH_TIMEOUT; over "3s" from test.jsonc:1:29; over "10s" from the defaults"#
         )
         #expect(line("max_body", lines) == #"max_body = "2MiB" from test.jsonc:1:45; over "1MiB" from the defaults"#)
+        #expect(
+            line("sources[0].timeout", lines)
+                == #"sources[0].timeout = "4s" from CATWATCH_TIMEOUT; over "3s" from test.jsonc:1:29; over "10s" from the "#
+                + "defaults")
         #expect(line("max_readers", lines) == "max_readers = 1024 from the defaults")
         #expect(line("history", lines) == #"history = "2m" from the defaults"#)
         #expect(line("output", lines) == nil)
