@@ -4,7 +4,8 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What connections cost, each in a process of its own, as memory is the process's.
+/// What connections cost, each in a process of its own, as memory is the process's. Not under the sanitizer, whose own memory
+/// is many times that.
 @Suite(.limited) struct MemoryTests {
     @Test(.disabled(if: ThreadSanitizer.isOn)) func aThousandStreamsThatWaitCostLittle() async {
         await #expect(processExitsWith: .success) {
