@@ -19,16 +19,17 @@ package struct Backoff: Sendable {
         self.cap = cap
     }
 
-    /// The bound after this many failures in a row, from 1.
-    package func bound(after attempt: Int) -> Duration {
+    /// The bound after this many failures in a row, from 1; with another cap when there is one.
+    package func bound(after attempt: Int, upTo other: Duration? = nil) -> Duration {
         // 2^20 seconds are more than any cap; more would overflow in the end.
-        min(cap, base * (1 << max(0, min(attempt - 1, 20))))
+        min(other ?? cap, base * (1 << max(0, min(attempt - 1, 20))))
     }
 
-    /// Notes a failure; returns how long to wait.
-    package mutating func fail(using random: inout some RandomNumberGenerator) -> Duration {
+    /// Notes a failure, of which another cap may hold; returns how long to wait.
+    package mutating func fail(upTo other: Duration? = nil, using random: inout some RandomNumberGenerator) -> Duration
+    {
         attempt += 1
-        return bound(after: attempt) * Double.random(in: 0...1, using: &random)
+        return bound(after: attempt, upTo: other) * Double.random(in: 0...1, using: &random)
     }
 
     /// Notes a success.

@@ -88,9 +88,15 @@ import Testing
     func aSourceRecoversByItself(path: String) async throws {
         try await Stage.run { stage in
             let run = try await stage.finish(["-u", stage.url(path), "-e", "10ms", "-n", "3"])
-            let lines = try run.lines().filter { $0.isData || $0.type == "error" }
-            #expect(lines.map { $0.isData ? "event" : "error" } == ["error", "error", "event", "event", "event"])
+            let lines = try run.lines().filter { $0.isData || ["error", "recovered"].contains($0.type) }
+            let types = lines.map { $0.isData ? "event" : $0.type }
+            #expect(types == ["error", "error", "recovered", "event", "event", "event"])
+            let recovered = try #require(lines.first { $0.type == "recovered" })
+            let down = try #require(recovered.number("down_s"))
+            #expect(down > 0 && down < 4 && recovered.number("attempts") == 2)
+            #expect(run.errors.contains(": answers again after ") && run.errors.contains(" and 2 failed attempts\n"))
             #expect(run.ending == .exited(0))
+            try await stage.validate(run.output)
         }
     }
 

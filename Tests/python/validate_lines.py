@@ -23,7 +23,7 @@ import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
 CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
-NUMBERED = {"latency", "memory", "window", "error", "progress", "agent"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
 MAX_UNIT = 32
@@ -246,6 +246,9 @@ class Connection:
 
     def see_progress(self, line):
         need(line["done"] <= line.get("total", math.inf), "has more done than there is")
+
+    def see_recovered(self, line):
+        need(round(line["down_s"], 3) == line["down_s"], f"has {line['down_s']} s, more digits than milliseconds")
 
     def see_agent(self, line):
         pass

@@ -34,8 +34,8 @@ package import Reactor
 ///    `isListed`.
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
-///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data or progress line, and a latency line with status 304,
-///    make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry (line's time plus
+///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
+///    with status 304, make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry (line's time plus
 ///    `retry_in_ms`). `since` changes only when the state does. A source begins as `starting` at its first line's time.
 ///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
 /// 8. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
@@ -211,6 +211,9 @@ package struct Board: Sendable {
             guard let index = sourceIndex(source, time: time) else { return }
             sources[index].enter(.ok, at: time)
             sources[index].progress = progress
+        case .recovered:
+            guard let index = sourceIndex(source, time: time) else { return }
+            sources[index].enter(.ok, at: time)
         case .agent(let agent):
             self.agent = agent
         case .hello, .stats, .gap, .bye, .resync, .refusal, .unknown:

@@ -42,7 +42,7 @@ package struct BoardLine: Sendable, Equatable {
             code = failure.code.rawValue.cut(to: Board.longestText)
         case .progress(let progress):
             value = Double(progress.done)
-        case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
+        case .hello, .stats, .recovered, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
         if let series { kind = SeriesKind(of: series) }

@@ -24,6 +24,8 @@ package struct Event: Sendable {
         indirect case error(Failure)
         /// How far a paged input has come.
         case progress(Progress)
+        /// A source answers again that had failed.
+        case recovered(Recovery)
         /// How the agent itself is doing; the store adds what it counts.
         case agent(AgentSample)
     }
@@ -176,6 +178,19 @@ package struct Progress: Sendable, Equatable {
         self.done = done
         self.total = total
         self.page = page
+    }
+}
+
+/// An outage that is over.
+package struct Recovery: Sendable, Equatable {
+    /// From the first failure to the good answer.
+    package var down: Duration
+    /// How many tries failed, from 1.
+    package var attempts: Int
+
+    package init(down: Duration, attempts: Int) {
+        self.down = down
+        self.attempts = attempts
     }
 }
 

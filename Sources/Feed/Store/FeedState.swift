@@ -234,6 +234,11 @@ package struct FeedState: ~Copyable, Sendable {
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
             }
+        case .recovered(let recovery):
+            sources.setState(.ok, of: event.source, wall)
+            log.append(atMost: most, at: now) { sequence, writer in
+                encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
+            }
         case .agent(let sample): publishAgent(sample, source, time, now)
         }
     }

@@ -37,7 +37,8 @@ package actor HTTPPoller: Input {
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
             store: store, loop: loop, wall: wall)
-        pacing = PollPacing(on: loop, every: source.every, random: random)
+        pacing = PollPacing(
+            on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
 
     /// Registers the source and polls it until the task is cancelled.
@@ -73,7 +74,7 @@ package actor HTTPPoller: Input {
         var batch = EventBatch()
         var problem: Failure?
         switch exchange.content {
-        case .unchanged: break
+        case .unchanged: await succeed(exchange, id)
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
@@ -83,6 +84,7 @@ package actor HTTPPoller: Input {
                     // Before the events, which say that the source is well again.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
+                await succeed(exchange, id)
                 batch = await requests.publish(allButLastOf: pieces)
                 // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
                 if outcome.events == 0 { batch.add(progress(exchange.time, id)) }
@@ -111,19 +113,22 @@ package actor HTTPPoller: Input {
         after due: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID, _ batch: inout EventBatch
     ) -> LoopInstant {
         let finished = loop.clock.now
-        guard var problem else {
-            pacing.succeed()
-            return schedule.next(after: due, finished: finished)
-        }
+        guard var problem else { return schedule.next(after: due, finished: finished) }
         // Of a document that is no JSON, it must not be asked whether it still holds.
         if problem.code == .notJSON { validators = HTTPAnswerHeaders() }
-        let pause = pacing.fail(at: finished, retryAfter: exchange.retryAfter)
+        let pause = pacing.retries.fail(problem.code, at: finished, retryAfter: exchange.retryAfter)
         let next = schedule.retry(after: due, finished: finished, pause: pause)
         problem.endpoint = endpoint.name
-        problem.attempt = pacing.attempt
+        problem.attempt = pacing.retries.attempt
         problem.retryIn = finished.duration(to: next)
         batch.add(Event(time: exchange.time, source: id, body: .error(problem)))
         return next
+    }
+
+    /// Tells of the outage that a good answer has ended, before what the answer came to.
+    private func succeed(_ exchange: HTTPExchange, _ id: SourceID) async {
+        guard let recovery = pacing.succeed() else { return }
+        await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
     }
 
     private func progress(_ time: Timestamp, _ id: SourceID) -> Event {

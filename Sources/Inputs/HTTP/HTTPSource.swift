@@ -8,6 +8,8 @@ package struct HTTPSource: Sendable, Equatable {
     package var every: Duration
     /// `every` when nobody says otherwise.
     package static let usualEvery = Duration.seconds(2)
+    /// The longest pause after failures; nil for four periods, from 2 s to 30 s.
+    package var retryMost: Duration?
     package var extraction: Extraction
 
     package init(

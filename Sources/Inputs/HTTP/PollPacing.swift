@@ -1,15 +1,12 @@
 internal import Feed
 internal import Reactor
 
-/// How an input over HTTP waits: after failures, and until its time comes or somebody asks for it sooner.
+/// How an input over HTTP waits until its time comes, or somebody asks for it sooner.
 struct PollPacing {
     private let loop: EventLoop
     /// Asked for out of turn; see `PollDesk.requestPoll`.
     private let refresh: Wakeup
-    private var backoff: Backoff
-    private var random: any RandomNumberGenerator & Sendable
-    /// Until when the upstream wants to be left alone, whoever asks.
-    private var notBefore = LoopInstant(nanoseconds: 0)
+    var retries: Retries
     /// When a fault that lasts was last told.
     private var lastTold: LoopInstant?
 
@@ -20,12 +17,10 @@ struct PollPacing {
     /// A fault in documents that are taken all the same is told once in so long.
     private static let tellingPause = Duration.seconds(60)
 
-    /// - Parameter every: the time from poll to poll, when there is one.
-    init(on loop: EventLoop, every: Duration?, random: any RandomNumberGenerator & Sendable) {
+    init(on loop: EventLoop, retries: Retries) {
         self.loop = loop
-        self.random = random
+        self.retries = retries
         refresh = Wakeup(loop: loop)
-        backoff = Backoff(cap: max(.seconds(30), every ?? .zero))
     }
 
     /// Lets others ask for requests of a source out of turn.
@@ -37,22 +32,13 @@ struct PollPacing {
         }
     }
 
-    /// Failures in a row so far.
-    var attempt: Int { backoff.attempt }
-
-    /// Notes a failure that was over at `finished`.
+    /// Notes a good answer.
     ///
-    /// - Returns: how long to wait at least.
-    mutating func fail(at finished: LoopInstant, retryAfter: Duration?) -> Duration {
-        if let retryAfter { notBefore = finished.advanced(by: retryAfter) }
-        return max(backoff.fail(using: &random), retryAfter ?? .zero)
+    /// - Returns: the outage that is over by that.
+    mutating func succeed() -> Recovery? {
+        retries.startOver()
+        return retries.answer(at: loop.clock.now)
     }
-
-    /// `time`, or when the upstream wants to be asked again, if that is later.
-    func allowed(at time: LoopInstant) -> LoopInstant { max(time, notBefore) }
-
-    /// Notes a success.
-    mutating func succeed() { backoff.succeed() }
 
     /// What is to be told of a fault in a document that was taken all the same: a feed with one bad item has it in every
     /// answer, and is neither polled more slowly for it nor told of each time.
@@ -76,7 +62,7 @@ struct PollPacing {
         let timer = loop.schedule(at: due) { [refresh] in refresh.signal() }
         defer { loop.cancel(timer) }
         try await refresh.wait()
-        let earliest = min(due, max(last.advanced(by: Self.refreshPause), notBefore))
+        let earliest = min(due, retries.allowed(at: last.advanced(by: Self.refreshPause)))
         if loop.clock.now < earliest { try await loop.sleep(until: earliest) }
     }
 }

@@ -37,7 +37,8 @@ package actor PagesInput: Input {
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
             store: store, loop: loop, wall: wall)
-        pacing = PollPacing(on: loop, every: source.every, random: random)
+        pacing = PollPacing(
+            on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
 
     /// Registers the source and goes through the listing: once, or until the task is cancelled.
@@ -61,7 +62,7 @@ package actor PagesInput: Input {
 
     /// When the next run begins after one that came to no good end.
     private func anew(_ schedule: PollSchedule, after finished: LoopInstant) -> LoopInstant {
-        pacing.allowed(at: schedule.tick(after: finished))
+        pacing.retries.allowed(at: schedule.tick(after: finished))
     }
 
     /// A request that is made at `time` will have come to something; nil when there will be none.
@@ -131,10 +132,12 @@ package actor PagesInput: Input {
             do throws(Failure) {
                 let (pieces, outcome) = try await requests.read(document, from: id, at: exchange.time)
                 await tell(outcome, of: document.json, &walk, exchange.time, id)
+                if let recovery = pacing.succeed() {
+                    await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
+                }
                 batch = await requests.publish(allButLastOf: pieces)
                 add(exchange, id, &batch)
                 batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
-                pacing.succeed()
                 step = turn(&walk, document.json, outcome, exchange, id, &batch)
                 await store.publish(batch)
                 return step
@@ -193,13 +196,14 @@ package actor PagesInput: Input {
         _ problem: Failure, _ exchange: HTTPExchange, _ page: Int, _ id: SourceID, _ batch: inout EventBatch
     ) -> Step {
         let finished = loop.clock.now
-        let pause = max(pacing.fail(at: finished, retryAfter: exchange.retryAfter), source.pause)
+        let pause = max(
+            pacing.retries.fail(problem.code, at: finished, retryAfter: exchange.retryAfter), source.pause)
         var problem = problem
         problem.endpoint = endpoint.name
-        problem.attempt = pacing.attempt
+        problem.attempt = pacing.retries.attempt
         problem.retryIn = pause
         var step = Step.again(after: pause)
-        if let schedule, page > 1, pacing.attempt % Self.mostAttempts == 0 {
+        if let schedule, page > 1, pacing.retries.attempt % Self.mostAttempts == 0 {
             problem.message += "; page \(page) is given up, and the next run begins anew"
             problem.retryIn = finished.duration(to: anew(schedule, after: finished))
             step = .end(isWhole: false)

@@ -29,6 +29,8 @@ package struct PagesSource: Sendable, Equatable {
     package var every: Duration?
     /// `every` when nobody says otherwise.
     package static let usualEvery = Duration.seconds(600)
+    /// The longest pause after failures; nil for four periods, from 2 s to 30 s.
+    package var retryMost: Duration?
     /// Its `items` say where a page's items are.
     package var extraction: Extraction
 

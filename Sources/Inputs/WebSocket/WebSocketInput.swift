@@ -20,14 +20,12 @@ package actor WebSocketInput: Input {
     private var session: WebSocketSession?
     private var faults = FaultTally { "in \($0 == 1 ? "a message" : "\($0) messages, the first one"): " }
     private var batch = EventBatch()
-    /// Reset by a message: a server that accepts connections and closes them gets longer and longer pauses, too.
-    private var backoff = Backoff()
+    /// Starts over by a message: a server that accepts connections and closes them gets longer and longer pauses, too.
+    private var retries: Retries
     /// Called when one of the times changes that are waited for, or a poll is asked for.
     private let pulse: Wakeup
     /// Somebody asks for a sign of life: a ping, or the next try at once.
     private var isPollWanted = false
-    /// Until when the server wants to be left alone, whoever asks.
-    private var notBefore = LoopInstant(nanoseconds: 0)
     private let buffer = ReadBuffer(count: 64 << 10)
     /// What is read and published before others have their turn.
     private var slice: TimeSlice
@@ -56,6 +54,7 @@ package actor WebSocketInput: Input {
         self.loop = loop
         self.wall = wall
         self.random = random
+        retries = Retries(every: nil, most: source.retryMost, random: random)
         pulse = Wakeup(loop: loop)
         slice = TimeSlice(of: loop, steps: ItemReading.steps)
     }
@@ -92,12 +91,11 @@ package actor WebSocketInput: Input {
     /// - Returns: when the next try is due.
     private func report(_ ending: Ending, _ id: SourceID) async -> LoopInstant {
         let now = loop.clock.now
-        let pause = max(backoff.fail(using: &random), ending.retryAfter ?? .zero)
-        if let retryAfter = ending.retryAfter { notBefore = now.advanced(by: retryAfter) }
         takeFaults(id, isLast: true)
         var failure = ending.failure
+        let pause = retries.fail(failure.code, at: now, retryAfter: ending.retryAfter)
         failure.endpoint = endpoint.name
-        failure.attempt = backoff.attempt
+        failure.attempt = retries.attempt
         failure.retryIn = pause
         batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         await publish()
@@ -107,7 +105,7 @@ package actor WebSocketInput: Input {
     /// Waits for the next try's time, or until somebody asks for one before; see `HTTPPoller`.
     private func wait(until due: LoopInstant, since start: LoopInstant) async throws(CancellationError) {
         while true {
-            let asked = max(start.advanced(by: KeepAlive.pollPause), notBefore)
+            let asked = retries.allowed(at: start.advanced(by: KeepAlive.pollPause))
             let target = isPollWanted ? min(due, asked) : due
             guard loop.clock.now < target else { break }
             try await waitForPulse(until: target)
@@ -182,7 +180,11 @@ package actor WebSocketInput: Input {
             endpoint: endpoint.name, status: 101, ms: began.duration(to: loop.clock.now).milliseconds,
             dns: timing.dns, connect: timing.connect, tls: timing.tls, late: late)
         sample.wait = max(0, sample.ms - sample.dns - sample.connect - sample.tls)
-        if case .refused(let status, _) = outcome { sample.status = status }
+        if case .refused(let status, _) = outcome {
+            sample.status = status
+        } else if let recovery = retries.answer(at: loop.clock.now) {
+            batch.add(Event(time: wall.now, source: id, body: .recovered(recovery)))
+        }
         batch.add(Event(time: wall.now, source: id, body: .latency(sample)))
         if case .refused(let status, let retryAfter) = outcome {
             var ending = Ending(refusedBy: peer, status)
@@ -309,7 +311,7 @@ package actor WebSocketInput: Input {
         do throws(Failure) {
             reading = try extractor.begin(document, from: id, at: time)
             if reading == nil { _ = try extractor.add(document, from: id, at: time, to: &batch) }
-            backoff.succeed()
+            retries.startOver()
         } catch {
             note(error)
         }

@@ -14,6 +14,8 @@ package struct WebSocketSource: Sendable, Equatable {
     package var pingEvery: Duration = .seconds(20)
     /// How long a pong, or anything else, may take to come after a ping.
     package var pingTimeout: Duration = .seconds(10)
+    /// The longest pause after failures; nil for 30 s.
+    package var retryMost: Duration?
     package var extraction: Extraction
 
     package init(_ description: SourceDescription, request: HTTPRequest, extraction: Extraction = Extraction()) {

@@ -37,7 +37,8 @@ package actor FailureReporter {
         var texts: [String] = []
         FeedLine.forEach(in: bytes) { line in
             let mayMatter =
-                FeedLine.type(of: line, is: "\"error\"") || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
+                FeedLine.type(of: line, is: "\"error\"") || FeedLine.type(of: line, is: "\"recovered\"")
+                || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
             if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts
@@ -48,17 +49,25 @@ package actor FailureReporter {
         let source = Sanitizer.visible(decoded.source ?? "?", limit: 100)
         switch decoded.body {
         case .error(let failure):
-            guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
             let next = failure.retryIn.map { "; next try in \($0.shortText)" } ?? ""
-            let left = rate.takeSuppressed()
-            let note = left > 0 ? " (\(left) further errors were not shown)" : ""
-            return "catwatch: \(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)\(note)\n"
+            return limited("\(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)")
+        case .recovered(let recovery):
+            let attempts = recovery.attempts == 1 ? "one failed attempt" : "\(recovery.attempts) failed attempts"
+            return limited("\(source): answers again after \(recovery.down.shortText) and \(attempts)")
         case .latency(let sample):
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
             return
                 "catwatch: \(source): \(endpoint) \(sample.status) \(Duration.microseconds(sample.ms * 1_000).shortText)\n"
         default: return nil
         }
+    }
+
+    /// The message, unless there have been too many.
+    private func limited(_ message: String) -> String? {
+        guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
+        let left = rate.takeSuppressed()
+        let note = left > 0 ? " (\(left) further messages were not shown)" : ""
+        return "catwatch: \(message)\(note)\n"
     }
 }
 

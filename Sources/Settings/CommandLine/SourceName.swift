@@ -4,8 +4,8 @@ internal import Feed
 package enum SourceName {
     /// What no data source may be called: the types of the lines the agent writes itself, and its own source.
     package static let reserved: Set<String> = [
-        "hello", "stats", "latency", "memory", "window", "error", "progress", "agent", "gap", "bye", "resync",
-        "restart", "refusal", "catwatch",
+        "hello", "stats", "latency", "memory", "window", "error", "progress", "recovered", "agent", "gap", "bye",
+        "resync", "restart", "refusal", "catwatch",
     ]
 
     /// The longest name, in characters, before a `-2` is added.

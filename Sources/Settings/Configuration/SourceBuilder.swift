@@ -25,7 +25,9 @@ struct SourceBuilder {
         switch source.kind {
         case .http:
             guard let request = request(source), let every = source[\.every] else { return nil }
-            return .http(HTTPSource(description, request: request, every: every, extraction: extraction(source)))
+            var http = HTTPSource(description, request: request, every: every, extraction: extraction(source))
+            http.retryMost = source[\.retryMost]
+            return .http(http)
         case .pages: return pages(source, description)
         case .websocket: return webSocket(source, description)
         case .stdin:
@@ -57,6 +59,7 @@ struct SourceBuilder {
         pages.pause = source[\.pause]
         pages.mostPages = source[\.mostPages]
         pages.followsOtherOrigins = source[\.otherOrigins]
+        pages.retryMost = source[\.retryMost]
         pages.every = source[\.oneRun] ? nil : source[\.every]
         return .pages(pages)
     }
@@ -65,6 +68,7 @@ struct SourceBuilder {
         guard let request = request(source) else { return nil }
         var webSocket = WebSocketSource(description, request: request, extraction: extraction(source))
         webSocket.subprotocols = source[\.subprotocols]
+        webSocket.retryMost = source[\.retryMost]
         webSocket.subscribe = source[\.subscribe]
         webSocket.pingEvery = source[\.pingEvery]
         webSocket.pingTimeout = source[\.pingTimeout]

@@ -180,6 +180,13 @@ package struct SettingTable: Sendable {
         "timeout", Types.duration(.milliseconds(10)...(.seconds(600))), initial: request.timeout,
         option: .init(nil, .http, "deadline of a whole request, 10ms to 10m (10s)"),
         source: .init(.request, "One deadline for a whole request, or for a WebSocket's handshake."))
+    let retryMost = SettingKey(
+        "retry_most", Types.duration(.milliseconds(100)...(.seconds(3_600))),
+        option: .init(nil, .http, "longest wait after failures (4 periods, 2s to 30s)"),
+        source: .init(
+            .request,
+            "The longest wait after failures. Without it: four periods, at least 2 s and at most 30 s; 30 s where there is "
+                + "no period. What the server asks for by a 429 or `Retry-After` holds all the same."))
     let maxBody = SettingKey(
         "max_body", Types.size(1...(1 << 30)), initial: request.maxBody,
         option: .init(nil, .http, "largest body after decompression, to 1GiB (1MiB)"),

@@ -192,6 +192,9 @@ struct FeedScenario {
             let message = Self.keys[Int(random.next() % 8)]
             return .error(Failure(.timeout, message, endpoint: random.next() % 2 == 0 ? endpoint : nil))
         case 4: return .progress(Progress(done: Int(random.next() % 100), total: nil, page: 1))
+        case 5:
+            return .recovered(
+                Recovery(down: .milliseconds(random.next() % 100_000), attempts: 1 + Int(random.next() % 9)))
         default: return .data(datum(&random))
         }
     }

@@ -160,6 +160,10 @@ struct FeedTwin {
         case .progress(let progress):
             setState(.ok, of: event.source, wall)
             add(event.time, head("progress") + ",\"done\":\(progress.done),\"page\":\(progress.page)")
+        case .recovered(let recovery):
+            setState(.ok, of: event.source, wall)
+            let down = Self.number(Double(recovery.down.microseconds / 1_000) / 1_000)
+            add(event.time, head("recovered") + ",\"down_s\":\(down),\"attempts\":\(recovery.attempts)")
         case .agent: preconditionFailure("not in this twin")
         }
     }

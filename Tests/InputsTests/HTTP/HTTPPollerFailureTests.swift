@@ -9,7 +9,8 @@ import Testing
     typealias Reply = ScriptedTransport.Reply
 
     @Test func failuresAreCountedAndThePauseIsTheOneAnnounced() async throws {
-        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(600), seed: 5) { _, _ in
+        let source = try SimulatedFeed.source(every: .seconds(8))
+        let feed = try await SimulatedFeed.run(source, for: .seconds(600), seed: 5) { _, _ in
             .failure(.connect, "nothing listens there", after: .milliseconds(20))
         }
         feed.expectWellFormed()
@@ -25,7 +26,7 @@ import Testing
             let difference = ended.duration(to: next) - announced
             #expect(difference < .milliseconds(1) && difference > .milliseconds(-1))
             #expect(
-                ended.duration(to: next) <= .seconds(30) && feed.calls[index].began.duration(to: next) >= .seconds(1))
+                ended.duration(to: next) <= .seconds(30) && feed.calls[index].began.duration(to: next) >= .seconds(8))
         }
         // The bound of the sixth and later failures is 30 s, so the mean pause is about 15 s.
         let later = zip(feed.begun.dropFirst(6), feed.begun.dropFirst(7)).map { ($1 - $0).seconds }

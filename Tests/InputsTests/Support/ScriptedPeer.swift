@@ -171,6 +171,8 @@ actor ScriptedPeers: StreamTransport {
 struct SimulatedSocket: Sendable {
     var lines: [Line] = []
     var attempts: [LoopInstant] = []
+    /// How the source was doing at the end.
+    var state: SourceStatus.State?
 
     static func source(_ url: String = "ws://cats.test/aqi") throws -> WebSocketSource {
         var source = WebSocketSource(SourceDescription(name: "aqi"), request: HTTPRequest(url: url))
@@ -214,6 +216,7 @@ struct SimulatedSocket: Sendable {
             #expect(loop.timerCount == 0)
             var result = SimulatedSocket()
             result.attempts = await peers.attempts
+            result.state = await store.sourceStates.first?.state
             result.lines = try sink.texts.map { try LineDecoder.decode(Array($0.utf8)[...]) }
             return result
         }
@@ -227,5 +230,8 @@ struct SimulatedSocket: Sendable {
     }
     var errors: [Failure] {
         lines.compactMap { if case .error(let failure) = $0.body { failure } else { nil } }
+    }
+    var recoveries: [Recovery] {
+        lines.compactMap { if case .recovered(let recovery) = $0.body { recovery } else { nil } }
     }
 }

@@ -38,11 +38,18 @@ actor ScriptedTransport: HTTPTransport {
     private(set) var underWay = 0
     private(set) var mostUnderWay = 0
     private(set) var cancelled = 0
+    private var refused: Range<LoopInstant>?
 
     /// - Parameter script: gets the request's number, from 0, and the request.
     init(on loop: EventLoop, script: @escaping @Sendable (Int, HTTPRequest) -> Reply) {
         self.loop = loop
         self.script = script
+    }
+
+    /// Refuses connections between two times from now, whatever the script says.
+    func refuse(_ times: Range<Duration>) {
+        let now = loop.clock.now
+        refused = now.advanced(by: times.lowerBound)..<now.advanced(by: times.upperBound)
     }
 
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
@@ -55,6 +62,7 @@ actor ScriptedTransport: HTTPTransport {
             calls[number].ended = loop.clock.now
         }
         var reply = script(number, request)
+        if refused?.contains(loop.clock.now) == true { reply = .failure(.connect, "refused") }
         if reply.after >= request.timeout {
             reply = .failure(.timeout, "no answer within the deadline", after: request.timeout)
         }

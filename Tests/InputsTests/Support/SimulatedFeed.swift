@@ -130,6 +130,9 @@ struct SimulatedFeed: Sendable {
     var progress: [Progress] {
         lines.compactMap { if case .progress(let progress) = $0.body { progress } else { nil } }
     }
+    var recoveries: [Recovery] {
+        lines.compactMap { if case .recovered(let recovery) = $0.body { recovery } else { nil } }
+    }
     /// When the requests began, counted from the start.
     var begun: [Duration] { calls.map { start.duration(to: $0.began) } }
 

@@ -20,6 +20,7 @@ package struct Line: Sendable, Equatable {
         case window(Window)
         case error(Failure)
         case progress(Progress)
+        case recovered(Recovery)
         indirect case agent(Agent)
         case gap(Gap)
         case bye(Bye)

@@ -39,13 +39,18 @@ extension Progress {
     }
 }
 
+extension Recovery {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            down: try members.duration(.downS, unit: second), attempts: try members.int(.attempts, from: 1))
+    }
+}
+
 extension Line.Window {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         series = try members.string(.series)
         start = try members.time(.start)
-        guard let width = try members.durationIfAny(.seconds, unit: second) else {
-            throw LineFault(offset: members.offset, reason: .missing(key: LineKey.seconds.text))
-        }
+        let width = try members.duration(.seconds, unit: second)
         guard width > .zero else { throw members.wrong(.seconds, "more than 0") }
         self.width = width
         last = try members.double(.last)

@@ -49,6 +49,7 @@ package enum LineDecoder {
             return .refusal(try Failure(members))
         case "error": return .error(try numbered(members, Failure.init))
         case "progress": return .progress(try numbered(members, Progress.init))
+        case "recovered": return .recovered(try numbered(members, Recovery.init))
         case "agent": return .agent(try numbered(members, Line.Agent.init))
         // What the journal writes between two runs, and whatever a later version has.
         case "restart": return .unknown

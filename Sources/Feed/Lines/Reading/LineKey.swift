@@ -8,6 +8,7 @@ enum LineKey: UInt8, CaseIterable {
     case start, seconds, last, lastSeq, count, min, max, mean, band, trend, revision
     case code, message, attempt, retryInMs
     case done, total, page
+    case downS, attempts
     case format, run, filtered, intervalS, historyS, firstSeq, nextSeq, host, app
     case name, device, os, kernel, arch, version, started
     case asOf, endpoints, sources, errors, lastMs, meanMs, minMs, p50Ms, p90Ms, p95Ms, p99Ms, maxMs, state, since

@@ -149,6 +149,14 @@ struct LineMembers: ~Copyable {
         return .microseconds(Int64(total.rounded()))
     }
 
+    /// The same where it must be there.
+    func duration(_ key: LineKey, unit microseconds: Double) throws(LineFault) -> Duration {
+        guard let duration = try durationIfAny(key, unit: microseconds) else {
+            throw LineFault(offset: offset, reason: .missing(key: key.text))
+        }
+        return duration
+    }
+
     /// What `make` makes of the object at `key`; nil when there is none.
     func objectIfAny<Value>(
         _ key: LineKey, _ make: (borrowing LineMembers) throws(LineFault) -> Value

@@ -122,6 +122,15 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
+    package mutating func recovered(
+        _ recovery: Recovery, sequence: Int, time: Timestamp, source: String, to start: LineWriter
+    ) -> LineWriter {
+        var writer = head("recovered", sequence, time, source, start)
+        writer.milliseconds("down_s", recovery.down.milliseconds.rounded() / 1_000)
+        writer.integer("attempts", recovery.attempts)
+        return end(writer)
+    }
+
     /// The bytes that a window line with names and a band of this length may need; they are escaped already.
     package static func mostWindow(names: Int, band: Int = 0) -> Int { fixed + names + band }
 

@@ -86,6 +86,8 @@ import Testing
                     Failure(.timeout, "no answer", endpoint: "GET http://a/b", attempt: 3, retryIn: .milliseconds(4180))
                 ))
         #expect(try decode(LineExamples.progress).body == .progress(Progress(done: 60, total: 98, page: 2)))
+        #expect(
+            try decode(LineExamples.recovered).body == .recovered(Recovery(down: .milliseconds(13_250), attempts: 9)))
     }
 
     @Test func readsAWindow() throws {
@@ -198,7 +200,8 @@ import Testing
         (LineExamples.data, ["seq", "time", "type", "source"]), (LineExamples.latency, ["endpoint", "status", "ms"]),
         (LineExamples.memory, ["rss_bytes", "peak_bytes", "private_bytes"]),
         (LineExamples.window, ["series", "start", "seconds", "last", "last_seq", "count", "min", "max", "mean"]),
-        (LineExamples.error, ["code", "message"]), (LineExamples.progress, ["done"]), (LineExamples.agent, ["events"]),
+        (LineExamples.error, ["code", "message"]), (LineExamples.progress, ["done"]),
+        (LineExamples.recovered, ["down_s", "attempts"]), (LineExamples.agent, ["events"]),
         (LineExamples.gap, ["from", "to"]), (LineExamples.hello, ["format", "run", "first_seq", "next_seq"]),
         (LineExamples.stats, ["as_of", "endpoint", "state"]), (LineExamples.bye, ["time", "type"]),
     ])

@@ -30,6 +30,8 @@ enum LineExamples {
         + #""message":"no answer","endpoint":"GET http://a/b","attempt":3,"retry_in_ms":4180}"#
     static let progress =
         #"{"seq":6,"time":"2001-09-09T01:46:40.000000Z","type":"progress","source":"breeds","done":60,"total":98,"page":2}"#
+    static let recovered =
+        #"{"seq":7,"time":"2001-09-09T01:46:40.000000Z","type":"recovered","source":"fact","down_s":13.25,"attempts":9}"#
     static let agent =
         #"{"seq":91,"time":"2001-09-09T01:46:40.000000Z","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":1,"#
         + #""late":4,"series":3,"refused_series":5,"refused_endpoints":8,"loop_lag_ms":0.3,"cpu_ms":41.0,"#
@@ -39,5 +41,5 @@ enum LineExamples {
         #"{"type":"bye","time":"2001-09-09T01:46:40.000000Z","run":"r1","last_seq":91,"reason":"SIGTERM"}"#
     static let resync = #"{"type":"resync","time":"2001-09-09T01:46:40.000000Z","reason":"new_run"}"#
 
-    static let all = [hello, stats, data, latency, memory, window, error, progress, agent, gap, bye, resync]
+    static let all = [hello, stats, data, latency, memory, window, error, progress, recovered, agent, gap, bye, resync]
 }

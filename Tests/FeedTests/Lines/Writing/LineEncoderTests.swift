@@ -132,6 +132,21 @@ import Testing
         #expect(line == Line(seq: 6, time: time, type: "progress", source: "breeds", body: .progress(progress)))
     }
 
+    @Test(arguments: [
+        (Duration.milliseconds(13_204), 6, "13.204"), (.zero, 1, "0"), (.microseconds(1_999_500), 2, "2"),
+        (.seconds(-3), .max, "0"),
+    ])
+    func writesRecoveriesToTheMillisecond(down: Duration, attempts: Int, text: String) throws {
+        var encoder = LineEncoder()
+        let bytes = try #require(
+            GuardedMemory.bytes(atMost: LineEncoder.most(4)) {
+                $0 = encoder.recovered(
+                    Recovery(down: down, attempts: attempts), sequence: 7, time: time, source: "fact", to: $0)
+            })
+        let expected = #"{"seq":7,"time":"2025-01-02T03:04:05.678901Z","type":"recovered","source":"fact","#
+        #expect(String(decoding: bytes, as: UTF8.self) == expected + "\"down_s\":\(text),\"attempts\":\(attempts)}\n")
+    }
+
     @Test(arguments: [10_000_000, 500_000, 1, 3_600_000_000] as [Int64])
     func writesWindows(width: Int64) throws {
         let index = time.microseconds / width

@@ -1,0 +1,126 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+import WebSocket
+
+/// How soon an upstream that is back is noticed, and what is said of it, in virtual time.
+@Suite(.limited) struct OutageTests {
+    /// Polls an upstream that refuses connections between two times.
+    private func poll(
+        _ source: HTTPSource, refused: Range<Duration>, for duration: Duration = .seconds(60), seed: UInt64
+    ) async throws -> SimulatedFeed {
+        try await SimulatedFeed.run(for: duration) { _, _ in
+            .answer(after: .milliseconds(3))
+        } input: { place in
+            await place.transport.refuse(refused)
+            let poller = HTTPPoller(
+                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                wall: place.wall, random: SeededGenerator(seed: seed))
+            try await poller.run()
+        }
+    }
+
+    private func time(_ line: Line) -> Duration { line.time - SimulatedFeed.wallStart }
+
+    @Test(arguments: UInt64(1)...20)
+    func anOutageOfThirteenSecondsIsNoticedAsOverWithinTwo(seed: UInt64) async throws {
+        let source = try SimulatedFeed.source(every: .milliseconds(500))
+        let feed = try await poll(source, refused: .seconds(5)..<(.seconds(18)), seed: seed)
+        feed.expectWellFormed()
+        let index = try #require(feed.lines.firstIndex { $0.type == "recovered" })
+        let line = feed.lines[index]
+        #expect(time(line) >= .seconds(18) && time(line) < .milliseconds(20_010), "\(time(line)), seed \(seed)")
+        // It says what the errors before it say, and what the answer came to is the next line.
+        let first = try #require(feed.lines.first { $0.type == "error" })
+        let recovery = Recovery(
+            down: .milliseconds(((line.time - first.time) / .milliseconds(1)).rounded()), attempts: feed.errors.count)
+        #expect(line.body == .recovered(recovery) && line.source == "fact")
+        guard case .data = feed.lines[index + 1].body else {
+            Issue.record("\(feed.lines[index + 1])")
+            return
+        }
+        #expect(feed.recoveries == [recovery] && feed.state == .ok)
+    }
+
+    @Test(arguments: UInt64(1)...5)
+    func whatIsSaidOfTheLongestWaitHolds(seed: UInt64) async throws {
+        var source = try SimulatedFeed.source(every: .milliseconds(100))
+        source.retryMost = .seconds(90)
+        let feed = try await poll(source, refused: .zero..<(.seconds(3_000)), for: .seconds(3_100), seed: seed)
+        let pauses = feed.errors.compactMap(\.retryIn)
+        #expect(pauses.contains { $0 > .seconds(45) } && pauses.allSatisfy { $0 <= .seconds(91) }, "seed \(seed)")
+        source.retryMost = .milliseconds(100)
+        let eager = try await poll(source, refused: .zero..<(.seconds(30)), seed: seed)
+        #expect(eager.errors.allSatisfy { ($0.retryIn ?? .zero) <= .milliseconds(201) }, "seed \(seed)")
+    }
+
+    @Test func whatHasNotChangedSinceIsAGoodAnswerToo() async throws {
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(20)) { number, _ in
+            let headers = HTTPAnswerHeaders(etag: "\"1\"", contentType: "application/json")
+            return [2, 3].contains(number)
+                ? .failure(.reset, "broke") : number == 0 ? .answer(headers: headers) : .answer(304, "")
+        }
+        #expect(feed.recoveries.map(\.attempts) == [2])
+        let index = try #require(feed.lines.firstIndex { $0.type == "recovered" })
+        #expect(feed.lines[index + 1].type == "latency" && feed.data.count == 1)
+    }
+
+    @Test func aSourceThatNeverFailedHasNotRecovered() async throws {
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(20)) { number, _ in
+            number < 4 ? .failure(.reset, "broke") : number % 2 == 0 ? .answer() : .answer(503, "")
+        }
+        #expect(feed.recoveries.map(\.attempts) == [4] + Array(repeating: 1, count: feed.recoveries.count - 1))
+        #expect(feed.recoveries.count > 3 && feed.recoveries.allSatisfy { $0.down >= .milliseconds(500) })
+    }
+
+    @Test func aListingTellsBeforeThePageThatComesAgain() async throws {
+        let feed = try await SimulatedListing.run(try SimulatedListing.source { $0.total = nil }) { number, request in
+            [1, 2].contains(number)
+                ? .failure(.connect, "refused")
+                : SimulatedListing.page([number], next: request.url.hasSuffix("breeds") ? #""?page=2""# : "null")
+        }
+        let types = feed.lines.map(\.type).filter { !["hello", "stats", "window", "bye"].contains($0) }
+        #expect(
+            types == [
+                "breed", "latency", "progress", "error", "error", "recovered", "breed", "latency", "progress",
+            ])
+        #expect(feed.recoveries.map(\.attempts) == [2])
+    }
+
+    @Test func aListingIsTriedAgainWithinHalfAMinute() async throws {
+        let source = try SimulatedListing.source(every: .seconds(600)) { $0.total = nil }
+        let feed = try await SimulatedListing.run(source, for: .seconds(1_800)) { number, _ in
+            number < 30 ? .failure(.connect, "refused") : SimulatedListing.page([number])
+        }
+        #expect(feed.errors.count == 30)
+        #expect(feed.errors.allSatisfy { ($0.retryIn ?? .zero) <= .seconds(30) })
+        #expect(feed.recoveries.map(\.attempts) == [30])
+    }
+
+    @Test func aWebSocketHasRecoveredWhenItIsOpen() async throws {
+        let feed = try await SimulatedSocket.run(SimulatedSocket.source(), for: .seconds(60)) { number, peer in
+            if number < 3 { return }
+            try await peer.value.shakeHands()
+            if number == 4 { try await WebSocketInputTests.answerPings(peer) }
+        }
+        // Opened and closed at once: an outage of its own, though the pauses go on growing.
+        #expect(feed.recoveries.map(\.attempts) == [3, 1] && feed.errors.map(\.attempt) == [1, 2, 3, 4])
+        for (index, line) in feed.lines.enumerated() where line.type == "recovered" {
+            guard case .latency(let sample) = feed.lines[index + 1].body else {
+                Issue.record("\(feed.lines[index + 1])")
+                continue
+            }
+            #expect(sample.status == 101)
+        }
+        #expect(feed.data.isEmpty && feed.state == .ok)
+    }
+
+    @Test func aWebSocketsLongestWaitIsWhatIsSaid() async throws {
+        var source = try SimulatedSocket.source()
+        source.retryMost = .milliseconds(200)
+        let feed = try await SimulatedSocket.run(source, for: .seconds(60)) { _, _ in }
+        #expect(feed.errors.count > 300 && feed.errors.allSatisfy { ($0.retryIn ?? .seconds(9)) <= .milliseconds(200) })
+    }
+}
