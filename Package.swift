@@ -8,16 +8,19 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// What works at a person's pace is built small: the package has a limit, see docs/performance.md.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// A module of the program: imports run one way, see docs/architecture.md.
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
 
 /// The release build packs its relative relocations (DT_RELR, glibc 2.36 and later), which the toolchain's default linker
 /// cannot: half a megabyte less is read at the start, and stays resident.
 let linking: [LinkerSetting] = [
     .unsafeFlags(
-        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
+        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic"],
         .when(platforms: [.linux], configuration: .release))
 ]
 
@@ -45,10 +48,10 @@ let package = Package(
         module("WebSocket", []),
         module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Feed", "Reactor"]),
-        module("Terminal", ["Feed", "Reactor", "CLinux"]),
+        module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
-        module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"]),
-        module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"]),
+        module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
+        module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"], small),
         program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "CatAPI", "Feed", "Reactor"]),
         program(
             "catwatch-bench",
