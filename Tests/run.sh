@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|e2e …]
+# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|package|e2e …]
 #
 # Without a part it runs all of them, the end-to-end tests last, so the output ends with the test runner's own summary.
 # --long gives the random tests their full size.
@@ -106,7 +106,7 @@ run_lint() {
     fi
     if command -v shellcheck >/dev/null; then
         heading "shell scripts"
-        shellcheck examples/*.sh Tests/run.sh Tests/fuzz.sh Tests/pictures.sh .ci/run
+        shellcheck examples/*.sh examples/package/{postinst,prerm,postrm} Tests/*.sh .ci/run
     fi
 }
 
@@ -137,6 +137,12 @@ run_unit() {
     run_tests --skip-build --skip EndToEndTests "${strict[@]}"
 }
 
+run_package() {
+    build_release
+    heading "the Debian package, in an empty system"
+    Tests/package.sh "$CATWATCH_BINARY"
+}
+
 run_e2e() {
     use_python
     build_debug
@@ -156,18 +162,18 @@ parts=()
 for argument in "$@"; do
     case $argument in
         --long) export CATWATCH_LONG=1 ;;
-        lint | build | unit | tsan | e2e) parts+=("$argument") ;;
+        lint | build | unit | tsan | package | e2e) parts+=("$argument") ;;
         *)
-            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|e2e …]" >&2
+            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|package|e2e …]" >&2
             exit 2
             ;;
     esac
 done
-if ((${#parts[@]} == 0)); then parts=(lint build tsan unit e2e); fi
+if ((${#parts[@]} == 0)); then parts=(lint build tsan unit package e2e); fi
 
 if ! command -v swift >/dev/null; then
     echo "Tests/run.sh: swift is not on the PATH; it needs Swift 6.2 or later, https://www.swift.org/install/linux/" >&2
     exit 1
 fi
-examples/setup.sh build test
+examples/setup.sh build package test
 for part in "${parts[@]}"; do "run_$part"; done

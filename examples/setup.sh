@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that catwatch needs, those that are missing: examples/setup.sh build|test|bench …
+# Installs the Debian packages that catwatch needs, those that are missing: examples/setup.sh build|package|test|bench …
 # This is the one list of them. Elsewhere than on Debian and its derivatives it says what to install.
 set -euo pipefail
 
@@ -9,16 +9,21 @@ build_packages=(
     binutils libc6-dev libstdc++-12-dev pkg-config
     libcurl4-openssl-dev libmicrohttpd-dev
 )
+# What examples/package.sh calls.
+package_packages=(binutils dpkg-dev)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
-# miller, rsyslog); the rest to look from outside.
-test_packages=(python3 python3-venv nginx-light curl jq lnav miller rsyslog openssl procps shellcheck tmux)
+# miller, rsyslog); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
+# from outside.
+test_packages=(
+    python3 python3-venv nginx-light curl jq lnav miller rsyslog lintian mmdebstrap uidmap openssl procps shellcheck tmux
+)
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core jq libyajl2 nginx-light redis-server)
+bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server)
 
 say() { echo "setup: $*" >&2; }
 
 usage() {
-    echo "usage: ${0##*/} build|test|bench …" >&2
+    echo "usage: ${0##*/} build|package|test|bench …" >&2
     exit 2
 }
 
@@ -94,6 +99,7 @@ main() {
     for package in "$@"; do
         case $package in
             build) packages+=("${build_packages[@]}") ;;
+            package) packages+=("${package_packages[@]}") ;;
             test) packages+=("${test_packages[@]}") ;;
             bench) packages+=("${bench_packages[@]}") ;;
             *) usage ;;

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Makes the Debian package of a release build, looks at it, installs it into an empty system and purges it there:
+# Tests/package.sh PROGRAM
+#
+# The system is of the Debian release that this machine runs and from where this machine's apt gets it (mmdebstrap). Nothing
+# of it stays.
+set -euo pipefail
+
+program=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() {
+    echo "Tests/package.sh: $*" >&2
+    exit 1
+}
+
+# mmdebstrap may be another user by the time that it reads these.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+
+examples/package.sh --program "$program" "$work"
+(umask 077 && TZ=Asia/Tokyo examples/package.sh --program "$program" "$work/again")
+for file in "$work"/*.deb "$work"/*.tar.gz; do
+    cmp "$file" "$work/again/${file##*/}" || fail "${file##*/} differs from run to run"
+done
+package=$(echo "$work"/*.deb)
+lintian --fail-on error,warning "$package" || fail "lintian does not take it"
+size=$(dpkg-deb -f "$package" Installed-Size)
+echo "installed size: $size KiB"
+((size <= 10240)) || fail "more than 10 MiB"
+cmp <(dpkg-deb -c "$package" | awk '{ print $6 }') \
+    <(tar -tf "$work"/*.tar.gz | sed -E 's#^[^/]+/#./#') || fail "the tar ball holds something else"
+
+# Only Debian's own: what is beside it in this machine's sources is none of an empty system's.
+format="deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)"
+apt-get indextargets --format "$format" 'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/sources"
+[[ -s $work/sources ]] || fail "apt knows of no Debian archive; 'apt-get update' tells it"
+# Proxies and the like.
+apt-config dump --format '%f "%v";%n' Acquire::http Acquire::https Acquire::Retries >"$work/apt.conf"
+codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+depends=$(dpkg-deb -f "$package" Depends | sed -E 's/ *\([^)]*\)//g; s/, /,/g')
+# shellcheck disable=SC2016 # the hook's own argument: the root
+mmdebstrap --quiet --variant=apt --format=null --include="man-db,$depends" --aptopt="$work/apt.conf" \
+    --customize-hook="upload $package /tmp/catwatch.deb" \
+    --customize-hook="upload Tests/package-inside.sh /tmp/inside" \
+    --customize-hook='chroot "$1" bash /tmp/inside' \
+    "$codename" - - <"$work/sources"
