@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Draws the pictures in README.md anew, from the program as it runs: Tests/pictures.sh [PROGRAM]
 #
-# Without PROGRAM it takes the release build, else the debug build. Values and times differ from run to run, and nothing
-# else does. Needs tmux, as the tests do.
+# They are docs/pictures/*.svg. Without PROGRAM it takes the release build, else the debug build. Values and times differ from
+# run to run, and nothing else does. Needs tmux and Python, as the tests do.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -38,42 +38,21 @@ shown() {
     exit 1
 }
 
-# The screen as it is, with the name of this machine taken out.
+# picture NAME TITLE: the screen as it is, with its colours and without the name of this machine.
 picture() {
-    tmux capture-pane -p >"$folder/$1"
-    local name
-    name=$(uname -n)
-    sed -i "1s/ ${name:0:8}[^ ]* /$(printf "%*s" $((${#name} + 2)) "")/" "$folder/$1"
+    mkdir -p docs/pictures
+    tmux capture-pane -e -p |
+        python3 Tests/python/frame_svg.py $columns $rows "$2" "$(uname -n)" >docs/pictures/"$1".svg
 }
 
-# Puts a picture between its marks in the README.
-insert() {
-    if ! grep -q "^<!-- picture: $1 -->\$" README.md; then
-        echo "Tests/pictures.sh: README.md has no place for '$1'" >&2
-        exit 1
-    fi
-    awk -v mark="<!-- picture: $1 -->" -v picture="$folder/$1" '
-        $0 == mark {
-            print
-            print "```"
-            while ((getline line < picture) > 0) { sub(/ +$/, "", line); print line }
-            print "```"
-            skip = 1
-        }
-        $0 == "<!-- end of picture -->" { skip = 0 }
-        !skip
-    ' README.md >"$folder/README.md"
-    cat "$folder/README.md" >README.md
-}
-
-export LC_ALL=C.UTF-8 TZ=UTC
+export LC_ALL=C.UTF-8 TZ=UTC COLORTERM=truecolor
 tmux new-session -d -x $columns -y $rows \
     "exec $(printf '%q' "$program") --demo --preset all -i 1s --history ${history}s"
 shown 'aqi/Bhopal'
 # A history's worth of windows.
 sleep $((history + 1))
 shown 'q quit'
-picture list
+picture list 'catwatch: the list of series'
 tmux send-keys /
 tmux send-keys -l delhi
 shown 'filter: delhi'
@@ -81,7 +60,5 @@ tmux send-keys Enter
 shown '▸ aqi/Delhi'
 tmux send-keys Enter
 shown 'mean '
-picture detail
+picture detail 'catwatch: one series'
 tmux send-keys q
-insert list
-insert detail
