@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 struct cw_mhd_limits {
@@ -72,6 +73,13 @@ static inline void cw_mhd_reset(int socket)
 
 /* shutdown(2) takes an enum beside macros. libmicrohttpd finds an end of file, and closes the connection. */
 static inline void cw_mhd_shut_down(int socket) { (void)shutdown(socket, SHUT_RDWR); }
+
+/* ioctl(2) is variadic. The bytes of a stream socket that were not read yet. */
+static inline int cw_mhd_unread(int socket)
+{
+    int count = 0;
+    return ioctl(socket, FIONREAD, &count) == 0 ? count : 0;
+}
 
 /* fcntl(2) is variadic. A second descriptor of a socket, closed on exec; -1 when there are none left. */
 static inline int cw_mhd_duplicate(int socket) { return fcntl(socket, F_DUPFD_CLOEXEC, 3); }

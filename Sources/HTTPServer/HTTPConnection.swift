@@ -29,26 +29,47 @@ final class HTTPConnection {
     private var isSuspended = false
     /// Whether the producer has more already, told while it was being asked.
     private var isResumed = false
+    /// Whether the client says no more, and whether it counts as left for that: nobody who waits for an answer does so.
+    private var hasEnded = false
     private var hasLeft = false
-    /// libmicrohttpd does not look at a suspended connection at all: whether its client leaves is watched for beside
-    /// it.
+    /// libmicrohttpd does not look at a suspended connection at all, and misses an end that comes together with the last of
+    /// what was said: whether a client leaves is watched for beside it.
     private var watch: Watch?
     /// Ends a connection whose request is not whole in time, however busily it trickles in.
     private var patience: LoopTimer?
+    private static let pauseBeforeLooking = Duration.milliseconds(10)
 
     init(_ handle: OpaquePointer, of server: HTTPServer, isSurplus: Bool) {
         self.handle = handle
         self.server = server
         self.isSurplus = isSurplus
         socket = cw_mhd_socket(handle)
+        watch = try? server.loop.watch(socket, interest: [.readHangUp, .edgeTriggered]) { [unowned self] _ in
+            noteEnd()
+        }
         awaitRequest()
     }
 
     private func awaitRequest() {
-        patience = server.loop.schedule(after: server.limits.patience) { [unowned self] in
+        patience = server.loop.schedule(after: hasEnded ? Self.pauseBeforeLooking : server.limits.patience) {
+            [unowned self] in
             patience = nil
-            cw_mhd_shut_down(socket)
+            // What was said before the end is heard.
+            if hasEnded, cw_mhd_unread(socket) > 0 { awaitRequest() } else { cw_mhd_shut_down(socket) }
         }
+    }
+
+    /// A half-closed connection counts as left by whoever waits, as with other servers: a browser that goes away looks no
+    /// different.
+    private func noteEnd() {
+        hasEnded = true
+        if patience != nil {
+            stopAwaitingRequest()
+            awaitRequest()
+        }
+        guard isSuspended else { return }
+        hasLeft = true
+        resume()
     }
 
     private func stopAwaitingRequest() {
@@ -103,8 +124,6 @@ final class HTTPConnection {
         (isSuspended, isResumed, hasLeft) = (false, false, false)
         phase = .head
         request = HTTPRequest(method: "", target: "", fields: [], body: [])
-        watch?.cancel()
-        watch = nil
         stopAwaitingRequest()
         awaitRequest()
         stream?.finish(isComplete: isComplete)
@@ -158,13 +177,7 @@ final class HTTPConnection {
     private func suspend() {
         MHD_suspend_connection(handle)
         isSuspended = true
-        // A half-closed connection counts as left, as with other servers: a browser that goes away looks no different.
-        if watch == nil {
-            watch = try? server.loop.watch(socket, interest: [.readHangUp, .edgeTriggered]) { [unowned self] _ in
-                hasLeft = true
-                resume()
-            }
-        }
+        if hasEnded { server.loop.schedule(after: .zero) { [weak self] in self?.noteEnd() } }
     }
 
     /// Has libmicrohttpd ask again; nothing happens when the connection is not suspended.

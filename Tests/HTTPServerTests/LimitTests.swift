@@ -103,6 +103,50 @@ import Testing
         }
     }
 
+    /// How far a client has come when it leaves.
+    @Test(
+        arguments: [
+            "", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\nX: ",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
+            "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /",
+        ])
+    func whoeverLeavesInTheMiddleOfARequestTakesNoPlace(part: String) async throws {
+        try await ServerBench.run { bench in
+            // Its end comes after what it said, or together with that, when there is no event for it of its own.
+            for pause in [20_000, 0] as [UInt32] {
+                let begin = bench.loop.clock.now
+                try await bench.talk { client in
+                    for _ in 0..<10 {
+                        let descriptor = try client.connect()
+                        try client.send(part, to: descriptor)
+                        usleep(pause)
+                        close(descriptor)
+                    }
+                }
+                // Whoever comes later is let in later.
+                #expect(try await bench.get("/").status == 200)
+                try await bench.until { bench.server.connectionCount == 0 }
+                #expect(begin.duration(to: bench.loop.clock.now) < .seconds(5))
+            }
+        }
+    }
+
+    @Test func whoeverSaysAllAtOnceAndThenNoMoreIsAnswered() async throws {
+        try await ServerBench.run { bench in
+            let outcome = try await bench.talk { client in
+                let descriptor = try client.connect()
+                defer { close(descriptor) }
+                let head = client.request("POST", "/", fields: ["Content-Length: 60000"])
+                try client.send(head + String(repeating: "x", count: 60_000), to: descriptor)
+                shutdown(descriptor, Int32(SHUT_WR))
+                return try client.receive(from: descriptor)
+            }
+            #expect(outcome.statuses == [200] && outcome.text.hasSuffix("POST / 60000") && outcome.ended)
+        }
+    }
+
     @Test func anAddressHasItsShareOfConnections() async throws {
         try await ServerBench.run(limits: Self.limits { $0.connectionsPerAddress = 2 }) { bench in
             let open = [try await bench.open(""), try await bench.open("")]
