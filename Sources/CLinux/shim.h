@@ -95,12 +95,18 @@ static inline ssize_t cw_send_unix(int fd, const char *path, const void *bytes, 
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 }
 
-/* The process at the other end of a connected Unix socket (SO_PEERCRED); 0 when the kernel does not say. */
-static inline pid_t cw_peer_pid(int fd) {
-  struct { pid_t pid; uid_t uid; gid_t gid; } credentials = {0, 0, 0};
+/* Who is at the other end of a connected Unix socket (SO_PEERCRED); process -1 when the kernel does not say, 0 for one of
+   another PID namespace. */
+struct cw_credentials { pid_t process; uid_t user; gid_t group; };
+static inline struct cw_credentials cw_peer(int fd) {
+  struct cw_credentials credentials = {-1, 0, 0};
   socklen_t length = sizeof credentials;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.pid : 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) credentials.process = -1;
+  return credentials;
 }
+
+/* O_PATH, hidden without _GNU_SOURCE. (open(2).) */
+static const int cw_o_path = 010000000;
 
 /* socket(2) and socketpair(2) with their type flags, which C declares as an enum beside macros. */
 static inline int cw_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }

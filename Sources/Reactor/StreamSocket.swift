@@ -8,19 +8,31 @@ package enum StreamSocket {
 
     /// A Unix socket bound to `path` with these permissions, not yet listening, so that nobody can connect.
     ///
-    /// The permissions are the descriptor's before the file appears, whatever the umask, and never wider than asked for.
-    /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when there is a file, and what bind(2) says.
-    package static func bound(to path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+    /// The permissions are the descriptor's before the file appears, and never wider than asked for: the umask takes some
+    /// away, which are put back on that very file. By its path it might be another one by then, in a folder that others may
+    /// write to.
+    ///
+    /// - Parameter made: called between the two, for tests of that.
+    /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when there is a file, `EEXIST` when it was swapped for another one, and what
+    ///   bind(2) says.
+    package static func bound(
+        to path: String, mode: UInt32 = 0o600, made: () -> Void = {}
+    ) throws(SystemError) -> Descriptor {
         let socket = try unix()
         let number = socket.number
         try systemCall("fchmod", on: path) { fchmod(number, mode) }
         try systemCall("bind", on: path) { cw_bind_unix(number, path) }
-        // The umask has taken bits away; nothing was wider than it should be in between.
-        do throws(SystemError) {
-            try systemCall("chmod", on: path) { chmod(path, mode) }
-        } catch {
-            unlink(path)
-            throw error
+        made()
+        let file = try Descriptor.open(path, flags: cw_o_path | O_NOFOLLOW)
+        var status = stat()
+        let opened = file.number
+        try systemCall("fstat", on: path) { fstat(opened, &status) }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+            throw SystemError(code: EEXIST, call: "bind", subject: path)
+        }
+        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
+        if status.st_mode & 0o7777 != mode {
+            try systemCall("chmod", on: path) { chmod("/proc/self/fd/\(opened)", mode) }
         }
         return socket
     }
@@ -43,8 +55,14 @@ package enum StreamSocket {
 
     /// The process at the other end of a connected Unix socket; nil when the kernel does not say.
     package static func peer(of socket: borrowing Descriptor) -> Int32? {
-        let process = cw_peer_pid(socket.number)
+        let process = cw_peer(socket.number).process
         return process > 0 ? process : nil
+    }
+
+    /// Whose process has listened at the other end of a connected Unix socket; nil when the kernel does not say.
+    package static func peerUser(of socket: borrowing Descriptor) -> UInt32? {
+        let peer = cw_peer(socket.number)
+        return peer.process >= 0 ? peer.user : nil
     }
 
     /// How many bytes a new Unix socket sends ahead of its peer's reading (`SO_SNDBUF`).

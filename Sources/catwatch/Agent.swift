@@ -63,6 +63,8 @@ actor Agent {
     /// Outputs that are to have everything before the end.
     private var draining = 0
     private var fileOutput: FileOutput?
+    /// Who runs the agent that is attached to, when it is another user.
+    private var agentOwner: UInt32?
 
     /// How long stdout is waited for at the end.
     private static let drainTime = Duration.seconds(5)
@@ -175,10 +177,21 @@ actor Agent {
                 await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
             }
             await view?.show(status)
-        } connect: { [connect = surroundings.connect] _ throws(SystemError) in
-            try connect(path)
+        } connect: { [unowned self] _ in
+            try assumeIsolated { try $0.connect(to: attach, at: path) }.value
         }
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
+    }
+
+    /// Connects to a running agent; says whose it is when it is somebody else's, and was not said to be before.
+    private func connect(to attach: SocketPath, at path: String) throws -> LoopBound<any ByteStream> {
+        let (stream, owner) = try surroundings.attach(attach)
+        if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
+            let text = "catwatch: \(Sanitizer.visible(path)): this agent is run by \(DefaultSocket.name(of: owner))\n"
+            notices.assumeIsolated { $0.say(text) }
+        }
+        agentOwner = owner
+        return LoopBound(stream)
     }
 
     // MARK: Outputs

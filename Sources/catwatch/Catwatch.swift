@@ -1,3 +1,4 @@
+internal import Feed
 internal import Glibc
 internal import Reactor
 internal import Settings
@@ -23,7 +24,11 @@ struct Catwatch {
                 let capabilities = TerminalCapabilities { environment[$0] }
                 let stdoutMode = try StdoutMode(
                     options, capabilities: capabilities, isTerminal: isatty(STDOUT_FILENO) == 1)
-                let options = stdoutMode.isLines ? options : options.attachingByDefault(environment: environment)
+                let (options, doubt) =
+                    stdoutMode.isLines ? (options, nil) : options.attachingByDefault(environment: environment)
+                if let doubt, options.verbosity > .quiet {
+                    complain("catwatch: not attached: \(Sanitizer.visible(doubt, limit: 500))\n")
+                }
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
                 // Before there is any other thread, which would take these for itself.

@@ -36,6 +36,8 @@ struct Surroundings: Sendable {
     let exit: @Sendable (Int32) -> Void
     /// Claims the socket that readers connect to; nil when the feed is not to be served.
     let listen: @Sendable (Options) throws -> ListeningSocket?
+    /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
+    let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
     let connect: @Sendable (_ path: String) throws(SystemError) -> any ByteStream
     let connectHost: @Sendable (_ host: String, _ port: UInt16) async throws -> LoopBound<any ByteStream>
@@ -92,6 +94,13 @@ extension Surroundings {
         }
         exit = { _exit($0) }
         listen = { try ListeningSocket.open($0, environment: environment, on: loop) }
+        attach = { place in
+            let socket =
+                try place.path.map { path in try StreamSocket.connected(to: path) }
+                ?? DefaultSocket.connected(to: DefaultSocket.path(environment: environment))
+            let owner = StreamSocket.peerUser(of: socket)
+            return (try DescriptorStream(owning: socket, on: loop), owner == geteuid() ? nil : owner)
+        }
         connect = { path throws(SystemError) in
             try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
         }

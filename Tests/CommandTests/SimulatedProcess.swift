@@ -140,6 +140,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 machine.listeners[path] = listener
                 return ListeningSocket(listener)
             },
+            attach: { (try machine.connect(to: $0.path ?? ""), nil) },
             connect: { path throws(SystemError) in try machine.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },
             makeRoom: { _ in })

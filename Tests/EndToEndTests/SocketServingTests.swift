@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import TestSupport
 import Testing
 
@@ -60,6 +61,39 @@ import Testing
             let known = Set(try all.lines().filter { $0.number("seq") != nil }.map(\.bytes))
             let passed = try read.lines().filter { $0.number("seq") != nil }.map(\.bytes)
             #expect(passed.count >= 30 && passed.allSatisfy { known.contains($0) })
+        }
+    }
+
+    /// Somebody else may have made the folder that the default socket is looked for in.
+    @Test(.enabled(if: geteuid() == 0 && Installation.hasPython)) func whatAnotherUserServesIsAttachedToOnRequestOnly()
+        async throws
+    {
+        try await Stage.run { stage in
+            let folder = "\(stage.folder)/theirs"
+            let path = "\(folder)/catwatch.sock"
+            mkdir(folder, 0o700)
+            chown(folder, 65_534, 65_534)
+            defer {
+                unlink(path)
+                rmdir(folder)
+            }
+            let python = try #require(Installation.python)
+            let script =
+                "import os, socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.setuid(65534);"
+                + "s.listen(); time.sleep(60)"
+            _ = try await stage.start(Launch(python, ["-c", script, path]))
+            try await stage.wait(for: "a socket") { (try? StreamSocket.connected(to: path)) != nil }
+
+            let environment = ["XDG_RUNTIME_DIR": folder]
+            let doubt = "\(folder) belongs to user 65534, below /tmp, which others may write to"
+            let bare = try await stage.finish(["--once", "--timeout", "100ms"], environment: environment)
+            #expect(bare.errors.hasPrefix("catwatch: not attached: \(doubt); say --attach=\(path) "), "\(bare.errors)")
+            #expect(!bare.outputText.contains("agent lost"), "\(bare.outputText)")
+            let unnamed = try await stage.finish(
+                ["--attach", "--no-reconnect", "-o", "ndjson"], environment: environment)
+            #expect(unnamed.ending == .exited(1) && unnamed.errors.contains("no agent to attach to: \(doubt); say "))
+            let named = try await stage.finish(["--attach=\(path)", "-o", "ndjson", "-d", "1s"])
+            #expect(named.errors.contains("\(path): this agent is run by user 65534\n"), "\(named.errors)")
         }
     }
 }

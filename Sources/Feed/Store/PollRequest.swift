@@ -8,16 +8,6 @@ package struct PollRequest: Sendable, Equatable {
 
     package init(n: Int? = nil) { self.n = n }
 
-    /// The request as a reader of a socket writes it, with its newline.
-    package func line(for source: String) -> [UInt8] {
-        LineWriter.bytes(atMost: 64 + LineWriter.mostEscaped(source.utf8.count)) { writer in
-            writer.raw("{")
-            writer.string("poll", source)
-            writer.integer("n", n)
-            writer.raw("}\n")
-        }
-    }
-
     /// Why a source that takes no parameters does not take this request; nil when it has none.
     package func refusal(by source: String) -> PollRefusal? {
         n == nil ? nil : PollRefusal("the source \"\(source)\" takes no \"n\"")

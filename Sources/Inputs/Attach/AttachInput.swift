@@ -5,7 +5,7 @@ package import Reactor
 ///
 /// It comes back by itself, resumes behind the last line it has, and notices another run.
 package actor AttachInput {
-    private let connect: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    private let connect: @Sendable (EventLoop) throws -> any ByteStream
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
@@ -38,6 +38,8 @@ package actor AttachInput {
 
     /// A local agent is back soon or not at all.
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
+    /// Whether an agent greeted in this connection.
+    private var wasAgent = false
     private var run: String?
     private var lastSequence = 0
     private let buffer = ReadBuffer(count: 64 << 10)
@@ -46,14 +48,14 @@ package actor AttachInput {
     private static let linesAtOnce = 16
 
     /// - Parameters:
-    ///   - connect: opens the socket.
+    ///   - connect: opens the socket; why it does not is said in the error's words, or in the system's.
     ///   - reconnects: whether to come back when the agent is lost.
     ///   - tell: says how the connection is doing.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         tell: @escaping @Sendable (Status) async -> Void,
-        connect: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+        connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
     ) {
         self.store = store
         self.desk = desk
@@ -74,6 +76,10 @@ package actor AttachInput {
             let reason: String
             do {
                 reason = try await readOnce()
+                if wasAgent { backoff.succeed() }
+            } catch let breach as ProtocolBreach {
+                // One that greets in order and then goes wrong is not asked again at once, time after time.
+                reason = "what answers there breaks the protocol: \(breach.reason)"
             } catch {
                 throw CancellationError()
             }
@@ -85,12 +91,15 @@ package actor AttachInput {
     }
 
     /// Reads one connection to its end, and says why it ended.
+    ///
+    /// - Throws: `ProtocolBreach`, `CancellationError`.
     private func readOnce() async throws -> String {
+        wasAgent = false
         let stream: any ByteStream
-        do throws(SystemError) {
+        do {
             stream = try connect(loop)
         } catch {
-            return "no agent to attach to: \(error.reason)"
+            return "no agent to attach to: \((error as? SystemError)?.reason ?? "\(error)")"
         }
         defer {
             self.stream = nil
@@ -99,7 +108,7 @@ package actor AttachInput {
         do {
             if let run {
                 // The greeting and a replay come first all the same; what is known of it is left out.
-                try await stream.write(all: Array("{\"since\":\(lastSequence),\"run\":\"\(run)\"}\n".utf8))
+                try await stream.write(all: RequestLine.resume(after: lastSequence, of: run))
             }
             return try await read(stream)
         } catch let error as SystemError {
@@ -133,7 +142,13 @@ package actor AttachInput {
                         hasMore = false
                         break
                     }
-                    guard case .line(let bytes) = item, let line = try? LineDecoder.decode(bytes) else {
+                    guard case .line(let bytes) = item else { throw ProtocolBreach.tooLong }
+                    let line: Line
+                    do throws(LineFault) {
+                        line = try LineDecoder.decode(bytes)
+                    } catch {
+                        // It would stand in our requests.
+                        if case .wrong("run", _) = error.reason { throw ProtocolBreach(reason: "\(error)") }
                         if !hasHello { return "what answers there is not catwatch" }
                         continue  // its number is missing, and becomes a gap
                     }
@@ -141,13 +156,15 @@ package actor AttachInput {
                         guard case .hello = line.body else { return Self.refusal(line) }
                         hasHello = true
                         self.stream = stream
-                        backoff.succeed()
+                        wasAgent = true
                         await tell(.connected)
                     }
                     note(line, &isLeaving)
                     lines.append(RelayedLine(line, bytes: bytes))
                 }
                 await store.relay(lines)
+                // Not its end, which may never come, but its length decides.
+                if !hasMore, splitter.isSkipping { throw ProtocolBreach.tooLong }
             } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
             try await loop.sleep(for: .zero)
@@ -157,12 +174,19 @@ package actor AttachInput {
     /// Passes on what one of our own readers asks for.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there") }
-        let line = request.line(for: source)
+        let line = RequestLine.poll(source, request)
         // A socket that has no room for a line has an agent at its other end that reads nothing.
         let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
         if taken == line.count { return nil }
         if taken > 0 { stream.close() }  // a torn request would spoil the next one
         return PollRefusal("the agent takes no requests now")
+    }
+
+    /// What a peer does that no agent does, after which nothing that it says is heard.
+    private struct ProtocolBreach: Error {
+        let reason: String
+
+        static let tooLong = ProtocolBreach(reason: "a line has more than \(LineEncoder.longestLine >> 20) MiB")
     }
 
     private func note(_ line: Line, _ isLeaving: inout Bool) {

@@ -273,11 +273,10 @@ extension LineFilter {
     fileprivate func chosen(of span: LineSpan) -> [UInt8] {
         span.withUnsafeBytes { bytes in
             var chosen: [UInt8] = []
-            var rest = bytes[...]
-            while let end = rest.firstIndex(of: 0x0A) {
-                let line = UnsafeRawBufferPointer(rebasing: rest[...end])
-                if admits(line) { chosen += line }
-                rest = rest[(end + 1)...]
+            FeedLine.forEach(in: bytes) { line in
+                guard admits(line) else { return }
+                chosen += line
+                chosen.append(UInt8(ascii: "\n"))
             }
             return chosen
         }

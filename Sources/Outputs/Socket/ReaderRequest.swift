@@ -54,7 +54,10 @@ package enum ReaderRequest: Sendable, Equatable {
             let key = String(decoding: member.key, as: UTF8.self)
             switch key {
             case "since": since = try integer(member.value, key)
-            case "run": run = try text(member.value, key)
+            case "run":
+                let name = try text(member.value, key)
+                guard RunName.isValid(name) else { throw wrong("\"run\" takes \(RunName.rule)") }
+                run = name
             case "replay": replay = try bool(member.value, key)
             case "types": types = try names(member.value, key)
             case "sources": sources = try names(member.value, key)

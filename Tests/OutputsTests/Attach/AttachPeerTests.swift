@@ -30,6 +30,60 @@ import Testing
         #expect(said.count == 1)
     }
 
+    private static let hello =
+        #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":1,"run":"r1","first_seq":1,"next_seq":1}"#
+        + "\n"
+    private static let evil =
+        #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":1,"run":"r\"}\n{\"poll\":\"fact\"}","first_seq":1,"next_seq":1}"#
+        + "\n"
+
+    @Test(arguments: [evil, hello + evil])
+    func aNameOfARunThatIsNoneIsRefused(greeting: String) async throws {
+        let said = try await Self.saidAbout(greeting)
+        #expect(said.count == 1)
+        #expect(said[0].contains("breaks the protocol: ") && said[0].contains("1 to 64 letters, digits, - or _"))
+    }
+
+    /// The line has no end, and the connection neither: its length is what is told.
+    @Test(arguments: ["", hello], [0, 1_000])
+    func aLineWithoutAnEndIsRefusedAndNotAskedForAgainAtOnce(greeting: String, extra: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 3),
+                tell: { status in
+                    guard case .lost(let reason, let pause?) = status else { return }
+                    said.value.texts.append(reason)
+                    said.value.pauses.append(pause)
+                },
+                connect: { loop in
+                    let (here, there) = SimulatedStream.pair(capacity: 3 << 20, on: loop)
+                    let line = String(repeating: "x", count: LineEncoder.longestLine + 1 + extra)
+                    var bytes = Array((greeting + line).utf8)
+                    let taken = try bytes.withUnsafeBytes { bytes throws(SystemError) in try there.write(bytes) }
+                    #expect(taken == bytes.count)
+                    bytes = []
+                    said.value.peers.append(there)
+                    return here
+                })
+            await #expect(throws: CancellationError.self) {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await input.run() }
+                    group.addTask { try await loop.sleep(for: .seconds(60)) }
+                    try await group.next()
+                    group.cancelAll()
+                    try await group.next()
+                }
+            }
+            let texts = said.value.texts
+            #expect(Set(texts) == ["what answers there breaks the protocol: a line has more than 1 MiB"])
+            // A quarter of a second, twice as long each time, ten seconds: not hundreds of times.
+            #expect((5...40).contains(texts.count), "\(texts.count)")
+            #expect(said.value.pauses.max() ?? .zero > .seconds(4))
+        }
+    }
+
     /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
     private static func saidAbout(_ greeting: String) async throws -> [String] {
         try await withLoop(virtual: true) { loop in
@@ -54,7 +108,11 @@ import Testing
         }
     }
 
-    private final class Said { var texts: [String] = [] }
+    private final class Said {
+        var texts: [String] = []
+        var pauses: [Duration] = []
+        var peers: [SimulatedStream] = []
+    }
 
     @Test func survivesWhateverAPeerSays() async throws {
         for seed in [121, 122] as [UInt64] {

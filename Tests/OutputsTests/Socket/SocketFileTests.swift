@@ -58,6 +58,37 @@ import Testing
         _ = try StreamSocket.connected(to: folder.path("s"))
     }
 
+    /// In a folder that others may write to, what lies at the path may be another one when its mode is set.
+    @Test(arguments: ["link", "file", "socket", "nothing"])
+    func setsTheModeOfItsOwnFileOnly(swapped: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("precious", to: "victim")
+        chmod(folder.path("victim"), 0o600)
+        var other: Descriptor?
+        let path = folder.path("s")
+        let error = try? #require(throws: SystemError.self) {
+            _ = try StreamSocket.bound(to: path, mode: 0o666) {
+                rename(path, folder.path("moved"))
+                switch swapped {
+                case "link": symlink(folder.path("victim"), path)
+                case "file": link(folder.path("victim"), path)
+                case "socket":
+                    other = try? StreamSocket.bound(to: folder.path("other"), mode: 0o600)
+                    chown(folder.path("other"), 65_534, 65_534)
+                    rename(folder.path("other"), path)
+                default: break
+                }
+            }
+        }
+        if swapped == "socket", geteuid() != 0 { return }  // only root can give one away
+        #expect(error != nil)
+        #expect(folder.status("victim").map { $0.st_mode & 0o777 } == 0o600)
+        if swapped == "socket" { #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600) }
+        // The umask had taken bits away, and nothing gave them back to whoever moved it.
+        #expect(folder.status("moved").map { $0.st_mode & 0o777 & ~0o666 } == 0)
+        _ = other?.number
+    }
+
     /// A file system that is read-only, or that has no room for one more file; only root may mount one.
     @Test(
         .enabled(if: geteuid() == 0),

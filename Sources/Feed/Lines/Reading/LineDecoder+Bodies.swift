@@ -75,7 +75,7 @@ extension Line.Gap {
 
 extension Line.Bye {
     init(_ members: borrowing LineMembers) throws(LineFault) {
-        run = try members.stringIfAny(.run)
+        run = members.value(.run) == nil ? nil : try members.runName()
         lastSeq = try members.intIfAny(.lastSeq)
         reason = try members.stringIfAny(.reason)
     }
@@ -87,7 +87,7 @@ extension Line.Hello {
         guard format == 1 else {
             throw LineFault(offset: members.range(.format)?.lowerBound ?? members.offset, reason: .format(format))
         }
-        run = try members.string(.run)
+        run = try members.runName()
         filtered = try members.boolIfAny(.filtered) ?? false
         interval = try members.durationIfAny(.intervalS, unit: second) ?? .seconds(10)
         history = try members.durationIfAny(.historyS, unit: second) ?? .seconds(120)

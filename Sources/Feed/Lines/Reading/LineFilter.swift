@@ -1,14 +1,14 @@
 /// Chooses lines by type and source, by the bytes at the place where every numbered line of format 1 has them:
 /// `{"seq":1,"time":"…","type":"fact","source":"fact",…`. Nothing is decoded.
 package struct LineFilter: Sendable, Equatable {
-    /// `"fact"`: as JSON, quotes included; nil for any.
-    private let types: [[UInt8]]?
-    private let sources: [[UInt8]]?
+    /// Nil for any.
+    private let types: NameSet?
+    private let sources: NameSet?
 
     /// - Parameters: names to let through; nil for any.
     package init(types: [String]?, sources: [String]?) {
-        self.types = types.map { $0.map(LineWriter.quoted) }
-        self.sources = sources.map { $0.map(LineWriter.quoted) }
+        self.types = types.map { NameSet($0) }
+        self.sources = sources.map { NameSet($0) }
     }
 
     /// Whether a line, without its newline or with it, is let through.
@@ -20,13 +20,13 @@ package struct LineFilter: Sendable, Equatable {
         guard line.count > place, line[place...].starts(with: typeKey.utf8) else { return false }
         place += typeKey.utf8.count
         guard let type = Self.string(in: line, at: place) else { return false }
-        if let types, !types.contains(where: { type.elementsEqual($0) }) { return false }
+        if let types, !types.contains(UnsafeRawBufferPointer(rebasing: type)) { return false }
         guard let sources else { return true }
         let sourceKey = ",\"source\":"
         place = type.endIndex
         guard line[place...].starts(with: sourceKey.utf8) else { return false }
         guard let source = Self.string(in: line, at: place + sourceKey.utf8.count) else { return false }
-        return sources.contains { source.elementsEqual($0) }
+        return sources.contains(UnsafeRawBufferPointer(rebasing: source))
     }
 
     /// The JSON string that begins at `start`, with its quotes.

@@ -109,6 +109,12 @@ struct LineMembers: ~Copyable {
         return number
     }
 
+    func runName() throws(LineFault) -> String {
+        let name = try string(.run)
+        guard RunName.isValid(name) else { throw wrong(.run, "a name of \(RunName.rule)") }
+        return name
+    }
+
     func milliseconds(_ key: LineKey) throws(LineFault) -> Double { try required(key, millisecondsIfAny(key)) }
 
     /// A time in milliseconds; 0 for one that an agent would have written as 0: sums and conversions overflow otherwise.

@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 @Suite(.limited) struct LineFilterTests {
     private static func admits(_ line: [UInt8], types: [String]?, sources: [String]?) -> Bool {
@@ -44,6 +45,28 @@ import Testing
                     #expect(Self.admits(line, types: nil, sources: [other]) == (name == other), "\(name), \(other)")
                 }
             }
+        }
+    }
+
+    @Test func findsEachOfAThousandNamesAndNoOther() {
+        let names = (0..<1_000).map { "s\($0)" }
+        let filter = LineFilter(types: nil, sources: names)
+        for name in names + ["s", "s1000", "s01", "S1", "s1 ", "s-1"] {
+            let line = #"{"seq":1,"time":"2025-01-02T03:04:05.678901Z","type":"t","source":"\#(name)","series":"x"}"#
+            #expect(Array(line.utf8).withUnsafeBytes { filter.admits($0) } == names.contains(name), "\(name)")
+        }
+        #expect(filter == LineFilter(types: nil, sources: names) && filter != LineFilter(types: names, sources: nil))
+    }
+
+    @Test func whatALookUpCostsDoesNotGrowWithTheNames() {
+        for count in [0, 1, 2, 3, 1_000, 65_536] {
+            let set = NameSet((0..<count).map { "source-\($0)" })
+            var steps = 0
+            for other in 0..<1_000 {
+                steps += LineWriter.quoted("other-\(other)").withUnsafeBytes { set.search(for: $0).steps }
+            }
+            // At most half of the places are taken: two and a half steps on average, and not one for each name.
+            #expect(steps < 5_000, "\(count) names")
         }
     }
 
