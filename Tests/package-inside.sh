@@ -61,12 +61,14 @@ files >/tmp/before
 apt install /tmp/catwatch.deb
 try
 getent group catwatch >/dev/null || fail "there is no group"
-! getent passwd catwatch catwatch-agent || fail "the user is systemd's to make"
 units=(catwatch.service catwatch.socket catwatch-journal.service)
 systemd-analyze verify "${units[@]}" || fail "systemd does not take the units"
 for unit in "${units[@]}"; do
     [[ $(systemctl is-enabled "$unit") == disabled ]] || fail "$unit is enabled"
 done
+# One that systemd makes for as long as the service runs; without a name of its own it is called as the unit is.
+user=$(sed -n 's/^User=//p' /lib/systemd/system/catwatch.service)
+! getent group "${user:-catwatch}" || fail "systemd makes no user beside a group of its name that stays"
 # What an administrator and the service leave.
 systemctl --quiet enable "${units[@]}"
 [[ -L /etc/systemd/system/multi-user.target.wants/catwatch.service ]] || fail "the service was not enabled"
