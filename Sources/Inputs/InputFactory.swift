@@ -13,7 +13,7 @@ package struct InputFactory: Sendable {
     private let lines = LoopBound(StdinLines())
 
     /// - Parameters:
-    ///   - computer: where long sums are done.
+    ///   - computer: where long sums are done, and long documents read.
     ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
     ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
     package init(
@@ -37,18 +37,19 @@ package struct InputFactory: Sendable {
         switch source {
         case .http(let source):
             HTTPPoller(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
-                spread: spread,
-                random: random())
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
+                spread: spread, random: random())
         case .pages(let source):
             PagesInput(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall,
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
                 random: random())
         case .webSocket(let source):
             WebSocketInput(
-                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, random: random())
+                source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
+                random: random())
         case .stdin(let source):
-            StdinInput(source, store: store, on: loop, wall: wall, lines: lines, open: openStandardInput)
+            StdinInput(
+                source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
             FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
         }

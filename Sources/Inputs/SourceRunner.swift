@@ -27,6 +27,8 @@ package actor SourceRunner {
         var task: Task<Void, Never>?
         /// Whether its input came to its end by itself.
         var isDone = false
+        /// Whether there was more that it has not brought.
+        var isCutShort = false
         /// Whether the store may not know of it yet.
         var isNew = true
     }
@@ -54,6 +56,9 @@ package actor SourceRunner {
         self.makeInput = makeInput
         news = Wakeup(loop: loop)
     }
+
+    /// Whether an input that came to its end by itself had not brought everything.
+    package var isCutShort: Bool { slots.values.contains(where: \.isCutShort) }
 
     /// Runs the sources, whose names differ, until every input has come to its end by itself.
     package func run(_ sources: [Source]) async throws(CancellationError) {
@@ -125,12 +130,12 @@ package actor SourceRunner {
         slots[name] = Slot(source: source)
         slots[name]?.task = Task(executorPreference: loop) {
             let hasEnded = (try? await input.run()) != nil
-            await self.didEnd(source, byItself: hasEnded)
+            await self.didEnd(source, byItself: hasEnded, isCutShort: input.isCutShort)
         }
     }
 
     /// Goes on with what has come instead, if anything has.
-    private func didEnd(_ ended: Source, byItself: Bool) async {
+    private func didEnd(_ ended: Source, byItself: Bool, isCutShort: Bool) async {
         let name = ended.description.name
         // What follows may neither be due nor take requests, and would not say so.
         await desk.release(name)
@@ -141,6 +146,7 @@ package actor SourceRunner {
             start(next)
         } else {
             slots[name]?.isDone = true
+            slots[name]?.isCutShort = isCutShort
             news.signal()
         }
     }

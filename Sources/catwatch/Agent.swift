@@ -52,6 +52,8 @@ actor Agent {
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
+    /// Whether an input came to an end before everything there was had come.
+    private var isCutShort = false
     /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
     private var isHurried = false
     private let summaryRequest: Wakeup
@@ -157,7 +159,12 @@ actor Agent {
             factory.input(of: $0, into: store, desk: desk, spread: $1)
         }
         self.runner = runner
-        group.addTask { if (try? await runner.run(sources)) != nil { await self.request(.complete) } }
+        group.addTask { if (try? await runner.run(sources)) != nil { await self.inputsDidEnd(runner.isCutShort) } }
+    }
+
+    private func inputsDidEnd(_ isCutShort: Bool) {
+        self.isCutShort = isCutShort
+        request(.complete)
     }
 
     private func makeRoom(for sources: [Source]) {
@@ -383,6 +390,7 @@ actor Agent {
                 status = 1
                 if plan.options.verbosity > .quiet { await notices.say("catwatch: not a single event came\n") }
             }
+            if stop == .complete, isCutShort { status = 1 }
         case .outputFailed(let error):
             await notices.say("catwatch: stdout: \(error.reason)\n")
             status = 1

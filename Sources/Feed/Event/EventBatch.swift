@@ -44,6 +44,14 @@ package struct EventBatch: Sendable {
     /// How many events there are.
     package var count: Int { records.count }
 
+    /// Whether it is as much as is read before it is published: whoever reads has no more in memory than this and one event.
+    @inline(__always)
+    package var isFull: Bool { byteCount >= Self.fullBytes || count >= Self.fullCount }
+
+    /// What makes a batch full, in bytes and in events.
+    package static let fullBytes = 128 << 10
+    package static let fullCount = 1_024
+
     /// Empties it and keeps its memory.
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)

@@ -41,25 +41,61 @@ package actor EventStore {
 
     /// The same for many at once.
     package func publish(_ batch: EventBatch) {
-        guard ending == nil else { return }
+        _ = publish(batch, from: 0, atMost: .max)
+    }
+
+    /// The same for inputs that can wait: as much at a time as fits a quarter of the log, and each such slice when outputs
+    /// that must get everything are no more than half a log behind, so that they miss nothing of it.
+    ///
+    /// The rest of what a cancelled task publishes waits for nobody: what has been read is not lost.
+    ///
+    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
+    /// - Returns: whether no output was to be waited for beyond that.
+    @discardableResult
+    package func publish(_ batch: EventBatch, waitingUntil deadline: LoopInstant?) async -> Bool {
+        var isOnTime = true
+        var next = 0
+        while next < batch.count {
+            if next > 0 { try? await loop.sleep(for: .zero) }
+            // Nothing comes between being let in and publishing: others that wait would be let in by the same room.
+            if (try? await admit(until: deadline)) == false { isOnTime = false }
+            next = publish(batch, from: next, atMost: state.slice)
+        }
+        return isOnTime
+    }
+
+    /// Publishes a part of a batch, at once.
+    ///
+    /// - Returns: how many of its events are published now.
+    private func publish(_ batch: EventBatch, from first: Int, atMost growth: Int) -> Int {
+        guard ending == nil else { return batch.count }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
         state.hold(from: admission.heldFrom)
-        state.publish(batch, wall: wall.now, now: loop.clock.now)
+        let (wall, now) = (wall.now, loop.clock.now)
+        if state.notice(wall: wall) { state.closeWindows(atMost: state.slice, wall: wall, now: now) }
+        let next = state.publish(batch, from: first, atMost: growth, wall: wall, now: now)
         announce()
+        return next
     }
 
     /// For inputs that can wait: suspends while an output that must get everything is more than half a log behind.
-    package func admit() async throws(CancellationError) {
+    ///
+    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
+    /// - Returns: whether all are near enough; false when the deadline came first.
+    @discardableResult
+    package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
         while ending == nil, admission.isHeldBack(by: state.log) {
+            if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
+            let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
             admission.add(wakeup)
-            do {
-                try await wakeup.wait()
-            } catch {
+            defer {
                 admission.remove(wakeup)
-                throw error
+                if let timer { loop.cancel(timer) }
             }
+            try await wakeup.wait()
         }
+        return true
     }
 
     /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
@@ -75,11 +111,26 @@ package actor EventStore {
             // A wall clock that is stepped is noticed at the latest one width later.
             let remaining = max(.milliseconds(1), min(state.limits.interval, state.nextBoundary(after: now) - now))
             try await loop.sleep(for: remaining)
-            guard ending == nil else { continue }
-            state.hold(from: admission.heldFrom)
-            state.advance(wall: wall.now, now: loop.clock.now)
-            announce()
+            try await closeWindows()
             resumeInputs()
+        }
+    }
+
+    /// Closes the windows whose time has come: of many series a slice at a time, for which outputs that must get everything
+    /// are waited for, until the next windows' time at most.
+    private func closeWindows() async throws(CancellationError) {
+        let width = state.nextBoundary(after: wall.now) - wall.now
+        let deadline = loop.clock.now.advanced(by: width)
+        while ending == nil {
+            state.hold(from: admission.heldFrom)
+            let (wall, now) = (wall.now, loop.clock.now)
+            _ = state.notice(wall: wall)
+            let hasMore = state.closeWindows(atMost: state.slice, wall: wall, now: now)
+            state.expire(at: now)
+            announce()
+            guard hasMore else { return }
+            try await loop.sleep(for: .zero)
+            try await admit(until: deadline)
         }
     }
 
@@ -92,7 +143,7 @@ package actor EventStore {
             try await admit()
             guard ending == nil else { return }
             state.hold(from: admission.heldFrom)
-            next = state.complete(from: first, atMost: 64, wall: wall.now, now: loop.clock.now)
+            next = state.complete(from: first, atMost: state.slice, wall: wall.now, now: loop.clock.now)
             announce()
         }
     }
@@ -332,8 +383,6 @@ package actor EventStore {
     // MARK: What there is to know
 
     package var counts: StoreCounts { state.counts }
-    /// How many bytes of memory the recent lines may take.
-    package var logCapacity: Int { state.log.capacity }
     package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
     package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 

@@ -44,6 +44,12 @@ package struct FeedState: ~Copyable, Sendable {
     private var boundary = Timestamp(microseconds: .min)
     private var openSince = Timestamp(microseconds: .min)
     private var lastWall = Timestamp(microseconds: .min)
+    /// The first series whose windows that are over may have no line yet; nil when all have.
+    private var closing: Int?
+    /// Whether the clock was stepped back since, so that any window may be over.
+    private var looksAtAll = false
+    /// Values that came behind the line of their window, in the batch under way.
+    private var revisions = 0
     private var hasReportedSeries = false
     private var hasReportedEndpoints = false
 
@@ -91,22 +97,40 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameters:
     ///   - wall: the wall clock now, which lateness is measured by.
     ///   - now: the loop's clock now, which the log's age is measured by.
-    package mutating func publish(_ batch: EventBatch, wall: Timestamp, now: LoopInstant) {
+    ///   - first: the event to begin with.
+    ///   - growth: after which no more events are taken; see `slice`.
+    /// - Returns: how many events of the batch are published now, with those before `first`; one more at least.
+    @discardableResult
+    package mutating func publish(
+        _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, wall: Timestamp, now: LoopInstant
+    ) -> Int {
         advance(wall: wall, now: now)
+        let start = log.totalCost
+        revisions = 0
+        var next = first
         batch.bytes.withUnsafeBufferPointer { bytes in
-            for record in batch.records {
+            while next < batch.records.count {
+                let record = batch.records[next]
+                next += 1
                 if record.other >= 0 {
                     publishOther(batch.others[Int(record.other)], wall, now)
                 } else {
                     publish(record, bytes, wall, now)
                 }
+                // A revision is a line too, and comes behind the events.
+                if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
             }
         }
         flushRevised(wall, now)
         counts.refusedSeries = table.refused
         if counts.refusedSeries > 0, !hasReportedSeries { reportSeries(wall, now) }
         if counts.refusedEndpoints > 0, !hasReportedEndpoints { reportEndpoints(wall, now) }
+        return next
     }
+
+    /// By how much the log grows, in bytes, before those who must get everything are waited for: with the chunk that is begun
+    /// then, at most a quarter of it, unless a single line is longer.
+    package var slice: Int { log.capacity / 8 }
 
     @inline(__always)
     private mutating func publish(
@@ -376,18 +400,37 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Closes the windows whose time has come; to be called when `nextBoundary` has come, at least.
     package mutating func advance(wall: Timestamp, now: LoopInstant) {
-        guard wall >= boundary || wall < lastWall else { return }
-        let steppedBack = wall < lastWall
+        if notice(wall: wall) { closeWindows(wall: wall, now: now) }
+    }
+
+    /// Notices that the time of some windows has come, which `closeWindows` gives their lines.
+    ///
+    /// - Returns: whether it has come since it was last looked at.
+    package mutating func notice(wall: Timestamp) -> Bool {
+        guard wall >= boundary || wall < lastWall else { return false }
+        looksAtAll = wall < lastWall || looksAtAll && closing != nil
         lastWall = wall
         boundary = nextBoundary(after: wall)
         openSince = boundary - limits.interval
-        for index in series.indices {
-            if !steppedBack {
-                guard let due = series[index].ring.nextDue, due <= wall else { continue }
-            }
-            flush(index, wall, now)
+        closing = 0
+        return true
+    }
+
+    /// Gives windows that are over their line, where `notice` has found any.
+    ///
+    /// - Parameter growth: after which it is enough for now; see `slice`.
+    /// - Returns: whether there may be more.
+    @discardableResult
+    package mutating func closeWindows(atMost growth: Int = .max, wall: Timestamp, now: LoopInstant) -> Bool {
+        guard var index = closing else { return false }
+        let start = log.totalCost
+        while index < series.count, log.totalCost - start < growth {
+            if looksAtAll || series[index].ring.nextDue.map({ $0 <= wall }) == true { flush(index, wall, now) }
+            index += 1
         }
+        closing = index < series.count ? index : nil
         log.expire(at: now)
+        return closing != nil
     }
 
     /// When the window ends that holds `wall`.
@@ -395,14 +438,20 @@ package struct FeedState: ~Copyable, Sendable {
         return Window.end(of: Window.index(of: wall, width: width), width: width)
     }
 
-    /// Gives the windows that are still open their line, as nothing more will come; of so many series at a time.
+    /// Gives the windows that are still open their line, as nothing more will come.
     ///
-    /// - Parameter first: the first series, from 0.
+    /// - Parameters:
+    ///   - first: the first series, from 0.
+    ///   - growth: after which it is enough for now; see `slice`.
     /// - Returns: where to go on; nil when that was all.
-    package mutating func complete(from first: Int, atMost count: Int, wall: Timestamp, now: LoopInstant) -> Int? {
-        let end = min(first + count, series.count)
-        for index in first..<max(first, end) { flush(index, wall, now, isComplete: true) }
-        return end < series.count ? end : nil
+    package mutating func complete(from first: Int, atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Int? {
+        let start = log.totalCost
+        var index = first
+        while index < series.count, index == first || log.totalCost - start < growth {
+            flush(index, wall, now, isComplete: true)
+            index += 1
+        }
+        return index < series.count ? index : nil
     }
 
     /// Puts a value into its window; the line it belongs to comes next in the log.
@@ -418,9 +467,10 @@ package struct FeedState: ~Copyable, Sendable {
         }
         if case .late = outcome {
             counts.late += 1
-        } else if time < openSince, revised.last != index {
+        } else if time < openSince {
             // Its window has closed already: its line appears again, after the batch.
-            revised.append(index)
+            revisions += 1
+            if revised.last != index { revised.append(index) }
         }
     }
 

@@ -118,11 +118,12 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     private var tail: UnsafeMutablePointer<LineChunk.Header>?
     /// The number the next line gets; numbers start at 1.
     package private(set) var nextSequence = 1
-    /// Lines from this number on are not let go for their age: a reader that must get everything has not seen them.
+    /// Lines from this number on are not let go for their age, nor for one long line: a reader that must get everything has
+    /// not seen them.
     package var heldFrom = Int.max
     private var cost = 0
-    /// What all chunks ever made cost.
-    private var totalCost = 0
+    /// What all chunks ever made cost, in bytes: by how much that grows is what lines take of the log.
+    private(set) var totalCost = 0
 
     /// - Parameter capacity: at least 64 KiB.
     package init(capacity: Int = 8 << 20, history: Duration = .seconds(120)) {
@@ -200,7 +201,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// that is written to without pause costs the allocator, and the kernel's zeroing of pages, nothing.
     private mutating func takeOldest(insteadOf size: Int) -> LineChunk? {
         guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
-            cost + chunks[0].cost > capacity
+            isTooMuch(chunks[0], besides: chunks[0].cost)
         else { return nil }
         var oldest = chunks.removeFirst()
         cost -= oldest.cost
@@ -212,7 +213,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         var gone = 0
         while gone < chunks.count {
             let chunk = chunks[gone]
-            let isTooMuch = cost > capacity && gone < chunks.count - 1
+            let isTooMuch = gone < chunks.count - 1 && isTooMuch(chunk)
             let isTooOld = chunk.header.pointee.newest.duration(to: now) > history && chunk.endSequence <= heldFrom
             guard isTooMuch || isTooOld else { break }
             cost -= chunk.cost
@@ -221,6 +222,17 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         guard gone > 0 else { return }
         chunks.removeFirst(gone)
         if chunks.isEmpty { tail = nil }
+    }
+
+    /// Whether there is no room for a chunk when the log gets so many bytes more.
+    ///
+    /// A line that has a chunk of its own does not push out what is held: it may be as long as the log.
+    private func isTooMuch(_ chunk: LineChunk, besides more: Int = 0) -> Bool {
+        guard cost + more > capacity else { return false }
+        guard chunk.endSequence > heldFrom else { return true }
+        var longest = 0
+        for chunk in chunks where chunk.header.pointee.capacity > chunkSize { longest = max(longest, chunk.cost) }
+        return cost + more - longest > capacity
     }
 
     /// The lines from number `sequence` on, up to the end of a chunk.

@@ -2,7 +2,7 @@ package import Feed
 package import Reactor
 
 /// Reads what an `Extraction` asks for out of documents and their items: made once, used for many.
-package struct Extractor {
+package struct Extractor: Sendable {
     /// What reading a document came to.
     package struct Outcome: Sendable, Equatable {
         /// How many events were added.
@@ -93,7 +93,7 @@ package struct Extractor {
     // MARK: Documents
 
     /// A document, and where in it is what was asked for.
-    package struct Document {
+    package struct Document: @unchecked Sendable {  // what was found never changes again
         package let json: JSONDocument
         fileprivate let found: JSONSelection.Found
     }
@@ -105,6 +105,23 @@ package struct Extractor {
         let found = JSONSelection.Found()
         let json = try JSONDocument(input, whole, found)
         return Document(json: json, found: found)
+    }
+
+    /// A document that is longer than this, in bytes, is read where it holds nobody up: a millisecond or two of the loop's time.
+    static let longestOnLoop = 512 << 10
+
+    /// The same by `worker`, when the document is so long that others on the loop would wait for it.
+    func read(_ input: Bytes, on loop: EventLoop, or worker: Worker?) async throws(JSONFault) -> Document {
+        guard input.count > Self.longestOnLoop, let worker = worker?.loop else { return try read(input) }
+        let result: Result<Document, JSONFault>
+        do {
+            result = try await loop.offload(to: worker) {
+                Result { () throws(JSONFault) in try read(input) }
+            }
+        } catch {
+            return try read(input)  // never: the work throws nothing, and there is no other failure
+        }
+        return try result.get()
     }
 
     /// Adds a document's events to `batch`.

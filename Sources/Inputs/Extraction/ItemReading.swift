@@ -1,5 +1,5 @@
 package import Feed
-internal import Reactor
+package import Reactor
 
 /// The items of one document, read a slice at a time; it holds the document and its place in it.
 package struct ItemReading {
@@ -24,13 +24,30 @@ package struct ItemReading {
         self.now = now
     }
 
-    /// Items from one look at the time to the next, and such steps in a slice of work where no time passes.
-    package static let step = 8
-    package static let steps = 128
+    /// Items from one look at the time to the next.
+    private static let step = 8
 
     /// What was read until now.
     package var outcome: Extractor.Outcome {
         Extractor.Outcome(events: events, problem: tally.problem(for: extractor.extraction))
+    }
+
+    /// What to say when its task is cancelled and the rest is not read.
+    package var cutShort: Failure {
+        Failure(
+            .closed,
+            "the source was stopped or changed inside a document: what follows the first \(events) of its events is left out"
+        )
+    }
+
+    /// Adds the events of further items to `batch`, until that is full or the slice of work is over.
+    ///
+    /// - Returns: whether there may be more.
+    package mutating func read(into batch: inout EventBatch, during slice: inout TimeSlice) -> Bool {
+        repeat {
+            if !read(atMost: Self.step, into: &batch) { return false }
+        } while !batch.isFull && slice.goesOn()
+        return true
     }
 
     /// Adds the events of at most `limit` more items to `batch`.

@@ -118,8 +118,7 @@ package actor FibonacciInput: Input {
                     return run.batch(at: time, from: id)
                 }
                 await expect(by: nil)
-                try await store.admit()
-                await store.publish(batch)
+                await store.publish(batch, waitingUntil: nil)
             }
             if Task.isCancelled { throw CancellationError() }
         }

@@ -3,7 +3,8 @@ package import Reactor
 
 /// Polls one source for as long as its task lives: events and a latency for every answer, an error for every failure.
 ///
-/// One request is under way at a time; nothing the upstream does ends it, and no reader is ever waited for.
+/// One request is under way at a time; nothing the upstream does ends it. No reader is waited for, except between slices of a
+/// document with many items, and then until the next poll's time at most.
 package actor HTTPPoller: Input {
     private let source: HTTPSource
     private let store: EventStore
@@ -21,10 +22,12 @@ package actor HTTPPoller: Input {
 
     private var endpoint: Endpoint { source.request.endpoint }
 
-    /// - Parameter spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
+    /// - Parameters:
+    ///   - worker: where long documents are read; nil for the loop.
+    ///   - spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
         _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock, spread: Duration = .zero,
+        wall: any WallClock, worker: Worker? = nil, spread: Duration = .zero,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
@@ -36,7 +39,7 @@ package actor HTTPPoller: Input {
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
-            store: store, loop: loop, wall: wall)
+            store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
@@ -73,21 +76,24 @@ package actor HTTPPoller: Input {
         guard let exchange = await requests.make(requestWithValidators(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
+        // When it came to something, but for what outputs are waited for: the next poll is not late for that.
+        var finished: LoopInstant?
         switch exchange.content {
         case .unchanged: await succeed(exchange, id)
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let (pieces, outcome) = try await requests.read(document, from: id, at: exchange.time)
-                if outcome.events == 0, let problem = outcome.problem { throw problem }
-                if let standing = pacing.standing(outcome.problem, at: endpoint) {
+                let content = try await requests.read(document, from: id, at: exchange.time)
+                if content.outcome.events == 0, let problem = content.outcome.problem { throw problem }
+                if let standing = pacing.standing(content.outcome.problem, at: endpoint) {
                     // Before the events, which say that the source is well again.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
                 await succeed(exchange, id)
-                batch = await requests.publish(allButLastOf: pieces)
+                batch = content.batch
+                if let items = content.items { finished = await publish(items, id, due: due) }
                 // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
-                if outcome.events == 0 { batch.add(progress(exchange.time, id)) }
+                if content.outcome.events == 0 { batch.add(progress(exchange.time, id)) }
                 validators = exchange.headers
             } catch {
                 problem = error
@@ -96,9 +102,19 @@ package actor HTTPPoller: Input {
         if let latency = exchange.latency {
             batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
         }
-        let next = plan(after: due, problem, exchange, id, &batch)
+        let next = plan(after: due, finished: finished ?? loop.clock.now, problem, exchange, id, &batch)
         await store.publish(batch)
         return next
+    }
+
+    /// Publishes many items, for which outputs that must get everything are waited for until the next poll's time.
+    ///
+    /// - Returns: when it began, if that time has come and they still were not there; nil otherwise.
+    private func publish(_ items: ItemReading, _ id: SourceID, due: LoopInstant) async -> LoopInstant? {
+        let start = loop.clock.now
+        let deadline = schedule.next(after: due, finished: start)
+        await expect(deadline)
+        return await requests.publish(items, from: id, waitingUntil: deadline) ? nil : start
     }
 
     /// Polls in a task of its own: a task keeps the memory of its deepest call for as long as it lives, which here is
@@ -110,9 +126,9 @@ package actor HTTPPoller: Input {
 
     /// When the next poll is due; adds what went wrong to `batch`.
     private func plan(
-        after due: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID, _ batch: inout EventBatch
+        after due: LoopInstant, finished: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID,
+        _ batch: inout EventBatch
     ) -> LoopInstant {
-        let finished = loop.clock.now
         guard var problem else { return schedule.next(after: due, finished: finished) }
         // Of a document that is no JSON, it must not be asked whether it still holds.
         if problem.code == .notJSON { validators = HTTPAnswerHeaders() }

@@ -23,6 +23,16 @@ struct HTTPExchange {
     var retryAfter: Duration? { headers.retryAfter.flatMap { RetryAfter.delay($0, now: time) } }
 }
 
+/// What is in a document: all its events, or where it has many, its items once more.
+struct DocumentContent {
+    /// What reading all of it came to.
+    let outcome: Extractor.Outcome
+    /// Its events, when they are no more than a slice of work; empty otherwise.
+    var batch = EventBatch()
+    /// Its items from the first one on, when they are more.
+    var items: ItemReading?
+}
+
 /// Makes a source's requests, and reads the answers as far as that is the same for all sources.
 struct SourceRequests {
     /// What all of the source's requests count for.
@@ -32,6 +42,8 @@ struct SourceRequests {
     let store: EventStore
     let loop: EventLoop
     let wall: any WallClock
+    /// Where long documents are read; nil for the loop.
+    let worker: Worker?
 
     /// Makes one request.
     ///
@@ -41,7 +53,7 @@ struct SourceRequests {
         do throws(HTTPFailure) {
             let answer = try await transport.get(request)
             return HTTPExchange(
-                content: read(answer, to: request), latency: sample(answer.status, answer.timing, late),
+                content: await read(answer, to: request), latency: sample(answer.status, answer.timing, late),
                 headers: answer.headers, location: answer.location, time: wall.now)
         } catch {
             if Task.isCancelled { return nil }
@@ -52,45 +64,58 @@ struct SourceRequests {
         }
     }
 
-    /// Reads a document's events, in pieces that each are a slice of work to read, and one to publish.
+    /// Reads a document's events, to know what they come to before the first one is published.
     ///
-    /// - Returns: the pieces, one at least, and what reading came to.
     /// - Throws: what `Extractor.add` does.
     func read(
         _ document: Extractor.Document, from source: SourceID, at time: Timestamp
-    ) async throws(Failure) -> (pieces: [EventBatch], outcome: Extractor.Outcome) {
+    ) async throws(Failure) -> DocumentContent {
         var batch = EventBatch()
-        guard var reading = try extractor.begin(document, from: source, at: time) else {
+        guard let items = try extractor.begin(document, from: source, at: time) else {
             let outcome = try extractor.add(document, from: source, at: time, to: &batch)
-            return ([batch], outcome)
+            return DocumentContent(outcome: outcome, batch: batch)
         }
-        var pieces: [EventBatch] = []
-        var slice = TimeSlice(of: loop, steps: ItemReading.steps)
-        while reading.read(atMost: ItemReading.step, into: &batch) {
-            if slice.goesOn() { continue }
-            pieces.append(batch)
-            batch = EventBatch()
-            await giveWay()
+        var reading = items
+        var slice = TimeSlice(of: loop)
+        guard reading.read(into: &batch, during: &slice) else {
+            return DocumentContent(outcome: reading.outcome, batch: batch)
+        }
+        // All of them in memory would be many times the document; they are read a second time to be published.
+        repeat {
+            try? await loop.sleep(for: .zero)
+            batch.removeAll()
+            slice.restart()
+        } while reading.read(into: &batch, during: &slice)
+        return DocumentContent(outcome: reading.outcome, items: items)
+    }
+
+    /// Publishes a document's items, a slice of work at a time, and waits in between for outputs that must get everything.
+    ///
+    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
+    /// - Returns: whether no output was to be waited for beyond that.
+    func publish(_ items: ItemReading, from source: SourceID, waitingUntil deadline: LoopInstant?) async -> Bool {
+        var items = items
+        var batch = EventBatch()
+        var slice = TimeSlice(of: loop)
+        var isOnTime = true
+        while true {
+            let hasMore = items.read(into: &batch, during: &slice)
+            if await !store.publish(batch, waitingUntil: deadline) { isOnTime = false }
+            guard hasMore else { return isOnTime }
+            batch.removeAll()
+            do {
+                try await loop.sleep(for: .zero)
+            } catch {
+                var failure = items.cutShort
+                failure.endpoint = endpoint.name
+                await store.publish([Event(time: wall.now, source: source, body: .error(failure))])
+                return isOnTime
+            }
             slice.restart()
         }
-        return (pieces + [batch], reading.outcome)
     }
 
-    /// Publishes all pieces but the last.
-    ///
-    /// - Returns: the last one, to be published with what else there is.
-    func publish(allButLastOf pieces: [EventBatch]) async -> EventBatch {
-        for piece in pieces.dropLast() {
-            await store.publish(piece)
-            await giveWay()
-        }
-        return pieces.last ?? EventBatch()
-    }
-
-    /// Lets others have the loop. Who is cancelled is quick instead: what has come is not lost.
-    private func giveWay() async { try? await loop.sleep(for: .zero) }
-
-    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) -> HTTPExchange.Content {
+    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) async -> HTTPExchange.Content {
         let peer = request.endpoint.authority
         switch answer.status {
         case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return .unchanged
@@ -106,7 +131,7 @@ struct SourceRequests {
             return .failure(Failure(.notJSON, "\(peer) answered \(answer.status) with an empty body"))
         }
         do throws(JSONFault) {
-            return .document(try extractor.read(answer.body[...]))
+            return .document(try await extractor.read(answer.body[...], on: loop, or: worker))
         } catch {
             return .failure(explain(error.failure, answer))
         }

@@ -4,8 +4,8 @@ package import Reactor
 /// Goes through a listing that comes in pages: the events of every page in order, a latency and its progress; then again,
 /// or never.
 ///
-/// A page that fails is asked for again. An input that makes one run waits between pages for outputs that must get
-/// everything; one that runs again and again never does.
+/// A page that fails is asked for again. An input that makes one run waits for outputs that must get everything; one that
+/// runs again and again only does between slices of a page with many items, until the next run's time at most.
 package actor PagesInput: Input {
     private let source: PagesSource
     private let store: EventStore
@@ -17,6 +17,8 @@ package actor PagesInput: Input {
     private let schedule: PollSchedule?
     private let requests: SourceRequests
     private var pacing: PollPacing
+    /// Whether the one run ended before the listing did.
+    package private(set) var isCutShort = false
 
     /// After so many failures in a row a page behind the first is given up when the listing can be begun anew: the links of
     /// some servers expire.
@@ -24,9 +26,10 @@ package actor PagesInput: Input {
 
     private var endpoint: Endpoint { source.request.endpoint }
 
+    /// - Parameter worker: where long pages are read; nil for the loop.
     package init(
         _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock,
+        wall: any WallClock, worker: Worker? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
@@ -36,7 +39,7 @@ package actor PagesInput: Input {
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
-            store: store, loop: loop, wall: wall)
+            store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
@@ -45,7 +48,7 @@ package actor PagesInput: Input {
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
         guard let schedule else {
-            _ = try await runOnce(id, due: loop.clock.now)
+            isCutShort = try await !runOnce(id, due: loop.clock.now).isWhole
             return await expect(nil)
         }
         await pacing.allowRequests(of: source.description.name, at: desk)
@@ -87,6 +90,7 @@ package actor PagesInput: Input {
     ) async throws(CancellationError) -> (last: LoopInstant, isWhole: Bool) {
         var walk = PageWalk(source)
         var due = due
+        let nextRun = schedule?.next(after: due, finished: loop.clock.now)
         while true {
             let arrival = loop.clock.now
             try await admit()
@@ -94,7 +98,7 @@ package actor PagesInput: Input {
             // What waited for an output is not late for it.
             due = due.advanced(by: arrival.duration(to: start))
             await expect(start)
-            let step = await take(id, &walk, late: due.duration(to: start))
+            let step = await take(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
             if Task.isCancelled { throw CancellationError() }
             switch step {
             case .end(let isWhole): return (start, isWhole)
@@ -120,7 +124,11 @@ package actor PagesInput: Input {
     }
 
     /// Makes a request for the walk's page, publishes what it came to, and turns to the next page.
-    private func take(_ id: SourceID, _ walk: inout PageWalk, late: Duration) async -> Step {
+    ///
+    /// - Parameter deadline: until when outputs that must get everything are waited for; nil for as long as they take.
+    private func take(
+        _ id: SourceID, _ walk: inout PageWalk, late: Duration, waitingUntil deadline: LoopInstant?
+    ) async -> Step {
         guard let exchange = await requests.make(walk.request, late: late) else { return .end(isWhole: false) }
         var batch = EventBatch()
         var problem: Failure?
@@ -130,16 +138,20 @@ package actor PagesInput: Input {
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
-                let (pieces, outcome) = try await requests.read(document, from: id, at: exchange.time)
-                await tell(outcome, of: document.json, &walk, exchange.time, id)
+                let content = try await requests.read(document, from: id, at: exchange.time)
+                await tell(content.outcome, of: document.json, &walk, exchange.time, id)
                 if let recovery = pacing.succeed() {
                     await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
                 }
-                batch = await requests.publish(allButLastOf: pieces)
+                await expect(deadline)
+                batch = content.batch
+                if let items = content.items {
+                    _ = await requests.publish(items, from: id, waitingUntil: deadline)
+                }
                 add(exchange, id, &batch)
                 batch.add(Event(time: exchange.time, source: id, body: .progress(walk.progress)))
-                step = turn(&walk, document.json, outcome, exchange, id, &batch)
-                await store.publish(batch)
+                step = turn(&walk, document.json, content.outcome, exchange, id, &batch)
+                await publish(batch)
                 return step
             } catch {
                 problem = error
@@ -149,6 +161,11 @@ package actor PagesInput: Input {
         if let problem { step = retry(problem, exchange, walk.page, id, &batch) }
         await store.publish(batch)
         return step
+    }
+
+    /// Publishes what is no more than a slice of work; a listing that comes once waits for outputs with that, too.
+    private func publish(_ batch: EventBatch) async {
+        if schedule == nil { await store.publish(batch, waitingUntil: nil) } else { await store.publish(batch) }
     }
 
     private func add(_ exchange: HTTPExchange, _ id: SourceID, _ batch: inout EventBatch) {

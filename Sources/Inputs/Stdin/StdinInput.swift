@@ -28,6 +28,7 @@ package actor StdinInput: Input {
     private let store: EventStore
     private let loop: EventLoop
     private let wall: any WallClock
+    private let worker: Worker?
     private let open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -37,13 +38,15 @@ package actor StdinInput: Input {
     private var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
     private var summary = Summary()
     private var reportTimer: LoopTimer?
-    private var budget = 0
+    /// Whether nothing will come any more, so that the last line needs no newline.
+    private var isAtEnd = false
 
     /// - Parameters:
+    ///   - worker: where long lines are read; nil for the loop.
     ///   - lines: what the input before this one has left of the same stream; nil when there was none.
     ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`.
     package init(
-        _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock,
+        _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock, worker: Worker? = nil,
         lines: LoopBound<StdinLines>? = nil,
         open: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
@@ -51,6 +54,7 @@ package actor StdinInput: Input {
         self.store = store
         self.loop = loop
         self.wall = wall
+        self.worker = worker
         self.open = open
         reader = StdinLineParser(source.extraction)
         self.lines = lines?.value ?? StdinLines()
@@ -58,25 +62,29 @@ package actor StdinInput: Input {
 
     package func run() async throws(CancellationError) { _ = try await read() }
 
+    /// Whether the stream could not be read to its end.
+    package var isCutShort: Bool { summary.failure != nil }
+
     /// Registers the source and reads to the end of the stream, once.
     ///
     /// - Throws: `CancellationError` when the task is cancelled; what is not read then stays where it is, for the next input.
     package func read() async throws(CancellationError) -> Summary {
         lines.buffer.limit = source.maxLine
         let id = await store.register(source.description)
-        // What a slice may add to the log, so that what an output has not seen when it is let in is there still after it.
-        budget = await store.logCapacity / 4
         do {
-            let stream = try open(loop)
-            defer { stream.close() }
-            try await read(stream, from: id)
-        } catch let error as SystemError {
-            summary.failure = Failure(.closed, "standard input cannot be read: \(error.reason)")
+            do {
+                let stream = try open(loop)
+                defer { stream.close() }
+                try await read(stream, from: id)
+            } catch let error as SystemError {
+                summary.failure = Failure(.closed, "standard input cannot be read: \(error.reason)")
+            }
+            isAtEnd = true
+            try await takeLines(from: id)
         } catch {
             await finish(id)
             throw CancellationError()
         }
-        takeLastLine(from: id)
         await finish(id)
         return summary
     }
@@ -84,14 +92,7 @@ package actor StdinInput: Input {
     private func read(_ stream: any ByteStream, from id: SourceID) async throws {
         while true {
             // Before anything is read: the input before this one may have left some.
-            var hasMore = lines.buffer.hasBytes
-            while hasMore {
-                try await store.admit()
-                hasMore = takeLines(from: id)
-                await publish(from: id)
-                // A stream that always has something to read would otherwise have the loop to itself.
-                try await loop.sleep(for: .zero)
-            }
+            try await takeLines(from: id)
             while true {
                 if let count = try lines.buffer.fill(from: stream) {
                     if count == 0 { return }
@@ -102,15 +103,35 @@ package actor StdinInput: Input {
         }
     }
 
+    /// Reads and publishes the lines there are, a slice of work at a time.
+    private func takeLines(from id: SourceID) async throws(CancellationError) {
+        var hasMore = isAtEnd || lines.buffer.hasBytes
+        while hasMore {
+            try await store.admit()
+            var long: Bytes?
+            hasMore = takeLines(from: id, &long)
+            if let long {
+                await publish(from: id)  // the batch is this actor's, and is not lent while it waits
+                await take(long: long, from: id)
+            }
+            await publish(from: id)
+            // A stream that always has something to read would otherwise have the loop to itself.
+            try await loop.sleep(for: .zero)
+        }
+    }
+
     /// Reads the lines there are into the batch, as many as are a slice of work.
     ///
+    /// - Parameter long: gets the last one, when it is too long to be read here.
     /// - Returns: whether there may be more.
-    private func takeLines(from id: SourceID) -> Bool {
+    private func takeLines(from id: SourceID, _ long: inout Bytes?) -> Bool {
         // One access to each of them for all lines.
         var slice = TimeSlice(of: loop)
-        return Self.takeLines(
-            &lines.buffer, into: &batch, &bad, &slice,
-            LineContext(reader: reader, source: id, now: wall.now, budget: budget))
+        return Self.takeLines(&lines.buffer, into: &batch, &bad, &slice, &long, context(id))
+    }
+
+    private func context(_ id: SourceID) -> LineContext {
+        LineContext(reader: reader, source: id, now: wall.now, isAtEnd: isAtEnd)
     }
 
     /// What does not change from line to line.
@@ -118,18 +139,22 @@ package actor StdinInput: Input {
         let reader: StdinLineParser
         let source: SourceID
         let now: Timestamp
-        let budget: Int
+        let isAtEnd: Bool
     }
 
     private static func takeLines(
         _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout FaultTally, _ slice: inout TimeSlice,
-        _ context: LineContext
+        _ long: inout Bytes?, _ context: LineContext
     ) -> Bool {
         repeat {
-            guard let item = buffer.next() else { return false }
-            take(item, buffer.number, buffer.limit, into: &batch, &bad, context)
-            // An event's line is its data, with what may be said twice of it and the rest.
-            if batch.byteCount * 3 + batch.count * 640 > context.budget { return true }
+            if context.reader.hasItems {
+                guard let verdict = context.reader.readItems(into: &batch, during: &slice) else { return true }
+                note(verdict, of: buffer.number, &bad)
+            } else {
+                guard let item = buffer.next() ?? (context.isAtEnd ? buffer.finish() : nil) else { return false }
+                take(item, buffer.number, buffer.limit, into: &batch, &bad, &long, context)
+            }
+            if batch.isFull || long != nil { return true }
         } while slice.goesOn()
         return true
     }
@@ -137,7 +162,7 @@ package actor StdinInput: Input {
     @inline(__always)
     private static func take(
         _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ bad: inout FaultTally,
-        _ context: LineContext
+        _ long: inout Bytes?, _ context: LineContext
     ) {
         switch item {
         case .line(var line):
@@ -145,17 +170,33 @@ package actor StdinInput: Input {
                 // RFC 8259 section 8.1 lets readers ignore a byte order mark, which some programs begin a file with.
                 line = UnsafeBufferPointer(rebasing: line[3...])
             }
-            switch context.reader.read(line, from: context.source, at: context.now, into: &batch) {
-            case .read, .blank: break
-            case .notJSON(let fault): bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
-            case .faulty(var failure):
-                failure.message = "line \(number): \(failure.message)"
-                bad.add(failure)
-            }
+            let verdict = context.reader.read(line, from: context.source, at: context.now, into: &batch)
+            if case .long = verdict { long = Bytes(line) }
+            note(verdict, of: number, &bad)
         case .tooLong(let length):
             let message = "line \(number): it has \(length) bytes, and \(limit) are the most that are read"
             bad.add(Failure(.lineTooLong, message))
         }
+    }
+
+    /// Counts what is wrong with a line.
+    @inline(__always)
+    private static func note(_ verdict: StdinLineParser.Verdict, of number: Int, _ bad: inout FaultTally) {
+        switch verdict {
+        case .read, .items, .long, .blank: break
+        case .notJSON(let fault): bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
+        case .faulty(var failure):
+            failure.message = "line \(number): \(failure.message)"
+            bad.add(failure)
+        }
+    }
+
+    /// Reads a long line into the batch, which is empty.
+    private func take(long line: Bytes, from id: SourceID) async {
+        var batch = EventBatch()
+        let verdict = await reader.read(long: line, from: id, at: wall.now, into: &batch, on: loop, or: worker)
+        self.batch = batch
+        Self.note(verdict, of: lines.buffer.number, &bad)
     }
 
     /// Publishes what was read, and what was wrong with it when that is due.
@@ -165,7 +206,7 @@ package actor StdinInput: Input {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
         if batch.count > 0 {
-            await store.publish(batch)
+            await store.publish(batch, waitingUntil: nil)
             batch.removeAll()
         }
         scheduleReport(from: id)
@@ -188,15 +229,9 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
-    /// Reads the last line, when it has no newline.
-    private func takeLastLine(from id: SourceID) {
-        guard let item = lines.buffer.finish() else { return }
-        let context = LineContext(reader: reader, source: id, now: wall.now, budget: budget)
-        Self.take(item, lines.buffer.number, lines.buffer.limit, into: &batch, &bad, context)
-    }
-
     /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
+        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, &bad) }
         summary.events += batch.count
         if let failure = bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))

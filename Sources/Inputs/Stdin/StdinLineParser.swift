@@ -9,6 +9,10 @@ package final class StdinLineParser {
     package enum Verdict: Equatable {
         /// Its events are in the batch.
         case read
+        /// Its events are `readItems`'.
+        case items
+        /// It is so long that it is `read(long:)`'s.
+        case long
         /// There is nothing in it.
         case blank
         case notJSON(JSONFault)
@@ -18,19 +22,24 @@ package final class StdinLineParser {
 
     private let extractor: Extractor
     private let found = JSONSelection.Found()
+    /// Of the line that was read last, when not all of its items are in a batch yet.
+    private var items: ItemReading?
 
     package init(_ extraction: Extraction) { extractor = Extractor(extraction) }
 
-    /// Reads a line without its newline; what has something wrong with it adds no event, or some of its items.
+    /// Reads a line without its newline.
     package func read(
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
-        guard extractor.extraction.items == nil else { return readItems(line, from: source, at: now, into: &batch) }
+        guard line.count <= Extractor.longestOnLoop else { return .long }
         let count: Int
         do throws(JSONFault) {
+            guard extractor.extraction.items == nil else {
+                return take(try extractor.read(Bytes(line)), from: source, at: now, into: &batch)
+            }
             count = try batch.minify(line, extractor.fields, found)
         } catch {
-            return error.reason == .empty ? .blank : .notJSON(error)
+            return Self.verdict(error)
         }
         let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
         guard fields.faults.isEmpty else {
@@ -41,20 +50,50 @@ package final class StdinLineParser {
         return .read
     }
 
-    private func readItems(
-        _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
-    ) -> Verdict {
-        let document: Extractor.Document
+    /// Reads a line that is long.
+    ///
+    /// - Parameter worker: where that is done; nil for the loop.
+    package func read(
+        long line: Bytes, from source: SourceID, at now: Timestamp, into batch: inout EventBatch, on loop: EventLoop,
+        or worker: Worker?
+    ) async -> Verdict {
         do throws(JSONFault) {
-            document = try extractor.read(Bytes(line))
+            let document = try await extractor.read(line, on: loop, or: worker)
+            return take(document, from: source, at: now, into: &batch)
         } catch {
-            return error.reason == .empty ? .blank : .notJSON(error)
+            return Self.verdict(error)
         }
+    }
+
+    private func take(
+        _ document: Extractor.Document, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
+    ) -> Verdict {
         do throws(Failure) {
-            let outcome = try extractor.add(document, from: source, at: now, to: &batch)
-            return outcome.problem.map { .faulty($0) } ?? .read
+            items = try extractor.begin(document, from: source, at: now)
+            if items != nil { return .items }
+            _ = try extractor.add(document, from: source, at: now, to: &batch)
+            return .read
         } catch {
             return .faulty(error)
         }
+    }
+
+    private static func verdict(_ fault: JSONFault) -> Verdict { fault.reason == .empty ? .blank : .notJSON(fault) }
+
+    // MARK: Items
+
+    /// Whether there are items that are not in a batch yet.
+    package var hasItems: Bool { items != nil }
+
+    /// What is to be said of a line whose items will not all be read; nil when there is none.
+    package var cutShort: Failure? { items?.cutShort }
+
+    /// Reads further items, until the batch is full or the slice of work is over.
+    ///
+    /// - Returns: what became of the line, when these were the last ones.
+    package func readItems(into batch: inout EventBatch, during slice: inout TimeSlice) -> Verdict? {
+        guard items?.read(into: &batch, during: &slice) == false else { return nil }
+        defer { items = nil }
+        return items?.outcome.problem.map { .faulty($0) } ?? .read
     }
 }

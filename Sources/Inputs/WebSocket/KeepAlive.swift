@@ -18,10 +18,14 @@ struct KeepAlive {
     private var lastHeard: LoopInstant
     /// Until when something has to come; nil while nothing is waited for.
     private var deadline: LoopInstant?
-    /// The ping whose answer is waited for, and when it was sent.
-    private var awaited: (payload: [UInt8], sent: LoopInstant)?
+    /// The pings whose answers may come still, and when they were sent, the oldest first: more than one where an answer takes
+    /// longer than the next ping.
+    private var awaited: [(payload: [UInt8], sent: LoopInstant)] = []
     /// Whether nothing is read, since an output that must get everything is behind.
     var isHeld = false
+
+    /// The most pings that are remembered for their answers.
+    private static let mostAwaited = 16
 
     /// What may be asked for out of turn comes at most so often.
     static let pollPause = Duration.seconds(1)
@@ -40,13 +44,17 @@ struct KeepAlive {
     mutating func hear(at now: LoopInstant) { lastHeard = now }
 
     /// Notes that a ping is written now.
-    mutating func send(_ payload: [UInt8], at now: LoopInstant) { awaited = (payload, now) }
+    mutating func send(_ payload: [UInt8], at now: LoopInstant) {
+        if awaited.count == Self.mostAwaited { awaited.removeFirst() }
+        awaited.append((payload, now))
+    }
 
     /// How long the answer to a ping took; nil for a pong that answers none.
     mutating func answer(_ payload: [UInt8], at now: LoopInstant) -> Duration? {
-        guard let awaited, awaited.payload == payload else { return nil }
-        self.awaited = nil
-        return awaited.sent.duration(to: now)
+        guard let place = awaited.firstIndex(where: { $0.payload == payload }) else { return nil }
+        // Those before it need no answer any more (RFC 6455, section 5.5.3).
+        defer { awaited.removeSubrange(...place) }
+        return awaited[place].sent.duration(to: now)
     }
 
     /// - Parameter isAsked: whether somebody wants a sign of life out of turn.
@@ -54,7 +62,7 @@ struct KeepAlive {
         if isHeld {
             // What came is in the kernel, and is not late because nobody reads it.
             deadline = nil
-            awaited = nil
+            awaited = []
         } else if lastHeard >= lastPing {
             deadline = nil
         }

@@ -13,6 +13,7 @@ package actor WebSocketInput: Input {
     private let transport: any StreamTransport
     private let loop: EventLoop
     private let wall: any WallClock
+    private let worker: Worker?
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -40,11 +41,13 @@ package actor WebSocketInput: Input {
 
     private typealias Ending = WebSocketEnding
 
-    /// - Parameter random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
+    /// - Parameters:
+    ///   - worker: where long messages are read; nil for the loop.
+    ///   - random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
     package init(
         _ source: WebSocketSource, store: EventStore, desk: PollDesk, transport: any StreamTransport,
-        on loop: EventLoop,
-        wall: any WallClock, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+        on loop: EventLoop, wall: any WallClock, worker: Worker? = nil,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
         extractor = Extractor(source.extraction)
@@ -53,10 +56,11 @@ package actor WebSocketInput: Input {
         self.transport = transport
         self.loop = loop
         self.wall = wall
+        self.worker = worker
         self.random = random
         retries = Retries(every: nil, most: source.retryMost, random: random)
         pulse = Wakeup(loop: loop)
-        slice = TimeSlice(of: loop, steps: ItemReading.steps)
+        slice = TimeSlice(of: loop)
     }
 
     /// Registers the source and reads it until the task is cancelled.
@@ -79,6 +83,12 @@ package actor WebSocketInput: Input {
             try await wait(until: due, since: start)
             due = min(due, loop.clock.now)
         }
+    }
+
+    /// The connection will have shown life, or be given up, a ping and its time from now.
+    private func expectLife() async {
+        let time = loop.clock.now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
+        await desk.expect(source.description.name, by: time)
     }
 
     private func wantPoll() {
@@ -156,8 +166,11 @@ package actor WebSocketInput: Input {
             } catch {
                 ending = error
             }
+            if Task.isCancelled {
+                ending.closeCode = .goingAway
+                takeFaults(id, isLast: true)
+            }
             await publish()
-            if Task.isCancelled { ending.closeCode = .goingAway }
             if let code = ending.closeCode { await sayFarewell(session, code, waits: ending.waitsForPeer) }
             return ending
         } catch {
@@ -198,6 +211,7 @@ package actor WebSocketInput: Input {
     private func converse(_ session: WebSocketSession, _ id: SourceID) async -> Ending {
         if let text = source.subscribe { session.text = Array(text.utf8) }
         session.alive = KeepAlive(every: source.pingEvery, timeout: source.pingTimeout, at: loop.clock.now)
+        await expectLife()
         return await withTaskGroup(of: Ending?.self) { group in
             group.addTask { await self.readMessages(id) }
             group.addTask { await self.sendFrames() }
@@ -253,12 +267,13 @@ package actor WebSocketInput: Input {
                         return Ending(.closed, "\(peer) closed the connection without a word")
                     }
                     session.alive.hear(at: loop.clock.now)
+                    await expectLife()
                     session.pending = 0..<count
                 }
                 slice.restart()
                 let ending = try await take(session, id)
                 takeFaults(id)
-                await publish()
+                await publish(session)
                 if let ending { return ending }
                 // A server that sends as fast as it is read would otherwise have the loop to itself.
                 try await loop.sleep(for: .zero)
@@ -293,7 +308,7 @@ package actor WebSocketInput: Input {
             case .close(let code, let reason): return Ending(closedBy: peer, code, reason)
             }
             // Whatever came: also what is no JSON, and pings, can come by the thousands.
-            if !slice.goesOn() { try await breathe(session) }
+            if batch.isFull || !slice.goesOn() { try await breathe(session) }
         }
     }
 
@@ -303,7 +318,7 @@ package actor WebSocketInput: Input {
     ) async throws(CancellationError) {
         let document: Extractor.Document
         do throws(JSONFault) {
-            document = try extractor.read(message[...])
+            document = try await extractor.read(message[...], on: loop, or: worker)
         } catch {
             return note(error.failure)
         }
@@ -315,17 +330,31 @@ package actor WebSocketInput: Input {
         } catch {
             note(error)
         }
-        if var reading {
-            while reading.read(atMost: ItemReading.step, into: &batch) {
-                if !slice.goesOn() { try await breathe(session) }
+        guard var reading else { return }
+        while reading.read(into: &batch, during: &slice) {
+            do throws(CancellationError) {
+                try await breathe(session)
+            } catch {
+                note(reading.cutShort)
+                throw error
             }
-            if let problem = reading.outcome.problem { note(problem) }
         }
+        if let problem = reading.outcome.problem { note(problem) }
+    }
+
+    /// Publishes what has been collected, and waits while an output that must get everything is behind.
+    private func publish(_ session: WebSocketSession) async {
+        guard batch.count > 0 else { return }
+        let collected = batch
+        batch = EventBatch()
+        session.alive.isHeld = true
+        await store.publish(collected, waitingUntil: nil)
+        session.alive.isHeld = false
     }
 
     /// Publishes what there is, lets others have the loop, and waits while an output is behind.
     private func breathe(_ session: WebSocketSession) async throws(CancellationError) {
-        await publish()
+        await publish(session)
         try await loop.sleep(for: .zero)
         try await admit(session)
         slice.restart()
@@ -387,8 +416,7 @@ package actor WebSocketInput: Input {
                 isPollWanted = false
                 session.ping = payload
                 session.outgoing.signal()
-                let next = now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
-                await desk.expect(source.description.name, by: next)
+                await expectLife()
             case .wait(let due):
                 takeFaults(id)
                 await publish()

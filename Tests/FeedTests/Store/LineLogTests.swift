@@ -20,6 +20,28 @@ import Testing
 
     private func bytes(_ span: LineSpan) -> [UInt8] { span.withUnsafeBytes { [UInt8]($0) } }
 
+    /// A line may be as long as the whole log: what somebody who must get everything has not seen is not let go for one.
+    @Test(arguments: [true, false])
+    func oneLongLineDoesNotPushOutWhatIsHeld(isHeld: Bool) {
+        var log = LineLog(capacity: 1 << 20)
+        let short = [UInt8](repeating: 0x61, count: 1_000)
+        let long = [UInt8](repeating: 0x62, count: 1 << 20)
+        if isHeld { log.heldFrom = 1 }
+        for _ in 0..<500 { _ = append(short, to: &log, at: at(0)) }
+        _ = append(long, to: &log, at: at(0))
+        for _ in 0..<300 { _ = append(short, to: &log, at: at(0)) }
+        #expect(log.firstSequence == (isHeld ? 1 : 502))
+        // But no more than one, and no more short ones than before.
+        for _ in 0..<1_000 { _ = append(short, to: &log, at: at(0)) }
+        #expect(log.firstSequence > 501 && log.memory <= 1 << 20)
+        log.heldFrom = log.firstSequence
+        for _ in 0..<3 { _ = append(long, to: &log, at: at(0)) }
+        #expect(log.memory < (1 << 20) + 1_300_000)
+        log.heldFrom = .max
+        _ = append(short, to: &log, at: at(0))
+        #expect(log.memory <= 1 << 20)
+    }
+
     @Test func isEmptyAtFirst() {
         let log = LineLog()
         #expect(log.firstSequence == 1 && log.nextSequence == 1 && log.memory == 0 && log.memoryBehind(1) == 0)

@@ -88,10 +88,19 @@ import Testing
                     turns += 1
                 }
                 #expect(turns >= Self.items / 1_024)
-                // Nothing that has come is lost when it ends in the middle of a document.
+                // What is left out when it ends in the middle of a document is said.
+                let (reader, _) = await store.open(nil, from: .newest)
                 group.cancelAll()
                 try await group.waitForAll()
-                #expect(await store.counts.data == Self.items)
+                let count = await store.counts.data
+                #expect(count < Self.items)
+                await store.finish("end")
+                var texts = ""
+                while case .lines(let span) = try await store.next(for: reader) {
+                    span.withUnsafeBytes { texts += String(decoding: $0, as: UTF8.self) }
+                }
+                #expect(texts.contains("\"code\":\"closed\",\"message\":\"the source was stopped or changed"))
+                #expect(texts.contains("the first \(count) of its events"))
             }
         }
     }

@@ -13,11 +13,25 @@ import Testing
             var fast = EventBatch()
             var general = EventBatch()
             let source = SourceID(index: 3)
-            let quick = StdinLineParser(extraction).read(line, from: source, at: Self.arrival, into: &fast)
+            let parser = StdinLineParser(extraction)
+            var quick = parser.read(line, from: source, at: Self.arrival, into: &fast)
+            if quick == .items { quick = Self.readItems(parser, into: &fast) }
             let slow = Self.read(line, Extractor(extraction), from: source, into: &general)
             #expect(quick == slow, comment)
             #expect(eventTexts(fast, arrival: Self.arrival) == eventTexts(general, arrival: Self.arrival), comment)
             #expect(fast.byteCount >= 0 && fast.events.allSatisfy { $0.source == source })
+        }
+    }
+
+    /// All items that there are, a slice at a time.
+    private static func readItems(_ parser: StdinLineParser, into batch: inout EventBatch) -> StdinLineParser.Verdict {
+        guard let loop = try? EventLoop(virtual: true) else { return .blank }
+        while true {
+            var piece = EventBatch()
+            var slice = TimeSlice(of: loop, steps: 1)
+            let verdict = parser.readItems(into: &piece, during: &slice)
+            for event in piece.events { batch.add(event) }
+            if let verdict { return verdict }
         }
     }
 

@@ -35,16 +35,31 @@ import Testing
         #expect(alive.next(at: Self.at(30), isAsked: false) == .wait(until: Self.at(40)))
     }
 
-    @Test func onlyThePongOfTheLastPingIsTheAnswer() throws {
+    @Test func aPongIsTheAnswerToItsOwnPing() throws {
         var alive = Self.begin()
         let first = try Self.ping(&alive, at: 20)
         alive.hear(at: Self.at(21))
         let second = try Self.ping(&alive, at: 40)
         #expect(first != second)
-        let stale = alive.answer(first, at: Self.at(41))
+        let late = alive.answer(first, at: Self.at(41))
         let time = alive.answer(second, at: Self.at(42))
         let again = alive.answer(second, at: Self.at(43))
-        #expect(stale == nil && time == .seconds(2) && again == nil)
+        #expect(late == .seconds(21) && time == .seconds(2) && again == nil)
+        #expect(alive.answer([7], at: Self.at(43)) == nil)
+    }
+
+    @Test func pingsBeforeTheOneThatWasAnsweredNeedNoAnswer() throws {
+        var alive = Self.begin()
+        let pings = try (1...20).map { number in
+            alive.hear(at: Self.at(Int64(number) * 20 - 1))
+            return try Self.ping(&alive, at: Int64(number) * 20)
+        }
+        // Those that were sent so long ago are forgotten.
+        #expect(alive.answer(pings[3], at: Self.at(400)) == nil)
+        #expect(alive.answer(pings[4], at: Self.at(400)) == .seconds(300))
+        #expect(alive.answer(pings[10], at: Self.at(401)) == .seconds(181))
+        #expect(alive.answer(pings[9], at: Self.at(402)) == nil)
+        #expect(alive.answer(pings[19], at: Self.at(403)) == .seconds(3))
     }
 
     @Test func pingsWhenAskedAtMostOnceASecond() throws {
