@@ -85,6 +85,7 @@ let package = Package(
 if Context.environment["CATWATCH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "catwatch-fuzz", dependencies: ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
+            name: "catwatch-fuzz",
+            dependencies: ["Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
             path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -11,18 +11,20 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
+    // Times come from outside as well: what a `Timestamp` cannot say is the latest or the earliest one it can.
+
     /// The time `duration` later, to the microsecond.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
-        Timestamp(microseconds: time.microseconds + duration.microseconds)
+        Timestamp(microseconds: time.microseconds.addingSaturated(duration.microseconds))
     }
 
     package static func - (time: Timestamp, duration: Duration) -> Timestamp {
-        Timestamp(microseconds: time.microseconds - duration.microseconds)
+        Timestamp(microseconds: time.microseconds.subtractingSaturated(duration.microseconds))
     }
 
     /// How much later `left` is than `right`; negative when it is earlier.
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .microseconds(left.microseconds - right.microseconds)
+        .microseconds(left.microseconds.subtractingSaturated(right.microseconds))
     }
 }
 

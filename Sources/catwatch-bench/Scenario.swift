@@ -42,6 +42,7 @@ enum Catalogue {
             WebSocketThroughput.self,
             TerminalFrame.self,
             TerminalKeys.self,
+            HostileView.self,
         ]
     }
 }

@@ -41,7 +41,7 @@ struct Catwatch {
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
                 let text = explain ? try plan.explanation() : try plan.effectiveText()
                 guard online else { leave(printing: text) }
-                try write(text, to: STDOUT_FILENO)
+                try print(text)
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: .init(depth: .none), on: loop)
                 exit(try loop.run { try await OnlineCheck.run(plan, in: surroundings) })
@@ -62,7 +62,7 @@ struct Catwatch {
     /// Prints what was asked for and ends; quietly when nobody reads it.
     private static func leave(printing text: String) -> Never {
         do throws(SystemError) {
-            try write(text, to: STDOUT_FILENO)
+            try print(text)
             exit(0)
         } catch {
             if error.code == EPIPE { exit(0) }
@@ -71,7 +71,12 @@ struct Catwatch {
         }
     }
 
-    private static func complain(_ text: String) { try? write(text, to: STDERR_FILENO) }
+    /// As it is, for who reads it on; a terminal gets nothing that it would obey.
+    private static func print(_ text: String) throws(SystemError) {
+        try write(isatty(STDOUT_FILENO) == 1 ? Sanitizer.lines(text) : text, to: STDOUT_FILENO)
+    }
+
+    private static func complain(_ text: String) { try? write(Sanitizer.lines(text), to: STDERR_FILENO) }
 
     /// Writes everything, waiting as long as it takes: there is no loop yet, or no longer.
     private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {

@@ -6,9 +6,6 @@ struct Summary {
     let events: Int
     let endpoints: [EndpointStatistics]
 
-    /// Under so many answers a percentile is little more than the slowest of them.
-    private static let few = 20
-
     var text: String {
         var lines = ["", "--- catwatch: \(events) \(Self.plural(events, "event")) in \(Self.seconds(elapsed)) s ---"]
         for endpoint in endpoints {
@@ -18,12 +15,11 @@ struct Summary {
                     + "\(histogram.errors) \(Self.plural(histogram.errors, "error"))")
             guard histogram.count > 0 else { continue }
             let figures = [
-                histogram.minimum, histogram.mean, histogram.percentile(50), histogram.percentile(95),
-                histogram.percentile(99), histogram.maximum,
+                histogram.minimum, histogram.mean, histogram.percentile(50), histogram.tellingPercentile(95),
+                histogram.tellingPercentile(99), histogram.maximum,
             ]
-            let note = histogram.count < Self.few ? " (few answers: percentiles say little)" : ""
-            lines.append(
-                "  min/avg/p50/p95/p99/max = " + figures.map(Self.milliseconds).joined(separator: "/") + " ms" + note)
+            let texts = figures.map { $0.map(Self.milliseconds) ?? "–" }
+            lines.append("  min/avg/p50/p95/p99/max = " + texts.joined(separator: "/") + " ms")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -55,6 +55,26 @@ import Testing
         }
     }
 
+    /// Names of files, and what is in them, on a terminal.
+    @Test(arguments: [[], ["--explain"]])
+    func aConfigurationIsCheckedHarmlessly(options: [String]) async throws {
+        try await Stage.run { stage in
+            let text = "{\"sources\":[{\"url\":\"http://h/\",\"text\":\"/\\u001b[2J\u{202E}\u{9B}\"}]}"
+            let path = try await stage.write(text, to: "c\u{1B}[31m\u{9B}2J.jsonc")
+            let terminal = try Terminal()
+            let program = try await stage.catwatch(["check", "-c", path] + options) { launch in
+                launch.output = .shared(terminal.shell)
+                launch.outputReader = terminal.screen
+            }
+            try await program.wait(for: "all of it") { $0.outputText.contains("[2J") ? () : nil }
+            #expect(try await program.waitForExit() == .exited(0))
+            let output = String(await program.outputText.filter { $0 != "\r\n" && $0 != "\r" })
+            #expect(output.contains("http://h/") && Self.isHarmless(output), "\(output.debugDescription)")
+            let errors = await program.errorText
+            #expect(errors.contains("c␛[31m") && Self.isHarmless(errors), "\(errors.debugDescription)")
+        }
+    }
+
     @Test func aPathWithControlCharactersIsShownEncoded() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fault/json/control/%1B%5B2J%E2%80%AE")
@@ -68,12 +88,19 @@ import Testing
         }
     }
 
-    @Test(arguments: ["--every=\u{1B}[31mred", "--\u{1B}]0;x\u{7}", "\u{202E}operand", "--url=http://\u{1B}[2J/"])
+    @Test(arguments: [
+        "--every=\u{1B}[31mred", "--\u{1B}]0;x\u{7}", "\u{202E}operand", "--url=http://\u{1B}[2J/",
+        "--connect=unix:/x?\u{1B}[31m", "--connect=unix:/x?\u{9B}2J\ncatwatch: all is well", "--config=/\u{1B}[2J/x",
+        "--attach=/x\u{1B}[2J", "--output-file=/nowhere\u{1B}[2J/x", "--listen=/nowhere\u{1B}[2J/x",
+    ])
     func wrongOptionsAreRepeatedHarmlessly(argument: String) async throws {
         try await Stage.run { stage in
-            let run = try await stage.finish([argument])
-            #expect(run.ending == .exited(2) && run.output.isEmpty)
-            #expect(Self.isHarmless(run.errors), "\(run.errors.debugDescription)")
+            let run = try await stage.finish([
+                argument, "--no-reconnect", "-u", "http://127.0.0.1:1/", "-d", "300ms", "-o", "none",
+            ])
+            #expect(run.ending != .exited(0) && run.output.isEmpty)
+            #expect(!run.errors.isEmpty && Self.isHarmless(run.errors), "\(run.errors.debugDescription)")
+            #expect(!run.errors.contains("\ncatwatch: all is well"))
         }
     }
 }

@@ -11,6 +11,6 @@ enum FuzzTargets {
     static let all: [any FuzzTarget.Type] = [
         LineDecoderTarget.self, ReaderRequestTarget.self, LineSplitterTarget.self, StdinTarget.self,
         JSONPointerTarget.self, ItemsTarget.self, FrameDecoderTarget.self, HandshakeAnswerTarget.self,
-        ConfigurationTarget.self, FeedURLTarget.self, HeaderFieldTarget.self, CommandTarget.self,
+        ConfigurationTarget.self, FeedURLTarget.self, HeaderFieldTarget.self, CommandTarget.self, ViewTarget.self,
     ]
 }

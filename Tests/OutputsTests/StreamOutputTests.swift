@@ -104,6 +104,48 @@ import Testing
         }
     }
 
+    /// Another agent writes its lines as it likes: its greeting, what is missing and its end go the same way as its data.
+    @Test func aTerminalGetsNothingRawOfAnyLine() async throws {
+        let text = try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Self.identity.started)
+            let store = EventStore(on: loop, wall: wall, identity: Self.identity, isRelay: true)
+            func relay(_ text: String) async throws {
+                let bytes = Bytes(Array(text.utf8))
+                await store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            }
+            let time = "\"time\":\"2026-03-01T12:00:00Z\",\"type\":"
+            let (near, far) = SimulatedStream.pair(on: loop)
+            let ends = Ends(near)
+            let output = StreamOutput("stdout", store: store, on: loop, holdsInputs: true, escapesForTerminal: true)
+            try await withThrowingTaskGroup(of: StreamOutput.Ending.self) { group in
+                group.addTask { try await output.run { _ in ends.stream } }
+                try await loop.sleep(for: .seconds(1))
+                for (run, name) in [("r", "\u{9B}2J\u{7F}"), ("s", "\u{202E}\u{61C}\u{85}")] {
+                    try await relay(
+                        "{\(time)\"hello\",\"format\":1,\"run\":\"\(run)\",\"first_seq\":1,\"next_seq\":1,"
+                            + "\"host\":{\"name\":\"\(name)\"}}")
+                    try await relay(
+                        "\r{\t\"seq\":1,\(time)\"fact\",\r\"source\":\"a\u{9D}\",\t\"series\":\"a\",\"value\":1\t}\r")
+                    try await loop.sleep(for: .seconds(1))
+                }
+                await store.finish("SIGTERM")
+                _ = try await group.next()
+            }
+            return String(decoding: try Self.drain(far), as: UTF8.self)
+        }
+        for scalar in text.unicodeScalars where scalar != "\n" {
+            let isObeyed = scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || [0x202E, 0x61C].contains(scalar.value)
+            #expect(!isObeyed, "\(text.debugDescription)")
+        }
+        let lines = try Self.decode(Array(text.utf8))
+        #expect(lines.map(\.type) == ["hello", "stats", "fact", "hello", "stats", "fact", "bye"])
+        guard case .hello(let hello) = lines[3].body, case .bye(let bye) = lines[6].body else {
+            Issue.record("no hello or bye")
+            return
+        }
+        #expect(hello.run == "s" && hello.host.name == "\u{202E}\u{61C}\u{85}" && bye.run == "s")
+    }
+
     @Test(arguments: [1, 7, 100, 4_096])
     func aNarrowStreamGetsWholeLinesByteByByte(capacity: Int) async throws {
         let bytes = try await withLoop(virtual: true) { loop in

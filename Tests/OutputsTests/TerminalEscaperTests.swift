@@ -12,12 +12,14 @@ import Testing
     @Test(arguments: [
         ("a\u{7F}b", "a\\u007fb"), ("\u{9B}2J", "\\u009b2J"), ("x\u{202E}y", "x\\u202ey"), ("\u{061C}", "\\u061c"),
         ("é\u{2066}é\u{2069}", "é\\u2066é\\u2069"), ("\u{200F}", "\\u200f"),
+        // White space between the parts of a line.
+        ("{\t\"a\":\r1}\n", "{ \"a\": 1}\n"), ("\u{1B}\u{0}", "  "),
     ])
     func escapesWhatATerminalObeys(_ text: String, _ expected: String) {
         #expect(escaped(text) == expected)
     }
 
-    @Test(arguments: ["", "plain", "é漢字🐈‍⬛", "{\"a\":\"\\u001b[2J\"}", "\u{A0}\u{2010}\u{2070}"])
+    @Test(arguments: ["", "plain", "{}\n{}\n", "é漢字🐈‍⬛", "{\"a\":\"\\u001b[2J\"}", "\u{A0}\u{2010}\u{2070}"])
     func leavesEverythingElse(_ text: String) {
         #expect(escaped(text) == nil)
     }

@@ -97,6 +97,26 @@ import Testing
         Snapshot.check(script.frame(), "\(state)-\(size.0)x\(size.1)")
     }
 
+    /// What somebody sees who has just started it.
+    @Test(arguments: [(40, 12), (80, 24)], [3, 15, 40])
+    func firstFrames(_ size: (Int, Int), _ seconds: Int) {
+        var script = FeedScript(columns: size.0, rows: size.1)
+        script.pass(3)
+        script.hello()
+        for second in 0..<seconds {
+            if second % 2 == 0 {
+                script.latency(
+                    "fact", "GET https://catfact.ninja/fact", ms: 120 + Double(second * 7 % 30), reused: second > 0)
+                script.data("fact", Double(60 + second * 37 % 90), text: "Cats sleep for about two thirds of the day.")
+            }
+            script.pass(1)
+        }
+        _ = script.frame()
+        script.press(.enter)
+        Snapshot.check(script.frame(), "first-\(seconds)s-\(size.0)x\(size.1)")
+        Snapshot.check(script.frame().text(isASCII: true), "first-\(seconds)s-\(size.0)x\(size.1)-ascii")
+    }
+
     /// Without colour nothing that matters is lost: letters, arrows and marks are text.
     @Test(arguments: sizes)
     func withoutColour(_ size: (Int, Int)) {

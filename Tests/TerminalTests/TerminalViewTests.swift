@@ -70,6 +70,157 @@ import Testing
         #expect(grid[row, 2].style == script.view.theme.stale)
     }
 
+    /// A listing that is asked every ten minutes is as it should be for that long; only then it is late.
+    @Test(
+        arguments: [
+            (Rhythm.every(.seconds(600)), 1_500.0), (.every(.seconds(2)), 25), (.every(.seconds(12)), 30),
+            (.stream, 25),
+            (.once, nil),
+        ] as [(Rhythm, Double?)])
+    func staleIsTwoAndAHalfTimesWhatIsExpected(_ rhythm: Rhythm, _ limit: Double?) {
+        var script = FeedScript()
+        script.hello()
+        let status = SourceStatus(source: "x", state: .starting, since: script.now, rhythm: rhythm)
+        script.apply(nil, "stats", nil, .stats(Line.Stats(asOf: 0, endpoints: [], sources: [status])))
+        script.data("x", 1)
+        script.latency("x", "GET http://h/x", ms: 3)
+        func isStale() -> [Bool] {
+            let grid = script.frame()
+            let theme = script.view.theme
+            let dot = grid.cells.first { $0.glyph == 0x25CF }?.style
+            return [
+                grid[3, 2].style == theme.stale.with(.bold), grid[4, 10].style == theme.stale, dot == theme.warning,
+            ]
+        }
+        script.pass(limit ?? 1e6)
+        #expect(isStale() == [false, false, false])
+        script.pass(0.000_001)
+        #expect(isStale() == Array(repeating: limit != nil, count: 3))
+        // What came once from a source that fails may be anything by now.
+        script.fail("x", Failure(.dns, "gone"))
+        #expect(isStale().prefix(2) == [true, true])
+    }
+
+    /// Before there is a history's worth of values, the graph is over what there is.
+    @Test func theGraphGrowsWithWhatThereIs() {
+        /// Where the first and the last dot are, from 0 to 1, and the times below.
+        func look(_ script: inout FeedScript) -> (first: Double, last: Double, times: [Substring]) {
+            let grid = script.frame()
+            let rows = grid.text().split(separator: "\n", omittingEmptySubsequences: false)
+            let dots = rows.flatMap { row in
+                row.enumerated().filter { ("\u{2801}"..."\u{28FF}").contains($0.element) }.map(\.offset)
+            }
+            let axis = rows.first { $0.contains("└") } ?? ""
+            let left = Double(axis.prefix { $0 != "└" }.count + 1)
+            let right = Double(axis.count)
+            let below = rows.firstIndex { $0.contains("└") }.map { rows[$0 + 1] } ?? ""
+            let places = dots.map { (Double($0) - left) / (right - 1 - left) }
+            return (places.min() ?? -1, places.max() ?? -1, below.split(separator: " "))
+        }
+        var script = FeedScript()
+        script.pass(4)
+        script.hello()
+        script.press(.enter)
+        func run(_ seconds: Int) {
+            for _ in 0..<seconds {
+                script.data("x", Double(script.sequence % 7))
+                script.pass(1)
+            }
+        }
+        run(3)
+        _ = script.frame()
+        script.type("2")
+        // Three of at least 20 seconds, from the left.
+        var seen = look(&script)
+        #expect(seen.first == 0 && 0.08...0.2 ~= seen.last, "\(seen)")
+        #expect(seen.times == ["12:00:10", "12:00:20"])
+        run(12)
+        seen = look(&script)
+        #expect(seen.first == 0 && 0.65...0.8 ~= seen.last, "\(seen)")
+        run(25)
+        seen = look(&script)
+        #expect(seen.first == 0 && 0.85...1 ~= seen.last, "\(seen)")
+        // Once the history is full, it is all of that, up to the end of the window.
+        run(100)
+        seen = look(&script)
+        #expect(0...0.1 ~= seen.first && 0.9...1 ~= seen.last, "\(seen)")
+        let whole = seen.times
+        #expect(whole.count >= 4, "\(whole)")
+        // What was chosen is shown, also of a young feed.
+        var young = FeedScript()
+        young.hello()
+        for _ in 0..<3 {
+            young.data("x", 1)
+            young.pass(1)
+        }
+        _ = young.frame()
+        young.type("2[")
+        #expect(look(&young).first > 0.7)
+    }
+
+    /// Wide windows are not waited for: there is something to see, and a time below it, from the start.
+    @Test func theGraphOfWideWindowsStartsSmall() {
+        var script = FeedScript()
+        script.hello(interval: 3_600, history: 86_400)
+        for second in 0..<10 {
+            script.data("x", Double(second))
+            script.pass(1)
+        }
+        _ = script.frame()
+        script.type("2")
+        let text = script.frame().text()
+        #expect(text.holds("12:00:05") && text.holds("12:00:15"), "\(text)")
+    }
+
+    @Test(arguments: [(5, "–", "–"), (19, "–", "–"), (20, "p95 20", "–"), (100, "p95 20", "p99 20")])
+    func percentilesOfFewAnswersAreNotShown(_ count: Int, _ p95: String, _ p99: String) {
+        var script = FeedScript(columns: 40, rows: 24)
+        script.hello()
+        for number in 0..<count { script.latency("x", "GET http://h/x", ms: Double(200 + number % 10)) }
+        script.type("3")
+        let text = script.frame().text()
+        #expect(text.holds("p95 \(p95 == "–" ? "–" : "20")") && text.holds("p99 \(p99 == "–" ? "–" : "20")"), "\(text)")
+    }
+
+    @Test func anOutageThatIsOverIsTold() {
+        var script = FeedScript()
+        script.hello()
+        script.fail("x", Failure(.dns, "gone"))
+        script.pass(75)
+        script.add("recovered", "x", .recovered(Recovery(down: .seconds(75), attempts: 3)))
+        script.data("x", 1)
+        script.add("recovered", "y", .recovered(Recovery(down: .milliseconds(250), attempts: 1)))
+        #expect(text(&script).holds("● x 0s back after 1 m 15 s") && text(&script).holds("● y back after 250 ms"))
+        script.type("4")
+        #expect(text(&script).holds("recovered x") && text(&script).holds("answers again after 1 m 15 s"))
+        script.type("3")
+        let outages = "x           back at 12:01:15 after 1 m 15 s, 3 failed attempts"
+        #expect(text(&script).holds(outages) && text(&script).holds("250 ms, 1 failed attempt\n"), "\(text(&script))")
+        // Later it is history, which the metrics tell.
+        script.pass(60)
+        #expect(text(&script).holds("back after"))
+        script.pass(0.000_001)
+        #expect(!text(&script).holds("back after") && text(&script).holds(outages))
+        // It is no news of a source that fails once more.
+        script.add("recovered", "x", .recovered(Recovery(down: .seconds(2), attempts: 1)))
+        script.fail("x", Failure(.dns, "gone"))
+        #expect(!text(&script).holds("back after"))
+    }
+
+    @Test func saysWhichEndpointsTheSummaryHadNoRoomFor() {
+        var script = FeedScript()
+        script.hello()
+        script.data("x", 1)
+        for (more, text) in [(0, nil), (1, "1 more endpoint, for"), (7_000, "7000 more endpoints, for")] {
+            script.apply(
+                nil, "stats", nil,
+                .stats(Line.Stats(asOf: script.sequence, endpoints: [], sources: [], moreEndpoints: more)))
+            script.type("3")
+            let screen = script.frame().text()
+            #expect(screen.holds(text ?? "none was called yet") && screen.holds("more endpoint") == (more > 0))
+        }
+    }
+
     @Test(arguments: [(0.25, "↑", "+0.25"), (-0.25, "↓", "-0.25")])
     func aSmallChangeHasItsDirection(_ change: Double, _ arrow: String, _ amount: String) {
         var script = FeedScript()

@@ -37,8 +37,8 @@ extension Board {
             }
         }
         return merged.filter { window in
-            let end = window.start.microseconds.addingReportingOverflow(width)
-            return window.start < range.upperBound && (end.overflow || end.partialValue > range.lowerBound.microseconds)
+            let end = window.start.microseconds.addingSaturated(width)
+            return window.start < range.upperBound && end > range.lowerBound.microseconds
         }
     }
 

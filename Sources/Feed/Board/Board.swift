@@ -18,32 +18,37 @@ package import Reactor
 ///    latest by time, then number. Its `data` is not kept when it has more than `dataPerEvent` bytes. When all series' kept
 ///    data has more than `data` bytes together, the one with the lowest number goes, and so on until it fits, which may be
 ///    the new one itself; either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one.
+///    The same holds for all series' newest texts and `texts`.
 ///    A data line with a value is a point of its series besides, a latency line one of `latency:SOURCE` (its `ms`), a
 ///    memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is not later than `clock` less the history
 ///    (the hello's, or 120 s) is not kept. See `BoardHistories` for the bounds. `newest` is the point that is latest by
 ///    time, then number, kept or not.
 /// 5. **Window lines** replace one of the same start unless its revision is higher. One of another width than those kept
 ///    for the series replaces them all. Over `windowsPerSeries`, or over `windows` for all series together, the series'
-///    window of the earliest start goes, which may be the new one itself.
+///    window of the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
+///    and there are none where they would be one more different word than `words`.
 /// 6. **Endpoints** are told apart by their source and their name. A `stats` line with an `as_of` of at least `lastSequence` replaces all endpoints: one that is known
 ///    with the same count and errors stays as it is, any other begins as `LatencyHistogram(summary)`, one not listed is
 ///    gone; newest phases stay. Latency lines with a higher number than the last such `as_of` are counted on top, and
 ///    likewise the errors of error lines that name an endpoint.
 /// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8),
-///    bands and `takesN`, all four to none where they are missing; a source that they do not name has none either and is no longer
+///    bands, `takesN` and rhythm, all five to none where they are missing; a source that they do not name has none either and is no longer
 ///    `isListed`.
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
 ///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
-///    with status 304, make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry (line's time plus
-///    `retry_in_ms`). `since` changes only when the state does. A source begins as `starting` at its first line's time.
+///    with status 304, make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry
+///    (line's time plus `retry_in_ms`). When all sources' messages have more than `messages` bytes together, the one with the
+///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a recovered line `outage`.
+///    `since` changes only when the state does. A source begins as `starting` at its first line's time.
 ///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
 /// 8. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
-/// Texts are cut at 1,000 code points, and so are names where they are no more than shown (in `lines` and `memory`). A
-/// name of a series, endpoint or source that is new and has more than 2,048 bytes of UTF-8, or comes when there are as
-/// many as may be, is refused and counted, and so is a series or endpoint of a source with such a name. Lines of an unknown
-/// type count as numbered lines if they have a number; a data line is one of an unknown type with a `series`.
+/// Texts are cut at 1,000 code points, and so are names where they are no more than shown in `lines`; in `memory` they are
+/// cut at 64. A name of a series, endpoint or source that is new and has more than 2,048 bytes of UTF-8, or comes when there
+/// are as many as may be, or would, together with its source's, make all names more than `names` bytes, is refused and
+/// counted, and so is a series or endpoint of a source with such a name. Of an agent line's outputs, 64 are kept. Lines of an
+/// unknown type count as numbered lines if they have a number; a data line is one of an unknown type with a `series`.
 package struct Board: Sendable {
     /// How much a board holds at the most.
     package struct Limits: Sendable {
@@ -52,8 +57,12 @@ package struct Board: Sendable {
         package var points = 262_144
         package var windowsPerSeries = 512
         package var windows = 131_072
-        package var endpoints = 10_000
+        package var endpoints = 4_096
         package var sources = 10_000
+        /// Bytes of the names of series, endpoints and sources.
+        package var names = 4 << 20
+        /// Different names of bands and trends in window lines, at most 64 bytes each.
+        package var words = 1_000
         package var memory = 4_096
         package var lines = 500
         package var gaps = 100
@@ -61,6 +70,11 @@ package struct Board: Sendable {
         package var dataPerEvent = 4 << 10
         /// Bytes of `data` that all events keep together.
         package var data = 8 << 20
+        /// Bytes of `text` that all events keep together.
+        package var texts = 8 << 20
+        /// Bytes of messages that all failing sources keep together.
+        package var messages = 4 << 20
+        package var outputs = 64
         package var errorsPerSource = 256
         package var errors = 16_384
 
@@ -70,6 +84,7 @@ package struct Board: Sendable {
     static let longestText = 1_000
     private static let longestName = 2_048
     private static let longestCode = 64
+    private static let longestWord = 64
     private static let defaultHistory: Int64 = 120_000_000
 
     /// Sources that ask the same endpoint have it counted for each.
@@ -95,7 +110,7 @@ package struct Board: Sendable {
     package private(set) var series: [BoardSeries] = []
     /// The points of all series.
     package private(set) var points: BoardHistories<BoardPoint>
-    /// How many events' data was not kept for its length, or let go for others'.
+    /// How many events' data was not kept for its length, and how many data and texts were let go for others'.
     package private(set) var dataLeftOut = 0
     /// How many events, points and window lines had no series for being refused one.
     package private(set) var refusedSeries = 0
@@ -104,6 +119,9 @@ package struct Board: Sendable {
     package private(set) var endpoints: [BoardEndpoint] = []
     /// How many lines had no endpoint for being refused one.
     package private(set) var refusedEndpoints = 0
+    /// How many further endpoints and sources the newest stats line had no room for.
+    package private(set) var moreEndpoints = 0
+    package private(set) var moreSources = 0
     /// In the order of their first line.
     package private(set) var sources: [BoardSource] = []
     private var errors: BoardHistories<BoardError>
@@ -128,14 +146,23 @@ package struct Board: Sendable {
     /// What the endpoints' base counts already.
     private var statsAsOf = 0
     private var windowCount = 0
-    private var eventData: BoardEventData
+    private var eventData: BoardBudget
+    private var eventTexts: BoardBudget
+    private var messages: BoardBudget
+    /// Bytes of all names, but for those of endpoints.
+    private var nameBytes = 0
+    private var endpointNameBytes = 0
+    /// Names of bands and trends; windows share the memory of theirs with these.
+    private var words: Set<String> = []
     private var isRunning = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
         points = BoardHistories(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
         errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
-        eventData = BoardEventData(series: limits.series)
+        eventData = BoardBudget(owners: limits.series)
+        eventTexts = BoardBudget(owners: limits.series)
+        messages = BoardBudget(owners: limits.sources)
         memory = BoardRing(capacity: limits.memory)
         lines = BoardRing(capacity: limits.lines)
         gaps = BoardRing(capacity: limits.gaps)
@@ -191,30 +218,35 @@ package struct Board: Sendable {
         case .data(let data):
             plot(data.value, time, sequence, in: take(data, source: source, time: time, sequence: sequence))
             guard let index = sourceIndex(source, time: time) else { return }
-            sources[index].enter(.ok, at: time)
+            enter(.ok, index, at: time)
             sources[index].events += 1
             sources[index].newest = time
         case .latency(let sample):
             plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
             self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
-            if sample.status == 304 { sources[index].enter(.ok, at: time) }
+            if sample.status == 304 {
+                enter(.ok, index, at: time)
+                sources[index].confirmed = time
+            }
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), time, sequence, in: series)
-            memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestText), sample: sample))
+            memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestCode), sample: sample))
         case .window(let window):
-            keep(BoardWindow(window), series: window.series, source: source)
+            keep(window, source: source)
         case .error(let failure):
             fail(failure, source: source, time: time, sequence: sequence)
         case .progress(let progress):
             guard let index = sourceIndex(source, time: time) else { return }
-            sources[index].enter(.ok, at: time)
+            enter(.ok, index, at: time)
             sources[index].progress = progress
-        case .recovered:
+        case .recovered(let recovery):
             guard let index = sourceIndex(source, time: time) else { return }
-            sources[index].enter(.ok, at: time)
-        case .agent(let agent):
+            enter(.ok, index, at: time)
+            sources[index].outage = BoardOutage(end: time, recovery: recovery)
+        case .agent(var agent):
+            if agent.outputs.count > limits.outputs { agent.outputs = Array(agent.outputs.prefix(limits.outputs)) }
             self.agent = agent
         case .hello, .stats, .gap, .bye, .resync, .refusal, .unknown:
             break
@@ -225,12 +257,13 @@ package struct Board: Sendable {
     private mutating func list(_ stats: Line.Stats, at time: Timestamp) {
         guard stats.asOf >= lastSequence else { return }
         rebase(asOf: stats.asOf, stats.endpoints)
+        (moreEndpoints, moreSources) = (stats.moreEndpoints, stats.moreSources)
         // Descriptions go as well, so that those of all sources together are never more than one line has room for.
         for index in sources.indices { sources[index].list(as: nil) }
         for status in stats.sources {
             guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
             sources[index].list(as: status)
-            sources[index].enter(status.state, at: status.since ?? time)
+            enter(status.state, index, at: status.since ?? time)
             sources[index].since = status.since ?? sources[index].since
         }
     }
@@ -269,8 +302,7 @@ package struct Board: Sendable {
     private mutating func note(from: Int, to: Int, reason: String, time: Timestamp) {
         gaps.append(BoardGap(from: from, to: to, reason: reason.cut(to: Self.longestText), time: time))
         gapCount += 1
-        // Both are positive, so that only the sum could overflow.
-        missed = missed.addingReportingOverflow(to - from + 1).overflow ? .max : missed + (to - from + 1)
+        missed = missed.addingSaturated(to - from).addingSaturated(1)
     }
 
     /// Rule 4: an event of a series; gives the series' index, nil when it is refused one.
@@ -293,12 +325,18 @@ package struct Board: Sendable {
         }
         series[index].event = event
         eventData.replace(index, old: old?.data?.count ?? 0, by: event.data?.count, sequence: sequence)
-        while let oldest = eventData.removeOldest(above: limits.data) {
-            series[oldest].event?.data = nil
-            series[oldest].event?.isCut = true
-            dataLeftOut += 1
-        }
+        eventTexts.replace(
+            index, old: old?.text?.utf8.count ?? 0, by: event.text?.utf8.count, sequence: sequence)
+        while let oldest = eventData.removeOldest(above: limits.data) { leaveOut(\.data, of: oldest) }
+        while let oldest = eventTexts.removeOldest(above: limits.texts) { leaveOut(\.text, of: oldest) }
         return index
+    }
+
+    /// Rule 4: lets go of a part of a series' newest event.
+    private mutating func leaveOut<Part>(_ part: WritableKeyPath<BoardEvent, Part?>, of index: Int) {
+        series[index].event?[keyPath: part] = nil
+        series[index].event?.isCut = true
+        dataLeftOut += 1
     }
 
     /// Rule 4: a value of a series, if there are both.
@@ -314,13 +352,15 @@ package struct Board: Sendable {
     /// What is not later than this is past the history, in microseconds; `time` is the line's, for want of a clock.
     private func expiry(at time: Timestamp) -> Int64 {
         let history = hello?.history.microseconds ?? Self.defaultHistory
-        let (oldest, overflow) = (clock ?? time).microseconds.subtractingReportingOverflow(history)
-        return overflow ? .min : oldest
+        return (clock ?? time).microseconds.subtractingSaturated(history)
     }
 
     /// Rule 5: a window of a series.
-    private mutating func keep(_ window: BoardWindow, series name: String, source: String) {
-        guard window.width > 0, window.count > 0, let index = seriesIndex(name, source: source) else { return }
+    private mutating func keep(_ line: Line.Window, source: String) {
+        var window = BoardWindow(line)
+        guard window.width > 0, window.count > 0, let index = seriesIndex(line.series, source: source) else { return }
+        window.band = window.band.flatMap { word($0) }
+        window.trend = window.trend.flatMap { word($0) }
         if let first = series[index].windows.first, first.width != window.width {
             windowCount -= series[index].windows.count
             series[index].windows = []
@@ -341,12 +381,30 @@ package struct Board: Sendable {
         }
     }
 
+    /// Rule 5: the name of a band or of a trend.
+    private mutating func word(_ name: String) -> String? {
+        let name = LineEncoder.cut(name, at: Self.longestWord)
+        if let place = words.firstIndex(of: name) { return words[place] }
+        guard words.count < limits.words else { return nil }
+        words.insert(name)
+        return name
+    }
+
+    /// Rule 7: a source comes into a state.
+    private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp) {
+        if state != .failing, let message = sources[index].message {
+            messages.replace(index, old: message.utf8.count, by: nil, sequence: 0)
+        }
+        sources[index].enter(state, at: time)
+    }
+
     /// Rule 6: the base of all endpoints.
     private mutating func rebase(asOf sequence: Int, _ said: [Line.Endpoint]) {
         let known = endpoints
         let places = endpointsByName
         endpoints = []
         endpointsByName = [:]
+        endpointNameBytes = 0
         statsAsOf = sequence
         for endpoint in said {
             let name = EndpointName(endpoint: endpoint.endpoint, source: endpoint.source)
@@ -380,26 +438,31 @@ package struct Board: Sendable {
             endpoints[index].histogram.recordErrors()
         }
         guard let index = sourceIndex(name, time: time) else { return }
-        sources[index].enter(.failing, at: time)
+        enter(.failing, index, at: time)
         sources[index].errors += 1
         let error = BoardError(
             microseconds: time.microseconds, sequence: sequence, code: failure.code.rawValue.cut(to: Self.longestCode))
         let expiry = expiry(at: time)
         if error.microseconds > expiry { errors.append(error, to: index, expiry: expiry) }
         sources[index].code = failure.code.rawValue.cut(to: Self.longestText)
-        sources[index].message = failure.message.cut(to: Self.longestText)
+        let message = failure.message.cut(to: Self.longestText)
+        messages.replace(
+            index, old: sources[index].message?.utf8.count ?? 0, by: message.utf8.count, sequence: sequence)
+        sources[index].message = message
+        while let oldest = messages.removeOldest(above: limits.messages) { sources[oldest].message = nil }
         sources[index].attempt = failure.attempt
-        sources[index].retryAt = failure.retryIn.map { time.adding($0.microseconds) }
+        sources[index].retryAt = failure.retryIn.map { time + $0 }
     }
 
     // MARK: Names
 
     private mutating func seriesIndex(_ name: String, source: String) -> Int? {
         if let index = seriesByName[name] { return index }
-        guard series.count < limits.series, Self.isShort(name), Self.isShort(source) else {
+        guard series.count < limits.series, let bytes = room(for: name, source) else {
             refusedSeries += 1
             return nil
         }
+        nameBytes += bytes
         series.append(BoardSeries(name: name, source: source))
         seriesByName[name] = series.count - 1
         return series.count - 1
@@ -407,10 +470,11 @@ package struct Board: Sendable {
 
     private mutating func endpointIndex(_ name: EndpointName) -> Int? {
         if let index = endpointsByName[name] { return index }
-        guard endpoints.count < limits.endpoints, Self.isShort(name.endpoint), Self.isShort(name.source) else {
+        guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint, name.source) else {
             refusedEndpoints += 1
             return nil
         }
+        endpointNameBytes += bytes
         endpoints.append(BoardEndpoint(name: name.endpoint, source: name.source))
         endpointsByName[name] = endpoints.count - 1
         return endpoints.count - 1
@@ -418,29 +482,27 @@ package struct Board: Sendable {
 
     private mutating func sourceIndex(_ name: String, time: Timestamp) -> Int? {
         if let index = sourcesByName[name] { return index }
-        guard sources.count < limits.sources, Self.isShort(name) else {
+        guard sources.count < limits.sources, let bytes = room(for: name) else {
             refusedSources += 1
             return nil
         }
+        nameBytes += bytes
         sources.append(BoardSource(name: name, since: time))
         sourcesByName[name] = sources.count - 1
         return sources.count - 1
     }
 
-    private static func isShort(_ name: String) -> Bool { name.utf8.count <= longestName }
+    /// How many bytes new names take; nil when one is too long, or there is no room for them.
+    private func room(for names: String...) -> Int? {
+        guard names.allSatisfy({ $0.utf8.count <= Self.longestName }) else { return nil }
+        let bytes = names.reduce(0) { $0 + $1.utf8.count }
+        return nameBytes + endpointNameBytes + bytes <= limits.names ? bytes : nil
+    }
 }
 
 extension String {
     /// At most `limit` code points from the start.
     func cut(to limit: Int) -> String {
         utf8.count <= limit ? self : String(unicodeScalars.prefix(limit))
-    }
-}
-
-extension Timestamp {
-    /// The time `microseconds` later, limited to what a `Timestamp` can say.
-    fileprivate func adding(_ microseconds: Int64) -> Timestamp {
-        let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
-        return Timestamp(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)
     }
 }

@@ -10,7 +10,8 @@ package struct BoardLine: Sendable, Equatable {
     package var series: String?
     /// What `value` is.
     package var kind = SeriesKind.data
-    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done.
+    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done,
+    /// a recovered line's down_s.
     package var value: Double?
     /// A data line's text, an error's message, a latency's endpoint.
     package var text: String?
@@ -42,7 +43,9 @@ package struct BoardLine: Sendable, Equatable {
             code = failure.code.rawValue.cut(to: Board.longestText)
         case .progress(let progress):
             value = Double(progress.done)
-        case .hello, .stats, .recovered, .agent, .gap, .bye, .resync, .refusal, .unknown:
+        case .recovered(let recovery):
+            value = recovery.down.seconds
+        case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
         if let series { kind = SeriesKind(of: series) }

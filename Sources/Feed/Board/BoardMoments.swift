@@ -38,7 +38,7 @@ package struct BoardEvent: Sendable, Equatable {
     package var sequence: Int
     package var value: Double?
     /// At most 1,000 code points.
-    package var text: String?
+    package internal(set) var text: String?
     /// The upstream's JSON as it stood in the line; nil when there was none, or it is not kept.
     package internal(set) var data: [UInt8]?
     /// Whether there was more than is here: the line itself left something out, or `data` is not kept for its length, or no

@@ -52,7 +52,7 @@ extension BoardWindow {
         self.init(
             start: window.start, width: window.width.microseconds, last: window.last, count: window.count,
             minimum: window.min, maximum: window.max, mean: window.mean, revision: window.revision,
-            band: window.band?.cut(to: Board.longestText), trend: window.trend?.cut(to: Board.longestText))
+            band: window.band, trend: window.trend)
     }
 
     /// A window made from points.
@@ -64,13 +64,12 @@ extension BoardWindow {
 
     /// Takes in a window that lies within the same wider one and starts no earlier.
     mutating func absorb(_ later: BoardWindow) {
-        let total = count.addingReportingOverflow(later.count)
         // Weighed, not summed, so that nothing overflows; limited to the extremes as rounding may leave them.
         let weight = Double(later.count) / (Double(count) + Double(later.count))
         minimum = Swift.min(minimum, later.minimum)
         maximum = Swift.max(maximum, later.maximum)
         mean = Swift.min(Swift.max(mean * (1 - weight) + later.mean * weight, minimum), maximum)
-        count = total.overflow ? .max : total.partialValue
+        count = count.addingSaturated(later.count)
         last = later.last
         revision = 0
     }

@@ -16,6 +16,8 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var bands: BandScale?
     /// Whether it takes the question of how far to go; false when nobody has said.
     package internal(set) var takesN = false
+    /// When something new is to be expected; a stream's when nobody has said.
+    package internal(set) var rhythm = Rhythm.stream
     /// Of the newest error, while failing.
     package internal(set) var code: String?
     /// Of the newest error, while failing; at most 1,000 code points.
@@ -32,6 +34,10 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var errors = 0
     /// The time of its newest data line.
     package internal(set) var newest: Timestamp?
+    /// When it last said that nothing has changed.
+    package internal(set) var confirmed: Timestamp?
+    /// The newest time that it failed, once it is over.
+    package internal(set) var outage: BoardOutage?
 
     /// Takes over how a stats line says it is to be read; nil when the line does not name it.
     mutating func list(as status: SourceStatus?) {
@@ -40,6 +46,7 @@ package struct BoardSource: Sendable, Equatable {
         unit = status?.unit
         bands = status?.bands
         takesN = status?.takesN ?? false
+        rhythm = status?.rhythm ?? .stream
     }
 
     /// Comes into a state at a time; being in it already changes nothing but what the last error said.
@@ -57,6 +64,21 @@ package struct BoardSource: Sendable, Equatable {
     }
 }
 
+extension BoardSource? {
+    /// Whether something that came from the source at `time` is older than it should be at `now`: by more than two and a half
+    /// times what is expected, the longer of `window` and the source's own period. What came from a source that ran once
+    /// stays good for as long as the source is well; what a source says to be unchanged is as good as new.
+    package func isStale(_ time: Timestamp, at now: Timestamp, window: Duration) -> Bool {
+        var expected = window
+        switch self?.rhythm {
+        case .stream, nil: break
+        case .every(let period): expected = Swift.max(window, period)
+        case .once: if self?.state == .ok { return false }
+        }
+        return (now - Swift.max(time, self?.confirmed ?? time)) * 2 > expected * 5
+    }
+}
+
 /// One endpoint as a board knows it.
 package struct BoardEndpoint: Sendable, Equatable {
     /// Method, origin and path.
@@ -67,6 +89,12 @@ package struct BoardEndpoint: Sendable, Equatable {
     /// The newest latency line's phases, and when it was.
     package internal(set) var newest: LatencySample?
     package internal(set) var newestTime: Timestamp?
+}
+
+/// How long a source had failed when it answered again.
+package struct BoardOutage: Sendable, Equatable {
+    package var end: Timestamp
+    package var recovery: Recovery
 }
 
 /// What a reader has missed.

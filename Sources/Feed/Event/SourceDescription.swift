@@ -1,3 +1,16 @@
+/// When something new is to be expected of a source.
+package enum Rhythm: Sendable, Equatable {
+    /// Whenever it has something: a stream.
+    case stream
+    /// So much time after the last one.
+    case every(Duration)
+    /// Never again, once it has come.
+    case once
+
+    /// Of a source that is asked again after so much time; nil for one that is not asked again.
+    package init(every: Duration?) { self = every.map { .every($0) } ?? .once }
+}
+
 /// What a feed says of one of its sources: how lines name it, and how its values are to be read.
 package struct SourceDescription: Sendable, Equatable {
     /// The source's name, which begins the names of its series; unique within a feed.
@@ -10,15 +23,18 @@ package struct SourceDescription: Sendable, Equatable {
     package var bands: BandScale?
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN: Bool
+    package var rhythm: Rhythm
 
     /// - Parameter type: nil for the name.
     package init(
-        name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, takesN: Bool = false
+        name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, takesN: Bool = false,
+        rhythm: Rhythm = .stream
     ) {
         self.name = name
         self.type = type ?? name
         self.unit = unit
         self.bands = bands
         self.takesN = takesN
+        self.rhythm = rhythm
     }
 }

@@ -181,7 +181,7 @@ package actor EventStore {
     /// The agent itself as a source, for what it says of itself.
     package var agentSource: SourceID {
         if let known = ownSource { return known }
-        let id = register(SourceDescription(name: "catwatch", type: "memory"))
+        let id = register(SourceDescription(name: "catwatch", type: "memory", rhythm: .every(state.limits.interval)))
         ownSource = id
         return id
     }
@@ -350,7 +350,8 @@ package actor EventStore {
             history: relayed?.history ?? state.limits.history, firstSequence: state.log.firstSequence,
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
-            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates)
+            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates,
+            moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
         return hello + stats
     }
 

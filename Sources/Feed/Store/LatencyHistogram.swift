@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %.
 ///
 /// Buckets are log-linear: 64 of equal width to each power of two, so that a bucket's midpoint is at most 1/128 (0.8 %)
@@ -46,7 +48,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         minimum = count == 0 ? milliseconds : Swift.min(minimum, milliseconds)
         maximum = count == 0 ? milliseconds : Swift.max(maximum, milliseconds)
         last = milliseconds
-        count = count.addingClamped(times)
+        count = count.addingSaturated(times)
         sum += milliseconds * Double(times)
         add(times, to: Self.bucket(of: milliseconds))
         return true
@@ -54,7 +56,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     /// Counts `number` failures; a number below 1 is ignored.
     package mutating func recordErrors(_ number: Int = 1) {
-        errors = errors.addingClamped(Swift.max(number, 0))
+        errors = errors.addingSaturated(Swift.max(number, 0))
     }
 
     /// Adds everything `other` has counted, as if it had been recorded here after what is here already.
@@ -64,7 +66,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         minimum = count == 0 ? other.minimum : Swift.min(minimum, other.minimum)
         maximum = count == 0 ? other.maximum : Swift.max(maximum, other.maximum)
         last = other.last
-        count = count.addingClamped(other.count)
+        count = count.addingSaturated(other.count)
         sum += other.sum
         reach(other.firstBucket)
         reach(other.firstBucket + other.counts.count - 1)
@@ -93,6 +95,12 @@ package struct LatencyHistogram: Sendable, Equatable {
         return maximum
     }
 
+    /// A percentile as people are told it; nil while there are so few durations that it is little more than the longest: of
+    /// fewer than 20 for 95 percent and more, of fewer than 100 for 99 and more.
+    package func tellingPercentile(_ percent: Double) -> Double? {
+        count >= (percent >= 99 ? 100 : percent >= 95 ? 20 : 1) ? percentile(percent) : nil
+    }
+
     /// Sets what a summary knows better than the durations that stand for it.
     mutating func restore(sum: Double, last: Double) {
         self.sum = sum
@@ -102,7 +110,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     private mutating func add(_ times: Int, to bucket: Int) {
         reach(bucket)
         let place = bucket - firstBucket
-        counts[place] = UInt32(clamping: Int(counts[place]).addingClamped(times))
+        counts[place] = UInt32(clamping: Int(counts[place]).addingSaturated(times))
     }
 
     /// Makes `counts` cover `bucket`.
@@ -130,13 +138,5 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     private static func midpoint(of bucket: Int) -> Double {
         Double(bitPattern: UInt64(bucket + origin) << shift | 1 << (shift - 1))
-    }
-}
-
-extension Int {
-    /// The sum, or the largest or smallest integer where it would overflow.
-    fileprivate func addingClamped(_ other: Int) -> Int {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }

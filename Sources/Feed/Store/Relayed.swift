@@ -25,6 +25,9 @@ struct Relayed: Sendable {
     var interval: Duration? { board.hello?.interval }
     var history: Duration? { board.hello?.history }
 
+    var moreEndpoints: Int { board.moreEndpoints }
+    var moreSources: Int { board.moreSources }
+
     var endpoints: [EndpointStatistics] {
         board.endpoints.map { EndpointStatistics(endpoint: $0.name, source: $0.source, histogram: $0.histogram) }
     }
@@ -33,14 +36,15 @@ struct Relayed: Sendable {
         board.sources.filter(\.isListed).map {
             SourceStatus(
                 source: $0.name, state: $0.state, since: $0.since, type: $0.type, unit: $0.unit, bands: $0.bands,
-                takesN: $0.takesN)
+                takesN: $0.takesN, rhythm: $0.rhythm)
         }
     }
 
     /// What tells readers how to read the sources' lines.
     var descriptions: [SourceDescription] {
         board.sources.filter(\.isListed).map {
-            SourceDescription(name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands, takesN: $0.takesN)
+            SourceDescription(
+                name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands, takesN: $0.takesN, rhythm: $0.rhythm)
         }
     }
 }

@@ -24,6 +24,8 @@ package struct SourceStatus: Sendable, Equatable {
     package var bands: BandScale?
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN = false
+    /// A stream's, too, where nobody has said.
+    package var rhythm = Rhythm.stream
 }
 
 extension SourceStatus {
@@ -54,5 +56,10 @@ extension SourceStatus {
             writer.bool("higher_is_better", bands.higherIsBetter)
         }
         if takesN { writer.bool("takes_n", true) }
+        switch rhythm {
+        case .stream: break
+        case .every(let period): writer.number("every_s", period.seconds)
+        case .once: writer.bool("runs_once", true)
+        }
     }
 }

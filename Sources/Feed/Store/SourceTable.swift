@@ -50,7 +50,7 @@ struct SourceTable: Sendable {
             status: SourceStatus(
                 source: name, state: .starting, since: time, type: type,
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
-                takesN: description.takesN),
+                takesN: description.takesN, rhythm: description.rhythm),
             bands: description.bands.map { Bands($0) })
         guard let index = indices[name] else {
             indices[name] = sources.count

@@ -227,19 +227,3 @@ package struct WindowRing: Sendable {
         currentEnd = .min
     }
 }
-
-extension Int64 {
-    /// The sum with an `other` that is not negative, or the greatest integer where it would overflow.
-    @inline(__always)
-    fileprivate func addingSaturated(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-
-    /// The difference to an `other` that is not negative, or the smallest integer where it would overflow.
-    @inline(__always)
-    fileprivate func subtractingSaturated(_ other: Int64) -> Int64 {
-        let (difference, overflow) = subtractingReportingOverflow(other)
-        return overflow ? .min : difference
-    }
-}

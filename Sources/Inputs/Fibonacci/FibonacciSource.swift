@@ -20,6 +20,7 @@ package struct FibonacciSource: Sendable, Equatable {
     package init(_ description: SourceDescription, n: Int, every: Duration? = nil) {
         self.description = description
         self.description.takesN = true
+        self.description.rhythm = Rhythm(every: every)
         self.n = n
         self.every = every
     }

@@ -1,3 +1,5 @@
+internal import Feed
+
 /// Where the feed is pushed to: `unix:PATH` or `tcp:HOST:PORT`, with `?resend=BYTES` and `?control=true` behind it.
 package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
@@ -44,7 +46,9 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
                     throw Fault(message: "resend takes bytes, 0 to \(Self.mostResend)")
                 }
                 resend = bytes
-            default: throw Fault(message: "'\(option)' is neither control=true nor resend=BYTES")
+            default:
+                let name = Sanitizer.visible(String(option), limit: 80)
+                throw Fault(message: "'\(name)' is neither control=true nor resend=BYTES")
             }
         }
     }

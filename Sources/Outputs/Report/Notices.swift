@@ -27,9 +27,11 @@ package actor Notices {
         written = Wakeup(loop: loop)
     }
 
-    /// Says something; whole lines, sanitised by the caller where they come from outside.
+    /// Says something, in whole lines. What would act on a terminal is made visible here, whoever says it; only a line's end
+    /// is taken as it is, so that who quotes something from outside makes it visible before.
     package func say(_ text: String) {
         guard !isGone else { return }
+        let text = Sanitizer.lines(text)
         guard pending.count + text.utf8.count <= Self.mostPending else {
             dropped += 1
             return
@@ -58,8 +60,9 @@ package actor Notices {
     ///
     /// While the terminal takes nothing, nothing is drawn: it gets the newest line when something is said or shown later.
     ///
-    /// - Parameter line: without its end, sanitised, and narrower than the terminal; nil takes the line away.
+    /// - Parameter line: without its end, and narrower than the terminal; nil takes the line away.
     package func show(_ line: String?) {
+        let line = line.map { Sanitizer.visible($0) }
         guard !isGone, line != status else { return }
         status = line
         guard pending.isEmpty || line == nil else { return }

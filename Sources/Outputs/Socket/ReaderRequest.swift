@@ -28,6 +28,8 @@ package enum ReaderRequest: Sendable, Equatable {
     package static let longest = 64 << 10
     /// The most names in a filter.
     private static let mostNames = 1_000
+    /// The bytes of all names in a filter, as lines have them, quotes and escapes included: what is kept of a reader.
+    private static let longestFilter = 16 << 10
 
     /// Reads one request.
     ///
@@ -77,7 +79,13 @@ package enum ReaderRequest: Sendable, Equatable {
         guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
         guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
         if let since { terms.start = .after(since, run: run) } else if !replay { terms.start = .newest }
-        if types != nil || sources != nil { terms.filter = LineFilter(types: types, sources: sources) }
+        if types != nil || sources != nil {
+            let filter = LineFilter(types: types, sources: sources)
+            guard filter.bytes <= longestFilter else {
+                throw wrong("\"types\" and \"sources\" have more than \(longestFilter) bytes together")
+            }
+            terms.filter = filter
+        }
         return .terms(terms)
     }
 

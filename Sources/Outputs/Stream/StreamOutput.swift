@@ -87,23 +87,32 @@ package actor StreamOutput {
 
     private func write(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         guard let stream else { return .finished }
-        try await stream.write(all: greeting)
+        try await write(greeting, to: stream)
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span): try await write(span, to: stream)
-            case .gap(let line), .greeting(let line): try await stream.write(all: line)
+            case .gap(let line), .greeting(let line): try await write(line, to: stream)
             case .interrupted: break
             case .end(let line):
-                try await stream.write(all: line)
+                try await write(line, to: stream)
                 return .finished
             }
         }
     }
 
     private func write(_ span: LineSpan, to stream: any ByteStream) async throws {
-        if escapesForTerminal, let escaped = span.withUnsafeBytes({ TerminalEscaper.escaped($0) }) {
-            return try await stream.write(all: escaped)
+        guard let escaped = span.withUnsafeBytes({ escapedForTerminal($0) }) else {
+            return try await span.write(to: stream)
         }
-        try await span.write(to: stream)
+        try await stream.write(all: escaped)
+    }
+
+    private func write(_ lines: [UInt8], to stream: any ByteStream) async throws {
+        try await stream.write(all: lines.withUnsafeBytes { escapedForTerminal($0) } ?? lines)
+    }
+
+    /// What a terminal gets instead of these lines; nil when they may go as they are.
+    private func escapedForTerminal(_ lines: UnsafeRawBufferPointer) -> [UInt8]? {
+        escapesForTerminal ? TerminalEscaper.escaped(lines) : nil
     }
 }

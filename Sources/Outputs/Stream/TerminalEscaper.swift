@@ -1,7 +1,8 @@
 /// Makes lines of the feed fit for a terminal without changing what they say: a JSON string may hold DEL, C1 control and
 /// bidirectional formatting characters as they are, and a terminal obeys them, so they become `\uXXXX`.
 ///
-/// Nothing outside of strings is touched, since JSON has none of them there; C0 controls are escaped in every line.
+/// C0 controls are escaped in every JSON string, and stand only between its parts: in another agent's lines, which come as
+/// they were written. There a tab and a carriage return become a space, which is no less white space. Lines end as they did.
 enum TerminalEscaper {
     /// The bytes with such characters escaped; nil when there are none.
     static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
@@ -9,15 +10,20 @@ enum TerminalEscaper {
         var copied = 0
         var place = 0
         while place < bytes.count {
-            guard bytes[place] >= 0x7F, let (scalar, length) = hidden(bytes, place) else {
+            let byte = bytes[place]
+            guard byte >= 0x7F || (byte < 0x20 && byte != 0x0A), let (scalar, length) = hidden(bytes, place) else {
                 place += 1
                 continue
             }
             result += bytes[copied..<place]
-            result += Array("\\u".utf8)
-            for shift in [12, 8, 4, 0] {
-                let digit = UInt8(truncatingIfNeeded: scalar >> UInt32(shift)) & 15
-                result.append(digit < 10 ? 48 + digit : 87 + digit)
+            if byte < 0x20 {
+                result.append(0x20)
+            } else {
+                result += Array("\\u".utf8)
+                for shift in [12, 8, 4, 0] {
+                    let digit = UInt8(truncatingIfNeeded: scalar >> UInt32(shift)) & 15
+                    result.append(digit < 10 ? 48 + digit : 87 + digit)
+                }
             }
             place += length
             copied = place
@@ -29,7 +35,7 @@ enum TerminalEscaper {
     /// The scalar at this place and its length in UTF-8, if it is one that a terminal obeys.
     private static func hidden(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> (UInt32, Int)? {
         let first = bytes[place]
-        if first == 0x7F { return (0x7F, 1) }
+        if first <= 0x7F { return (UInt32(first), 1) }
         guard place + 1 < bytes.count else { return nil }
         let second = bytes[place + 1]
         switch (first, second) {

@@ -61,6 +61,7 @@ struct SourceBuilder {
         pages.followsOtherOrigins = source[\.otherOrigins]
         pages.retryMost = source[\.retryMost]
         pages.every = source[\.oneRun] ? nil : source[\.every]
+        pages.description.rhythm = Rhythm(every: pages.every)
         return .pages(pages)
     }
 

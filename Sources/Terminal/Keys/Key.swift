@@ -20,5 +20,7 @@ package enum Key: Sendable, Equatable {
         package var kind: Kind
         package var column: Int
         package var row: Int
+
+        package init(kind: Kind, column: Int, row: Int) { (self.kind, self.column, self.row) = (kind, column, row) }
     }
 }

@@ -74,6 +74,11 @@ package enum NumberText {
         return "\(seconds / 86_400) d \(seconds % 86_400 / 3_600) h"
     }
 
+    /// How long something was: `250 ms`, `2.3 s`, `2 m 03 s`.
+    package static func length(_ duration: Duration) -> String {
+        duration < .seconds(60) ? duration.shortText : uptime(duration)
+    }
+
     /// The time of day, `offset` seconds ahead of UTC, with up to three digits of the second's fraction.
     package static func clock(_ time: Timestamp, offset: Int, decimals: Int = 0) -> String {
         let (product, overflow) = Int64(offset).multipliedReportingOverflow(by: 1_000_000)

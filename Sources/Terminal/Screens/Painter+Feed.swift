@@ -76,6 +76,8 @@ extension Painter {
         case "latency": return name + [(quantity + "  ", theme.muted), (line.text ?? "", theme.faint)]
         case "memory": return name + [(quantity + " resident", theme.muted)]
         case "window": return name + [("last " + quantity, theme.muted)]
+        case "recovered":
+            return name + [("answers again after " + NumberText.length(.seconds(line.value ?? 0)), theme.good)]
         case "progress": return name + [(quantity + " so far", theme.accent)]
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:

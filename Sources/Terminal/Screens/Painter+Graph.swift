@@ -17,10 +17,16 @@ extension Painter {
         /// In microseconds.
         var start: Int64
         var end: Int64
+        /// The dot that the cursor starts from: the last one that something can be at.
+        var last = 0
+
+        /// In microseconds, at least 1.
+        var span: Int64 { max(end.subtractingSaturated(start), 1) }
 
         /// The dot of a time.
         func x(_ time: Int64) -> Int {
-            let share = (Double(time) - Double(start)) / (Double(end) - Double(start))
+            // Not the difference of two Doubles: in the year 9999 these are 32 µs apart.
+            let share = Double(time.subtractingSaturated(start)) / Double(span)
             return Int((min(max(share, -1), 2) * Double(columns * 2 - 1)).rounded())
         }
 
@@ -39,9 +45,11 @@ extension Painter {
             .map { Sample(time: $0.microseconds, value: $0.value) }.sorted { $0.time < $1.time }
         // From before the first point there are the agent's windows: a value somewhere in each.
         let first = samples.first?.time ?? .max
-        let older = windows.filter { $0.start.microseconds + $0.width <= first }
+        let older = windows.filter { $0.start.microseconds.addingSaturated($0.width) <= first }
         samples.insert(
-            contentsOf: older.map { Sample(time: $0.start.microseconds + $0.width / 2, value: $0.last) }, at: 0)
+            contentsOf: older.map {
+                Sample(time: $0.start.microseconds.addingSaturated($0.width / 2), value: $0.last)
+            }, at: 0)
 
         let hasTime = area.count >= 6
         let hasNumbers = area.count >= 5
@@ -52,9 +60,12 @@ extension Painter {
         let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
         let labelWidth = grid.columns >= 40 ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
         let left = labelWidth > 0 ? labelWidth + 3 : 0
-        let frame = GraphFrame(
-            axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: start.microseconds,
-            end: Window.end(of: lastWindow, width: width).microseconds)
+        let (times, isGrowing) = times(of: index, from: samples.first?.time)
+        var frame = GraphFrame(
+            axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: times.lowerBound,
+            end: times.upperBound)
+        frame.last =
+            isGrowing ? min(max(frame.x(agentNow.microseconds), 0), frame.columns * 2 - 1) : frame.columns * 2 - 1
 
         if labelWidth > 0 {
             for row in rows { grid.put(glyph: "│", row: row, column: left - 1, style: theme.faint) }
@@ -70,6 +81,25 @@ extension Painter {
         paintScrub(samples, frame)
         if hasTime { paintTimes(frame, row: rows.upperBound) }
         if hasNumbers { paintNumbers(series, samples, windows, frame, row: area.upperBound - 1) }
+    }
+
+    /// From when to when the graph of a series goes, in microseconds: over what was chosen, or over the history. As long as
+    /// there is less than that and nothing was chosen, it begins where the series does, and grows at its end; it is never
+    /// shorter than 20 s.
+    private func times(of index: Int, from first: Int64?) -> (Range<Int64>, isGrowing: Bool) {
+        let series = board.series[index]
+        let end = max(Window.end(of: lastWindow, width: width).microseconds, start.microseconds.addingSaturated(1))
+        let begin = min(first ?? .max, errorTimes(series).first ?? .max)
+        // Once something of it is past the history, there is as much as there can be.
+        let isWhole =
+            series.count > board.points(of: index).count || series.windows.first.map { $0.start < start } == true
+        guard state.span == nil, !isWhole, begin > start.microseconds, begin < end else {
+            return (start.microseconds..<end, false)
+        }
+        // By steps, lest everything move with every value.
+        let step = min(width, 5_000_000)
+        let now = Window.end(of: Window.index(of: agentNow, width: step), width: step).microseconds
+        return (begin..<max(begin.addingSaturated(20_000_000), now), true)
     }
 
     private func label(_ mark: Double, _ axis: ValueAxis, _ series: BoardSeries) -> String {
@@ -91,7 +121,7 @@ extension Painter {
             let dot = (x: frame.x(sample.time), y: frame.y(sample.value))
             while nextError < errors.endIndex, errors[nextError] < previous?.time ?? .min { nextError += 1 }
             let hasError = nextError < errors.endIndex && errors[nextError] <= sample.time
-            if let previous, sample.time - previous.time <= gap, !hasError {
+            if let previous, sample.time.subtractingSaturated(previous.time) <= gap, !hasError {
                 canvas.line(from: (frame.x(previous.time), frame.y(previous.value)), to: dot)
             } else {
                 canvas.set(dot.x, dot.y)
@@ -129,8 +159,8 @@ extension Painter {
     /// The longest time between two samples that belong together: a window, or two and a half times what is usual.
     private func longestStep(_ samples: [Sample]) -> Int64 {
         guard samples.count > 2 else { return width }
-        let steps = zip(samples.dropFirst(), samples).map { $0.time - $1.time }.sorted()
-        return max(width, steps[steps.count / 2] / 2 * 5)
+        let steps = zip(samples.dropFirst(), samples).map { $0.time.subtractingSaturated($1.time) }.sorted()
+        return max(width, min(steps[steps.count / 2] / 2, .max / 5) * 5)
     }
 
     private func errorTimes(_ series: BoardSeries) -> [Int64] {
@@ -166,26 +196,32 @@ extension Painter {
     private mutating func paintTimes(_ frame: GraphFrame, row: Int) {
         grid.fill(row: row, columns: frame.left..<frame.left + frame.columns, with: "─", style: theme.faint)
         if frame.left > 0 { grid.put(glyph: "└", row: row, column: frame.left - 1, style: theme.faint) }
-        let first = lastWindow - Int64(windowCount) + 1
-        let columnsPerWindow = Double(frame.columns) / Double(windowCount)
+        // Windows; where there are not two of them to see, a part of what there is.
+        let parts: [Int64] = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
+        let tick =
+            frame.span / 2 >= width
+            ? width : parts.last { $0 * 1_000_000 <= frame.span / 4 }.map { $0 * 1_000_000 } ?? max(frame.span / 4, 1)
+        let count = min(frame.span / tick + 1, 4_001)
+        let first = Window.index(of: Timestamp(microseconds: frame.start), width: tick)
+        let columnsPerTick = Double(frame.columns) * Double(tick) / Double(frame.span)
         let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 3_600]
-        let every = steps.first { Double($0) * columnsPerWindow >= 3 } ?? 3_600
-        // So many windows from label to label that they do not touch, and that seconds are round.
-        let least = Int64((11 / columnsPerWindow).rounded(.up))
+        let every = steps.first { Double($0) * columnsPerTick >= 3 } ?? 3_600
+        // So many of them from label to label that they do not touch, and that seconds are round.
+        let least = Int64(min((11 / columnsPerTick).rounded(.up), 1e9))
         let step =
             [1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 300, 600].first { $0 >= least && $0 % every == 0 }
             ?? max(least, 1)
         var free = 0
-        for number in 0...Int64(windowCount) {
-            let window = first + number
-            let column = frame.left + frame.x(Window.start(of: window, width: width).microseconds) / 2
-            guard column < frame.left + frame.columns else { continue }
-            let isLabelled = window % step == 0
-            if isLabelled || window % every == 0 {
+        for number in first...first.addingSaturated(count) {
+            let time = Window.start(of: number, width: tick)
+            let column = frame.left + frame.x(time.microseconds) / 2
+            guard time.microseconds >= frame.start, column < frame.left + frame.columns else { continue }
+            let isLabelled = number % step == 0
+            if isLabelled || number % every == 0 {
                 grid.put(glyph: isLabelled ? "┼" : "┴", row: row, column: column, style: theme.faint)
             }
             if isLabelled {
-                let text = NumberText.clock(Window.start(of: window, width: width), offset: utcOffset)
+                let text = NumberText.clock(time, offset: utcOffset)
                 let place = max(column - 4, 0)
                 if place >= free, place + 8 < grid.columns {
                     put(text, theme.muted, row: row + 1, column: place)
@@ -247,16 +283,16 @@ extension Painter {
 
     // MARK: The cursor
 
-    /// The time of a dot, counted from the right.
+    /// The time of a dot, counted from the last one.
     private func time(_ dot: Int, _ frame: GraphFrame) -> Int64 {
-        let x = frame.columns * 2 - 1 - min(dot, frame.columns * 2 - 1)
-        let share = Double(x) / Double(max(frame.columns * 2 - 1, 1))
-        return frame.start + Int64(share * (Double(frame.end) - Double(frame.start)))
+        let share = Double(max(frame.last - dot, 0)) / Double(max(frame.columns * 2 - 1, 1))
+        return frame.start.addingSaturated(Int64(min(share * Double(frame.span), 9e18)))
     }
 
     private func nearest(_ time: Int64, _ samples: [Sample], _ frame: GraphFrame) -> Sample? {
-        samples.min { abs($0.time - time) < abs($1.time - time) }
-            .flatMap { abs($0.time - time) <= max(width, (frame.end - frame.start) / Int64(frame.columns)) ? $0 : nil }
+        func distance(_ sample: Sample) -> UInt64 { sample.time.subtractingSaturated(time).magnitude }
+        return samples.min { distance($0) < distance($1) }
+            .flatMap { distance($0) <= max(width, frame.span / Int64(frame.columns)).magnitude ? $0 : nil }
     }
 
     private mutating func paintScrub(_ samples: [Sample], _ frame: GraphFrame) {

@@ -99,7 +99,7 @@ extension Painter {
         switch source.state {
         case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
         // Not green while nothing comes.
-        case .ok where source.newest.map(isStale) == true || isLost:
+        case .ok where source.newest.map { isStale($0, of: source) } == true || isLost:
             pieces = [("● ", theme.warning), (source.name, theme.muted)]
         case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
         case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
@@ -110,6 +110,10 @@ extension Painter {
             pieces.append((" \(progress.done) so far", theme.accent))
         } else if let newest = source.newest {
             pieces.append((" " + NumberText.age(age(newest)), theme.muted))
+        }
+        // For as long as somebody may wonder where the red line went.
+        if source.state == .ok, let outage = source.outage, age(outage.end) <= .seconds(60) {
+            pieces.append((" back after " + NumberText.length(outage.recovery.down), theme.good))
         }
         return pieces
     }

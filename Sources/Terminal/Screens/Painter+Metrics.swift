@@ -16,7 +16,7 @@ extension Painter {
     }
 
     mutating func paintMetrics(_ body: Range<Int>) {
-        let lines = endpointLines() + [[]] + machineLines() + [[]] + agentLines()
+        let lines = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
         state.metricsTop = min(state.metricsTop, max(lines.count - body.count, 0))
         for (offset, line) in lines.dropFirst(state.metricsTop).prefix(body.count).enumerated() {
             for span in line {
@@ -59,7 +59,9 @@ extension Painter {
             if sparkWidth > 0 { title.append(Span(numbersEnd + 2, "latency", theme.faint)) }
         }
         lines.append(title)
-        if board.endpoints.isEmpty { lines.append([Span(2, "none was called yet", theme.muted)]) }
+        if board.endpoints.isEmpty, board.moreEndpoints == 0 {
+            lines.append([Span(2, "none was called yet", theme.muted)])
+        }
         for endpoint in board.endpoints {
             let numbers = numbers(endpoint).filter { shown.contains($0.name) }
             var line: [Span] = []
@@ -90,7 +92,28 @@ extension Painter {
             }
             if let newest = endpoint.newest, width >= 40 { lines.append(phaseLine(newest)) }
         }
+        if board.moreEndpoints > 0 {
+            let count = "\(board.moreEndpoints) more \(board.moreEndpoints == 1 ? "endpoint" : "endpoints")"
+            lines.append([Span(2, count + ", for which the agent's summary had no room", theme.muted)])
+        }
         return lines
+    }
+
+    /// Which sources had failed and answer again, the newest first.
+    private func outageLines() -> [[Span]] {
+        let ends = board.sources.compactMap { source in source.outage.map { (source.name, $0) } }
+            .sorted { $0.1.end > $1.1.end }
+        guard !ends.isEmpty else { return [] }
+        return [[], heading("Outages that are over")]
+            + ends.prefix(50).map { name, outage in
+                let tries =
+                    "\(outage.recovery.attempts) failed \(outage.recovery.attempts == 1 ? "attempt" : "attempts")"
+                let text = "back at \(NumberText.clock(outage.end, offset: utcOffset)) after "
+                return [
+                    Span(2, cut(name, to: 11), theme.muted),
+                    Span(14, text + NumberText.length(outage.recovery.down) + ", " + tries, theme.text),
+                ]
+            }
     }
 
     /// An endpoint of at most so many columns: without its scheme, then without its middle, as they differ at the end.
@@ -125,13 +148,17 @@ extension Painter {
 
     private func numbers(_ endpoint: BoardEndpoint) -> [(name: String, text: String, style: Style)] {
         let histogram = endpoint.histogram
-        func time(_ value: Double) -> String { histogram.count == 0 ? "–" : NumberText.milliseconds(value) }
+        func time(_ value: Double?) -> String {
+            guard histogram.count > 0, let value else { return "–" }
+            return NumberText.milliseconds(value)
+        }
         return [
             ("n", "\(histogram.count)", theme.text),
             ("err", "\(histogram.errors)", histogram.errors > 0 ? theme.bad : theme.muted),
             ("last", time(histogram.last), theme.title), ("mean", time(histogram.mean), theme.text),
-            ("p50", time(histogram.percentile(50)), theme.text), ("p95", time(histogram.percentile(95)), theme.text),
-            ("p99", time(histogram.percentile(99)), theme.text), ("max", time(histogram.maximum), theme.text),
+            ("p50", time(histogram.percentile(50)), theme.text),
+            ("p95", time(histogram.tellingPercentile(95)), theme.text),
+            ("p99", time(histogram.tellingPercentile(99)), theme.text), ("max", time(histogram.maximum), theme.text),
         ]
     }
 
@@ -247,7 +274,7 @@ extension Painter {
         lines += table([
             ("events", "\(agent.events)", theme.text), ("series", "\(agent.series)", theme.text),
             ("readers", "\(agent.readers)", theme.text), count("gaps", agent.gaps), count("late", agent.late),
-            count("refused", agent.refusedSeries + agent.refusedEndpoints),
+            count("refused", agent.refusedSeries.addingSaturated(agent.refusedEndpoints)),
             ("loop lag", NumberText.milliseconds(agent.loopLag) + " ms", theme.text),
             ("cpu", NumberText.uptimeOfProcessor(agent.cpu), theme.text),
         ])

@@ -112,7 +112,7 @@ struct Painter {
     var lastWindow: Int64 { Window.index(of: agentNow, width: width) }
 
     /// From when on things are on the screen.
-    var start: Timestamp { Window.start(of: lastWindow - Int64(windowCount) + 1, width: width) }
+    var start: Timestamp { Window.start(of: lastWindow.subtractingSaturated(Int64(windowCount) - 1), width: width) }
 
     func unit(_ series: BoardSeries) -> String? { board.describedSource(series.source)?.unit }
 
@@ -124,12 +124,13 @@ struct Painter {
     /// How long ago something was; never negative.
     func age(_ time: Timestamp) -> Duration { max(.zero, agentNow - time) }
 
-    /// Whether nothing new came for two and a half windows.
-    func isStale(_ series: BoardSeries) -> Bool { series.newestTime.map { isStale($0) } ?? false }
+    /// Whether nothing new came for longer than is to be expected.
+    func isStale(_ series: BoardSeries) -> Bool {
+        series.newestTime.map { isStale($0, of: board.describedSource(series.source)) } ?? false
+    }
 
-    func isStale(_ time: Timestamp) -> Bool {
-        let (limit, overflow) = (width / 2).multipliedReportingOverflow(by: 5)
-        return !overflow && age(time).microseconds > limit
+    func isStale(_ time: Timestamp, of source: BoardSource?) -> Bool {
+        source.isStale(time, at: agentNow, window: .microseconds(width))
     }
 
     /// The windows of a series that are on the screen.

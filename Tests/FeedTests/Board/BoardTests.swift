@@ -205,6 +205,71 @@ import Testing
         #expect(board.windows(of: -1, width: .seconds(1), over: all).isEmpty)
     }
 
+    /// What an agent can make a board keep has a bound in bytes, whatever it is made of: see "What is bounded by what" in
+    /// docs/architecture.md.
+    @Test func keepsNoMoreOfWindowsThanTheirNumbers() throws {
+        var board = Board()
+        let emoji = String(repeating: "🐈", count: 900)
+        for number in 1...3_000 {
+            board.apply(
+                try decode(
+                    #"{"seq":\#(number),"time":"2026-03-01T12:00:00Z","type":"window","source":"s","series":"s","#
+                        + #""start":"2026-03-01T12:00:00.\#(100_000 + number)Z","seconds":0.000001,"last":1,"last_seq":1,"#
+                        + #""count":1,"min":1,"max":1,"mean":1,"band":"\#(number)\#(emoji)","trend":"\#(emoji)"}"#))
+        }
+        let windows = board.series[0].windows
+        #expect(windows.count == board.limits.windowsPerSeries && board.limits.words == 1_000)
+        #expect(windows.allSatisfy { $0.band == nil && $0.trend?.utf8.count == 64 })
+    }
+
+    @Test func keepsFewOutputsOfAnAgent() throws {
+        var board = Board()
+        let output = #"{"output":"\#(String(repeating: "o", count: 5_000))","state":"ok","behind":1}"#
+        let outputs = Array(repeating: output, count: 100).joined(separator: ",")
+        board.apply(
+            try decode(
+                #"{"seq":1,"time":"2026-03-01T12:00:00Z","type":"agent","source":"c","events":1,"outputs":[\#(outputs)]}"#
+            ))
+        #expect(board.agent?.outputs.count == 64)
+        #expect(board.agent?.outputs.allSatisfy { $0.output.utf8.count == 4_096 } == true)
+    }
+
+    /// Endpoints come and go with every `stats`; the names of those that are gone are not counted any more.
+    @Test func namesHaveABoundTogether() throws {
+        var limits = Board.Limits()
+        limits.names = 10
+        var board = Board(limits: limits)
+        func stats(_ asOf: Int, _ names: [String]) throws -> Line {
+            let endpoints = names.map { #"{"endpoint":"\#($0)","source":"s","count":0}"# }.joined(separator: ",")
+            return try decode(
+                #"{"type":"stats","time":"2026-03-01T12:00:00Z","as_of":\#(asOf),"endpoints":[\#(endpoints)],"sources":[]}"#
+            )
+        }
+        for round in 0..<5 {
+            board.apply(try stats(round, ["abcd", "efgh", "ijkl"]))
+            #expect(board.endpoints.map(\.name) == ["abcd", "efgh"] && board.refusedEndpoints == round + 1)
+        }
+        board.apply(try data(1, 5, 1))
+        #expect(board.series.isEmpty && board.refusedSeries == 1 && board.refusedSources == 1)
+        board.apply(try stats(5, []))
+        board.apply(try data(2, 5, 1))
+        #expect(board.series.count == 1 && board.sources.isEmpty && board.refusedSources == 2)
+    }
+
+    @Test func anotherRunHasRoomAgain() throws {
+        var limits = Board.Limits()
+        limits.names = 10
+        var board = Board(limits: limits)
+        for run in ["1", "2"] {
+            board.apply(
+                try decode(
+                    #"{"type":"hello","time":"2026-03-01T12:00:00Z","format":1,"run":"\#(run)","first_seq":1,"next_seq":1}"#
+                ))
+            board.apply(try data(1, 5, 1))
+            #expect(board.series.count == 1)
+        }
+    }
+
     @Test func survivesEveryLineOfTheVectorsInAnyOrder() throws {
         var lines: [Line] = []
         for name in VectorFiles.names(in: BoardVectorTests.folder) {

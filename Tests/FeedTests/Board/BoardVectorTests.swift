@@ -22,7 +22,11 @@ import Testing
         let width = Duration.microseconds(Int64(try #require(vector["width_us"]?.number)))
         let from = Timestamp(microseconds: Int64(try #require(vector["from_us"]?.number)))
         let to = Timestamp(microseconds: Int64(try #require(vector["to_us"]?.number)))
-        let state = board.vectorState(width: width, over: from..<to)
+        var state = board.vectorState(width: width, over: from..<to)
+        if let times = vector["stale_at_us"]?.elements, case .object(var members) = state {
+            members["stale"] = .array(board.vectorStale(at: times.compactMap(\.number), window: width))
+            state = .object(members)
+        }
         let difference = state.difference(from: try #require(vector["state"]))
         #expect(difference == nil, "\(name)")
     }
@@ -34,7 +38,8 @@ import Testing
             ("windows_per_series", \.windowsPerSeries), ("windows", \.windows), ("endpoints", \.endpoints),
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
             ("data_per_event", \.dataPerEvent), ("data", \.data), ("errors_per_source", \.errorsPerSource),
-            ("errors", \.errors),
+            ("errors", \.errors), ("names", \.names), ("words", \.words), ("texts", \.texts), ("messages", \.messages),
+            ("outputs", \.outputs),
         ]
         for (key, path) in keys {
             if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
@@ -46,27 +51,46 @@ import Testing
 extension Board {
     /// The state in the form of the vectors.
     func vectorState(width: Duration, over range: Range<Timestamp>) -> VectorJSON {
-        .object([
-            "run": .optional(hello?.run), "run_changes": .int(runChanges), "last_seq": .int(lastSequence),
-            "clock": .optional(clock.map { Int($0.microseconds) }),
-            "bye": bye.map { .string($0.reason ?? "") } ?? .null,
-            "series": .array(series.indices.map { vectorSeries($0, width: width, over: range) }),
-            "refused": .object([
-                "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
-            ]),
-            "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.indices.map(vectorSource)),
-            "data_left_out": .int(dataLeftOut),
-            "memory": .array(
-                memory.map {
-                    .array([
-                        .time($0.time), .string($0.source), .int($0.sample.resident), .int($0.sample.peak),
-                        .int($0.sample.privateBytes),
-                    ])
-                }),
-            "agent_events": .optional(agent?.events), "lines": .array(lines.map(\.vector)),
-            "gaps": .array(gaps.map { .array([.int($0.from), .int($0.to), .string($0.reason), .time($0.time)]) }),
-            "gap_count": .int(gapCount), "missed": .int(missed),
-        ])
+        .object(
+            [
+                "run": .optional(hello?.run), "run_changes": .int(runChanges), "last_seq": .int(lastSequence),
+                "clock": .optional(clock.map { Int($0.microseconds) }),
+                "bye": bye.map { .string($0.reason ?? "") } ?? .null,
+                "series": .array(series.indices.map { vectorSeries($0, width: width, over: range) }),
+                "refused": .object([
+                    "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
+                ]),
+                "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.indices.map(vectorSource)),
+                "data_left_out": .int(dataLeftOut),
+                "memory": .array(
+                    memory.map {
+                        .array([
+                            .time($0.time), .string($0.source), .int($0.sample.resident), .int($0.sample.peak),
+                            .int($0.sample.privateBytes),
+                        ])
+                    }),
+                "agent_events": .optional(agent?.events), "lines": .array(lines.map(\.vector)),
+                "gaps": .array(gaps.map { .array([.int($0.from), .int($0.to), .string($0.reason), .time($0.time)]) }),
+                "gap_count": .int(gapCount), "missed": .int(missed),
+            ].merging(
+                moreEndpoints + moreSources > 0 ? ["more": .array([.int(moreEndpoints), .int(moreSources)])] : [:]
+            ) {
+                mine, _ in mine
+            })
+    }
+
+    /// Of each source with data, whether its newest is stale at each time.
+    func vectorStale(at times: [Double], window: Duration) -> [VectorJSON] {
+        sources.compactMap { source in
+            source.newest.map { newest in
+                .array(
+                    [.string(source.name)]
+                        + times.map {
+                            let now = Timestamp(microseconds: Int64($0))
+                            return .bool(Optional(source).isStale(newest, at: now, window: window))
+                        })
+            }
+        }
     }
 
     private func vectorSeries(_ index: Int, width: Duration, over range: Range<Timestamp>) -> VectorJSON {
@@ -88,6 +112,16 @@ extension Board {
         members["error_marks"] = .array(
             errors(of: index).map { .array([.time($0.time), .int($0.sequence), .string($0.code)]) })
         if sources[index].takesN { members["takes_n"] = .bool(true) }
+        if let outage = sources[index].outage {
+            members["outage"] = .array([
+                .time(outage.end), .int(Int(outage.recovery.down.microseconds)), .int(outage.recovery.attempts),
+            ])
+        }
+        switch sources[index].rhythm {
+        case .stream: break
+        case .every(let period): members["every_us"] = .int(Int(period.microseconds))
+        case .once: members["runs_once"] = .bool(true)
+        }
         return .object(members)
     }
 }

@@ -206,17 +206,26 @@ import Testing
                 time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
                 isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 1, nextSequence: 1)
             func stats(_ sources: [SourceStatus]) -> [UInt8] {
-                ControlLine.stats(time: wall.now, asOf: 0, endpoints: [], sources: sources)
+                ControlLine.stats(
+                    time: wall.now, asOf: 0, endpoints: [], sources: sources, moreEndpoints: 3, moreSources: 4)
             }
             let scale = FeedStateSourceTests.scale(higherIsBetter: false, 1, 2)
             let aqi = SourceStatus(
-                source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale, takesN: true)
-            let old = SourceStatus(source: "old", state: .starting, since: wall.now)
+                source: "aqi", state: .ok, since: wall.now, type: "city", unit: "AQI", bands: scale, takesN: true,
+                rhythm: .every(.seconds(600)))
+            let old = SourceStatus(source: "old", state: .starting, since: wall.now, rhythm: .once)
             try await relay(hello + stats([aqi, old]))
             let first = try #require(try Self.sources(try await store.next(for: reader)))
             #expect(first.map(\.source) == ["aqi", "old"] && first.map(\.bands) == [scale, nil])
             #expect(first.map(\.type) == ["city", nil] && first.map(\.unit) == ["AQI", nil])
             #expect(first.map(\.takesN) == [true, false])
+            #expect(first.map(\.rhythm) == [.every(.seconds(600)), .once])
+            let own = await store.greeting(isFiltered: false).split(separator: 0x0A).last ?? []
+            guard case .stats(let passedOn) = try LineDecoder.decode(Bytes(own)).body else {
+                Issue.record("no stats")
+                return
+            }
+            #expect(passedOn.moreEndpoints == 3 && passedOn.moreSources == 4)
 
             // The same again is no news; another unit and a source less are.
             try await relay(hello + stats([aqi, old]))

@@ -36,6 +36,15 @@ import Testing
         Double(Int(value)) < value ? Int(value) + 1 : Int(value)
     }
 
+    @Test(arguments: [(1, false, false), (19, false, false), (20, true, false), (99, true, false), (100, true, true)])
+    func tellsPercentilesOfEnoughOnly(_ count: Int, _ p95: Bool, _ p99: Bool) {
+        var histogram = LatencyHistogram()
+        for ms in 1...count { histogram.record(Double(ms)) }
+        #expect(histogram.tellingPercentile(50) == histogram.percentile(50))
+        #expect(histogram.tellingPercentile(95) == (p95 ? histogram.percentile(95) : nil))
+        #expect(histogram.tellingPercentile(99) == (p99 ? histogram.percentile(99) : nil))
+    }
+
     @Test(arguments: Spread.allCases)
     func percentilesAreWithinOnePercentOfTheSortedValues(_ spread: Spread) {
         var random = SeededGenerator(seed: 41)

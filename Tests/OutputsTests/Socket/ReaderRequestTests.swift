@@ -37,6 +37,25 @@ import Testing
         (#"{"poll":""}"#, .poll(source: "", PollRequest())),
     ]
 
+    /// What is kept of a reader has a bound in bytes, however the names are spelled.
+    @Test func namesOfAFilterHaveABoundTogether() throws {
+        func request(_ count: Int, _ name: String) -> String {
+            let names = Array(repeating: "\"\(name)\"", count: count).joined(separator: ",")
+            return "{\"types\":[\(names)],\"sources\":[\(names)]}"
+        }
+        // 16 bytes each with their quotes, 2 × 512 of them.
+        guard case .terms(let terms) = try Self.parse(request(512, "abcdefghijklmn")) else {
+            Issue.record("no terms")
+            return
+        }
+        #expect(terms.filter?.bytes == 16_384)
+        for text in [request(513, "abcdefghijklmn"), request(200, #"\u0001\u0001\u0001\u0001\u0001\u0001\u0001"#)] {
+            #expect(throws: Failure(.protocol, "\"types\" and \"sources\" have more than 16384 bytes together")) {
+                try Self.parse(text)
+            }
+        }
+    }
+
     @Test(arguments: good)
     func reads(text: String, request: ReaderRequest) throws {
         #expect(try Self.parse(text) == request)

@@ -244,9 +244,21 @@ import Testing
     @Test func aPresetIsOverriddenKeyByKey() throws {
         let text = #"{"sources":[{"preset":"breeds","name":"cats","batch":10,"page_parameter":"page","once":true}]}"#
         guard case .pages(let pages) = try ConfigFixture.sources(text)[0] else { throw UsageError("no pages") }
-        #expect(pages.description == SourceDescription(name: "cats", type: "breed"))
+        #expect(pages.description == SourceDescription(name: "cats", type: "breed", rhythm: .once))
         #expect(pages.paging == .counted(parameter: "page", first: 1) && pages.batch == 10 && pages.every == nil)
         #expect(pages.request.url == "https://catfact.ninja/breeds")
+    }
+
+    /// What lets a view tell what is late from what is not due yet.
+    @Test(arguments: [
+        (#"{"url":"http://h/a","every":"5s"}"#, Rhythm.every(.seconds(5))),
+        (#"{"preset":"facts"}"#, .every(.seconds(600))),
+        (#"{"preset":"breeds","once":true}"#, .once), (#"{"kind":"fibonacci","n":5}"#, .once),
+        (#"{"kind":"fibonacci","n":5,"every":"1m"}"#, .every(.seconds(60))), (#"{"url":"ws://h/a"}"#, .stream),
+        (#"{"kind":"stdin"}"#, .stream),
+    ])
+    func saysWhenSomethingNewIsToBeExpected(_ source: String, _ rhythm: Rhythm) throws {
+        #expect(try ConfigFixture.sources(#"{"sources":[\#(source)]}"#).map(\.description.rhythm) == [rhythm])
     }
 
     @Test func bandsMayBeDefinedAfterTheSourcesOrWithin() throws {

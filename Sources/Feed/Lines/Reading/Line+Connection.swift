@@ -36,6 +36,9 @@ extension Line {
         package var endpoints: [Endpoint]
         /// Those in a state that this version knows.
         package var sources: [SourceStatus]
+        /// How many further ones the line had no room for.
+        package var moreEndpoints = 0
+        package var moreSources = 0
     }
 
     /// How one endpoint has answered so far.

@@ -122,6 +122,8 @@ extension Line.Stats {
         endpoints = try members.list(.endpoints) { members throws(LineFault) in try Line.Endpoint(members) }
         sources = try members.list(.sources) { members throws(LineFault) in try SourceStatus?(members) }
             .compactMap { $0 }
+        moreEndpoints = try members.intIfAny(.moreEndpoints) ?? 0
+        moreSources = try members.intIfAny(.moreSources) ?? 0
     }
 }
 
@@ -161,6 +163,11 @@ extension SourceStatus? {
         self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: SourceTable.longestUnit) }
         self?.bands = try? BandScale(members)
         self?.takesN = (try? members.boolIfAny(.takesN)) ?? false
+        if let period = try? members.durationIfAny(.everyS, unit: second), period > .zero {
+            self?.rhythm = .every(period)
+        } else if (try? members.boolIfAny(.runsOnce)) == true {
+            self?.rhythm = .once
+        }
     }
 }
 

@@ -11,6 +11,9 @@ package struct LineFilter: Sendable, Equatable {
         self.sources = sources.map { NameSet($0) }
     }
 
+    /// How many bytes its names take.
+    package var bytes: Int { (types?.bytes ?? 0) + (sources?.bytes ?? 0) }
+
     /// Whether a line, without its newline or with it, is let through.
     package func admits(_ line: UnsafeRawBufferPointer) -> Bool {
         // `{"seq":N` ends at the first comma; `,"time":"…27 bytes…",` follows.

@@ -14,6 +14,19 @@ package enum Sanitizer {
         return output
     }
 
+    /// The visible form of a text of several lines, whose ends stay: what may go to a terminal as it is then.
+    ///
+    /// What was made visible before does not change. A line end from outside must have been made visible by whoever put it
+    /// into the text: here it looks like any other.
+    package static func lines(_ text: String) -> String {
+        guard text.utf8.contains(where: { ($0 < 0x20 && $0 != 0x0A) || $0 >= 0x7F }) else { return text }
+        var output = ""
+        for scalar in text.unicodeScalars {
+            if scalar == "\n" { output.unicodeScalars.append(scalar) } else { append(scalar, to: &output) }
+        }
+        return output
+    }
+
     /// The visible form of bytes that are meant to be UTF-8.
     ///
     /// - Parameter limit: at most this many characters (or faulty bytes) are taken; `…` says that some were left out.

@@ -75,25 +75,32 @@ package enum ControlLine {
 
     /// The second line of a connection: what all lines up to number `asOf` came to.
     ///
-    /// Endpoints take up to three quarters of the longest line, sources the rest; what does not fit is left out.
+    /// Endpoints take up to three quarters of the longest line, sources the rest; what does not fit is left out, and counted
+    /// with what whoever was passed on had left out: `moreEndpoints`, `moreSources`.
     package static func stats(
-        time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus]
+        time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus], moreEndpoints: Int = 0,
+        moreSources: Int = 0
     ) -> [UInt8] {
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + sources.reduce(0) { $0 + $1.mostEncoded }
         return line("stats", time, atMost: min(most, LineEncoder.longestLine)) { writer in
             // Behind the type and the time.
             let start = writer.next - 64
             writer.integer("as_of", asOf)
-            writer.list("endpoints", endpoints) {
+            let endpointsLeft = writer.list("endpoints", endpoints) {
                 $1.next - start + $0.mostEncoded <= LineEncoder.longestLine / 4 * 3
             } _: {
                 $0.write(to: &$1)
             }
-            writer.list("sources", sources) {
-                $1.next - start + $0.mostEncoded + 16 <= LineEncoder.longestLine
+            let sourcesLeft = writer.list("sources", sources) {
+                $1.next - start + $0.mostEncoded + 96 <= LineEncoder.longestLine
             } _: {
                 $0.write(to: &$1)
             }
+            let (endpoints, sources) = (
+                moreEndpoints.addingSaturated(endpointsLeft), moreSources.addingSaturated(sourcesLeft)
+            )
+            if endpoints > 0 { writer.integer("more_endpoints", endpoints) }
+            if sources > 0 { writer.integer("more_sources", sources) }
         }
     }
 

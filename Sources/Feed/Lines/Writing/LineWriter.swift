@@ -168,19 +168,22 @@ extension LineWriter {
         member(key, value) { text.write($1, to: &$0) }
     }
 
-    /// An array of objects: the members of each by `write`, for as long as that `fits`.
+    /// An array of objects: the members of each by `write`, for as long as that `fits`; returns how many do not.
+    @discardableResult
     mutating func list<Element>(
         _ key: StaticString, _ elements: [Element], while fits: (Element, LineWriter) -> Bool = { _, _ in true },
         _ write: (Element, inout LineWriter) -> Void
-    ) {
+    ) -> Int {
         self.key(key)
         raw("[")
-        for (index, element) in elements.enumerated() {
-            guard fits(element, self) else { break }
-            raw(index == 0 ? "{" : ",{")
-            write(element, &self)
+        var written = 0
+        while written < elements.count, fits(elements[written], self) {
+            raw(written == 0 ? "{" : ",{")
+            write(elements[written], &self)
             raw("}")
+            written += 1
         }
         raw("]")
+        return elements.count - written
     }
 }

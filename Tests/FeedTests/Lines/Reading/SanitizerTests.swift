@@ -14,6 +14,15 @@ import Testing
         #expect(Sanitizer.visible(bytes: Array(text.utf8)) == expected)
     }
 
+    @Test(arguments: [
+        ("", ""), ("a\nb\n", "a\nb\n"), ("a\r\nb\tc\n\n", "a␍\nb␉c\n\n"), ("\u{1b}[2J\n\u{9b}J", "␛[2J\n\\u{9b}J"),
+        ("µ\n–", "µ\n–"), ("x\u{202e}\n", "x\\u{202e}\n"),
+    ])
+    func keepsTheEndsOfLines(_ text: String, _ expected: String) {
+        #expect(Sanitizer.lines(text) == expected)
+        #expect(Sanitizer.lines(expected) == expected)
+    }
+
     @Test func leavesNothingHiddenInAnyText() {
         for value in UInt32(0)...0x10FFFF {
             // What terminals act on, by blocks: the first two planes and the tags have all of it.

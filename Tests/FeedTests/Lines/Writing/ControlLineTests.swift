@@ -155,16 +155,50 @@ import Testing
         let sources = (0..<1_000).map { SourceStatus(source: "\($0)" + long, state: .ok, since: time) }
         let bytes = ControlLine.stats(time: time, asOf: 1, endpoints: endpoints, sources: sources)
         #expect(bytes.count > LineEncoder.longestLine * 9 / 10)
-        guard case .stats(let stats) = try decode(bytes, keys: ["type", "time", "as_of", "endpoints", "sources"]).body
-        else {
+        let keys = ["type", "time", "as_of", "endpoints", "sources", "more_endpoints", "more_sources"]
+        guard case .stats(let stats) = try decode(bytes, keys: keys).body else {
             Issue.record("no stats")
             return
         }
+        #expect(stats.moreEndpoints == 1_000 - 63 && stats.moreSources == 1_000 - stats.sources.count)
         // In order, from the first; 12.5 KiB each.
         #expect(stats.endpoints.count == 63)
         #expect(stats.endpoints.map(\.endpoint) == endpoints.prefix(63).map(\.endpoint))
         #expect(stats.sources.count > 30)
         #expect(stats.sources.map(\.source) == sources.prefix(stats.sources.count).map(\.source))
+    }
+
+    /// What another agent had left out is still left out.
+    @Test(arguments: [(0, 0), (5, 7), (Int.max, Int.max)])
+    func countsWhatItLeavesOut(_ moreEndpoints: Int, _ moreSources: Int) throws {
+        let bytes = ControlLine.stats(
+            time: time, asOf: 1, endpoints: [], sources: [], moreEndpoints: moreEndpoints, moreSources: moreSources)
+        let keys = ["type", "time", "as_of", "endpoints", "sources"]
+        let line = try decode(bytes, keys: keys + (moreSources > 0 ? ["more_endpoints", "more_sources"] : []))
+        guard case .stats(let stats) = line.body else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.moreEndpoints == moreEndpoints && stats.moreSources == moreSources)
+    }
+
+    @Test(arguments: [
+        (Rhythm.stream, ""), (.every(.seconds(600)), #","every_s":600"#),
+        (.every(.milliseconds(500)), #","every_s":0.5"#),
+        (.once, #","runs_once":true"#),
+    ])
+    func saysWhenSomethingNewIsToBeExpected(_ rhythm: Rhythm, _ text: String) throws {
+        var status = SourceStatus(source: "s", state: .ok, since: time)
+        status.rhythm = rhythm
+        let bytes = ControlLine.stats(time: time, asOf: 1, endpoints: [], sources: [status])
+        #expect(
+            String(decoding: bytes, as: UTF8.self).holds(#":05.678901Z"\#(text)}]}"#),
+            "\(String(decoding: bytes, as: UTF8.self))")
+        guard case .stats(let stats) = try LineDecoder.decode(bytes[...]).body else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.sources == [status])
     }
 
     @Test func writesAGap() throws {
