@@ -37,7 +37,7 @@ purge() {
 }
 
 try() {
-    catwatch --demo -e 100ms -n 3 >/tmp/lines
+    catwatch --demo -e 100ms -n 3 >/tmp/lines || fail "catwatch --demo -n 3 ended with $?"
     [[ $(grep -c '^{"seq".*"type":"fact"' /tmp/lines) == 3 ]] || fail "catwatch --demo -n 3 said: $(cat /tmp/lines)"
     # What everybody has who has no configuration of their own.
     catwatch check >/dev/null 2>/tmp/warnings || fail "the configuration is wrong: $(cat /tmp/warnings)"
@@ -46,6 +46,8 @@ try() {
     [[ ! -s /tmp/warnings ]] || fail "man says: $(cat /tmp/warnings)"
     # shellcheck disable=SC1091
     (. /usr/share/bash-completion/completions/catwatch && complete -p catwatch) >/dev/null || fail "bash completes nothing"
+    grep -q '^#compdef catwatch' /usr/share/zsh/vendor-completions/_catwatch || fail "zsh completes nothing"
+    grep -q '^complete -c catwatch ' /usr/share/fish/vendor_completions.d/catwatch.fish || fail "fish completes nothing"
 }
 
 [[ ! -e /usr/bin/systemctl && ! -e /usr/bin/systemd-sysusers ]] || fail "systemd is here already"
