@@ -141,6 +141,10 @@ extension DescriptorStream {
         }
     }
 
+    /// Makes the standard streams what they were for everybody who shares them: for who ends the process without exit(3), at
+    /// which that is done by itself.
+    package static func giveBackStandard() { NonblockingFlag.takeBack() }
+
     private static func duplicate(_ number: Int32) throws(SystemError) -> Int32 {
         try systemCall("dup") { cw_duplicate(number) }
     }
@@ -161,7 +165,7 @@ private enum NonblockingFlag {
         }
     }
 
-    private static func takeBack() {
+    static func takeBack() {
         let numbers = borrowed.load(ordering: .relaxed)
         for number: Int32 in 0..<32 where numbers & (1 << UInt32(number)) != 0 {
             let flags = cw_get_status_flags(number)

@@ -217,21 +217,48 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     // MARK: Work elsewhere
 
-    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned. Work that is
-    /// under way is not cancelled; a worker that has been stopped takes none, so whoever asks it waits for ever.
+    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned.
+    ///
+    /// Work cannot be cancelled, but nobody has to wait for it: what uses the same things as work that was left alone must not
+    /// go on with them. A worker that has been stopped takes no work, so whoever asks it waits until the task is cancelled.
+    /// - Throws: what the work throws, or `CancellationError` as soon as the task is cancelled; the work is then done all the
+    ///   same, and what it came to is dropped.
     package func offload<Value: Sendable>(
         to worker: EventLoop, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         preconditionOnLoop()
-        offloaded += 1
-        return try await withCheckedThrowingContinuation { continuation in
-            worker.post {
-                let result = Result { try work() }
-                self.post {
-                    self.offloaded -= 1
-                    continuation.resume(with: result)
+        let answer = Answer<Value>()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+                answer.continuation = continuation
+                offloaded += 1
+                worker.post {
+                    let result = Result { try work() }
+                    self.post {
+                        self.offloaded -= 1
+                        answer.come(result)
+                    }
                 }
             }
+        } onCancel: {
+            if isCurrent {
+                answer.come(.failure(CancellationError()))
+            } else {
+                post { answer.come(.failure(CancellationError())) }
+            }
+        }
+    }
+
+    /// What somebody waits for who has work done elsewhere. Unchecked: touched on the loop only.
+    private final class Answer<Value: Sendable>: @unchecked Sendable {
+        var continuation: CheckedContinuation<Value, any Error>?
+
+        /// The first one counts.
+        func come(_ result: Result<Value, any Error>) {
+            guard let continuation else { return }
+            self.continuation = nil
+            continuation.resume(with: result)
         }
     }
 }

@@ -32,7 +32,8 @@ final class Inbox: @unchecked Sendable {  // every access to the mutable state h
         let wasEmpty = items.isEmpty
         items.append(item)
         pthread_mutex_unlock(lock)
-        if wasEmpty { eventfd_write(wakeup.number, 1) }
+        // Once only, so it must not be lost; a counter that is full (EAGAIN) wakes the loop as well.
+        if wasEmpty { _ = try? systemCall("write") { eventfd_write(wakeup.number, 1) } }
     }
 
     /// Whether there is nothing to take at this moment.

@@ -20,15 +20,16 @@ package final class LoopThread: Sendable {
         }
     }
 
-    /// Ends the loop after the work it has, and waits for its thread; nothing happens when it was called before. Not to be
-    /// called on the thread itself.
-    package func stop() {
+    /// Ends the loop after the work it has; nothing happens when it was called before. Not to be called on the thread itself.
+    ///
+    /// - Parameter waits: whether it comes back only when the thread has ended, which work that blocks may never let it.
+    package func stop(waits: Bool = true) {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         precondition(!loop.isCurrent, "a thread cannot wait for its own end")
         let stopRequest = self.stopRequest
         let loop = self.loop
         loop.post { stopRequest.signal(on: loop) }
-        pthread_join(thread, nil)
+        if waits { pthread_join(thread, nil) } else { pthread_detach(thread) }
     }
 
     /// The root task of such a loop waits here. Unchecked: touched on the loop only.

@@ -27,11 +27,16 @@ package final class SignalWatch {
 
     /// Blocks signals for the calling thread and all it starts, for a watch that is made later: a thread that has them
     /// unblocked would take them away from it.
-    package static func block(_ signals: [Int32]) {
+    package static func block(_ signals: [Int32]) { mask(signals, SIG_BLOCK) }
+
+    /// Lets them do what they do without a watch again, also those that came meanwhile.
+    package static func unblock(_ signals: [Int32]) { mask(signals, SIG_UNBLOCK) }
+
+    private static func mask(_ signals: [Int32], _ how: Int32) {
         var set = sigset_t()
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        pthread_sigmask(how, &set, nil)
     }
 
     private func next() -> Int32? {

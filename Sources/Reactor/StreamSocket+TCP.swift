@@ -8,15 +8,17 @@ package struct SocketAddress: Sendable {
 
     /// Resolves a host name or a numeric address; blocks, so call it on a loop for blocking work. (getaddrinfo(3).)
     ///
-    /// - Throws: `SystemError` with `ENOENT` when there is no such name.
-    package static func resolve(host: String, port: UInt16) throws(SystemError) -> [SocketAddress] {
+    /// - Parameter isNumeric: whether only a numeric address will do, for which nobody is asked and nothing blocks.
+    /// - Throws: `SystemError` with getaddrinfo's own words.
+    package static func resolve(
+        host: String, port: UInt16, isNumeric: Bool = false
+    ) throws(SystemError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_NUMERICSERV
+        hints.ai_flags = AI_NUMERICSERV | (isNumeric ? AI_NUMERICHOST : 0)
         var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, "\(port)", &hints, &list) == 0 else {
-            throw SystemError(code: ENOENT, call: "getaddrinfo", subject: host)
-        }
+        let answer = getaddrinfo(host, "\(port)", &hints, &list)
+        guard answer == 0 else { throw SystemError(resolving: host, answer: answer) }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
         var entry = list

@@ -7,17 +7,29 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package let code: Int32
     /// The call's name as its man page has it.
     package let call: String
-    /// The path or address it was made on; empty when that says nothing.
+    /// The path, address or name it was made on; empty when that says nothing.
     package let subject: String
+    /// What the call itself has as words; nil for those of `code`.
+    private let words: String?
 
     package init(code: Int32, call: String, subject: String = "") {
         self.code = code
         self.call = call
         self.subject = subject
+        words = nil
     }
 
-    /// The system's words for `code`: "No such file or directory".
+    /// A name that was not resolved: `answer` is what getaddrinfo(3) returned, whose words are not those of `errno`.
+    package init(resolving name: String, answer: Int32) {
+        code = answer == EAI_SYSTEM ? cw_errno() : ENOENT
+        call = "getaddrinfo"
+        subject = name
+        words = answer == EAI_SYSTEM ? nil : gai_strerror(answer).map { String(cString: $0) }
+    }
+
+    /// The system's words: "No such file or directory".
     package var reason: String {
+        if let words { return words }
         guard let text = strerror(code) else { return "error \(code)" }
         return String(cString: text)
     }

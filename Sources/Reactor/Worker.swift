@@ -27,6 +27,6 @@ package final class Worker: Sendable {
             }
     }
 
-    /// Ends the thread, if there is one, after the work it has, and waits for it.
-    package func stop() { thread.withLock(\.self)?.stop() }
+    /// Ends the thread, if there is one, after the work it has; does not wait for it, as that may be for ever.
+    package func stop() { thread.withLock(\.self)?.stop(waits: false) }
 }

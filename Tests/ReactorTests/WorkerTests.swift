@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.limited) struct WorkerTests {
-    @Test func allWorkIsDoneOnOneThreadBeforeItEnds() throws {
+    @Test func allWorkIsDoneOnOneThreadBeforeItEnds() async throws {
         let worker = Worker(name: "worker")
         let own = UInt(pthread_self())
         let threads = Mutex<[UInt]>([])
@@ -19,8 +19,41 @@ import Testing
             }
         }
         worker.stop()
-        let seen = threads.withLock(\.self)
-        #expect(seen.count == 3 && Set(seen).count == 1 && !seen.contains(own))
+        let seen = try await withLoop { loop in
+            while threads.withLock(\.count) < 3 { try await loop.sleep(for: .milliseconds(1)) }
+            return threads.withLock(\.self)
+        }
+        #expect(Set(seen).count == 1 && !seen.contains(own))
+    }
+
+    @Test func workThatNeverEndsIsNotWaitedFor() async throws {
+        let pipe = try Descriptor.pipe(nonblocking: false)
+        let (near, far) = (pipe.read.number, pipe.write.number)
+        let worker = Worker(name: "worker")
+        try await withLoop { loop in
+            let work = try #require(worker.loop)
+            let asking = Task(executorPreference: loop) {
+                try await loop.offload(to: work) {
+                    var byte: UInt8 = 0
+                    return read(near, &byte, 1)
+                }
+            }
+            try await loop.sleep(for: .milliseconds(5))
+            asking.cancel()
+            await #expect(throws: CancellationError.self) { try await asking.value }
+            // Nor is any done for who is cancelled already.
+            await #expect(throws: CancellationError.self) {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { () async throws -> Void in
+                        try await loop.offload(to: work) { _ = Issue.record("it was done") }
+                    }
+                    group.cancelAll()
+                    try await group.waitForAll()
+                }
+            }
+        }
+        worker.stop()
+        #expect(write(far, [1], 1) == 1)
     }
 
     @Test func oneThatWasNeverAskedHasNothingToEnd() {

@@ -136,7 +136,7 @@ package actor FibonacciInput: Input {
         do {
             return try await loop.offload(to: worker, work)
         } catch {
-            throw CancellationError()  // never: the work throws nothing, and there is no other failure
+            throw CancellationError()  // the work throws nothing; the slice under way is nobody's any more
         }
     }
 }
