@@ -40,6 +40,8 @@ actor Agent {
 
     /// What it does; another one after a reload.
     private var plan: WatchPlan
+    /// What it did first: of that, what needs a restart still holds.
+    private let firstPlan: WatchPlan
     private let stdoutMode: StdoutMode
     private let surroundings: Surroundings
     private let loop: EventLoop
@@ -48,7 +50,9 @@ actor Agent {
     private let store: EventStore
     private let desk: PollDesk
     private let notices: Notices
-    private let outputs: OutputFactory
+    private let factory: OutputFactory
+    private let outputs: OutputRunner
+    private var view: ViewOutput?
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
@@ -61,20 +65,15 @@ actor Agent {
     private var runner: SourceRunner?
     /// Where the stand-in API is, when it runs.
     private var demoOrigin: String?
-    private let outputEnded: Wakeup
-    /// Outputs that are to have everything before the end.
-    private var draining = 0
-    private var fileOutput: FileOutput?
     /// Who runs the agent that is attached to, when it is another user.
     private var agentOwner: UInt32?
 
-    /// How long stdout is waited for at the end.
-    private static let drainTime = Duration.seconds(5)
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
     init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) {
         self.plan = plan
+        firstPlan = plan
         self.stdoutMode = stdoutMode
         self.surroundings = surroundings
         let (loop, options) = (surroundings.loop, plan.options)
@@ -89,13 +88,13 @@ actor Agent {
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits, isRelay: isRelay)
         desk = PollDesk(on: loop)
         notices = Notices(on: loop)
-        outputs = OutputFactory(
+        factory = OutputFactory(
             store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: isRelay)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
         reloadRequest = Wakeup(loop: loop)
-        outputEnded = Wakeup(loop: loop)
+        outputs = OutputRunner(factory)
     }
 
     /// Runs until something ends it.
@@ -106,20 +105,21 @@ actor Agent {
             self.assumeIsolated { $0.received(number) }
         }
         defer { signals?.value.cancel() }
-        let listening = try surroundings.listen(plan.options)
-        defer { listening?.remove() }
-        let listener = listening?.listener
+        let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
+        defer { socket?.remove() }
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
         let sources = try plan.sources(demoOrigin: demoOrigin)
+        makeRoom(for: sources, socket == nil ? 0 : plan.options[\.maxReaders])
         let service = surroundings.service
         let view = ViewOutput(
             stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
             in: surroundings)
+        self.view = view
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
-            startOutputs(view, listener, in: &group)
+            await startOutputs(view, at: socket)
             group.addTask { [notices, surroundings] in
                 try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
             }
@@ -134,7 +134,8 @@ actor Agent {
             group.cancelAll()
             return status
         }
-        listening?.remove()  // before what takes time
+        await outputs.end()
+        socket?.remove()  // before what takes time
         await demo?.stop()
         surroundings.stopWorkers()
         return status
@@ -153,7 +154,6 @@ actor Agent {
         let sampler = ProcessSampler(
             store: store, on: loop, wall: surroundings.wall, interval: interval, usage: surroundings.usage)
         group.addTask { try? await sampler.run() }
-        makeRoom(for: sources)
         let factory = surroundings.inputs
         let runner = SourceRunner(store: store, desk: desk, on: loop) { [desk] in
             factory.input(of: $0, into: store, desk: desk, spread: $1)
@@ -167,9 +167,7 @@ actor Agent {
         request(.complete)
     }
 
-    private func makeRoom(for sources: [Source]) {
-        surroundings.makeRoom(sources.count + (plan.options[\.listen] == nil ? 0 : plan.options[\.maxReaders]))
-    }
+    private func makeRoom(for sources: [Source], _ readers: Int) { surroundings.makeRoom(sources.count + readers) }
 
     /// Starts reading from a running agent.
     private func startAttach(
@@ -204,41 +202,13 @@ actor Agent {
     // MARK: Outputs
 
     /// Starts everything that gets the feed.
-    private func startOutputs(
-        _ view: ViewOutput?, _ listener: LoopBound<any Listener>?, in group: inout TaskGroup<Void>
-    ) {
-        let options = plan.options
-        if let view { startDraining(in: &group) { await view.run() } }
-        if stdoutMode == .ndjson { startDraining(in: &group, outputs.stdout()) }
-        if let path = options[\.outputFile], let output = outputs.file(path) {
-            fileOutput = output
-            startDraining(in: &group) {
-                try? await output.run()
-                return nil
-            }
+    private func startOutputs(_ view: ViewOutput?, at socket: ListeningSocket?) async {
+        if let view { await outputs.start { if let stop = await view.run() { await self.request(stop) } } }
+        if stdoutMode == .ndjson {
+            let stdout = factory.stdout()
+            await outputs.start { if let stop = await stdout() { await self.request(stop) } }
         }
-        for target in options[\.connect] { startDraining(in: &group, outputs.push(to: target)) }
-        if let listener {
-            var limits = FeedServer.Limits()
-            limits.readers = options[\.maxReaders]
-            limits.stall = options[\.readerTimeout]
-            group.addTask { [outputs, limits] in await outputs.serve(listener, limits) }
-        }
-    }
-
-    /// Runs an output that is waited for at the end.
-    private func startDraining(in group: inout TaskGroup<Void>, _ run: @escaping OutputFactory.Run) {
-        draining += 1
-        group.addTask {
-            let stop = await run()
-            await self.outputDidEnd(stop)
-        }
-    }
-
-    private func outputDidEnd(_ stop: Stop?) {
-        draining -= 1
-        if draining == 0 { outputEnded.signal() }
-        if let stop { request(stop) }
+        await outputs.start(plan.options, at: socket)
     }
 
     /// What is waited for, as a person would name it.
@@ -297,42 +267,65 @@ actor Agent {
             try await reloadRequest.wait()
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
             if plan.canReload { await reload() }
-            if let fileOutput {
-                await fileOutput.reopen()
-                try await fileOutput.waitUntilReopened()
-            }
+            try await outputs.reopenFiles()
             service?.tell("READY=1")
         }
     }
 
-    /// Reads the configuration again and swaps the sources; a wrong one changes nothing.
+    /// Reads the configuration again, and swaps sources and outputs; a wrong one changes nothing.
     private func reload() async {
-        guard let worker = surroundings.disk.loop, let runner else { return }
-        let old = plan
-        let origin = demoOrigin
         do {
-            // Files are read where it may take time.
-            let (new, sources) = try await loop.offload(to: worker) {
-                let new = try old.reload()
-                return (new, try new.sources(demoOrigin: origin))
-            }
-            makeRoom(for: sources)
-            let changes = await runner.replace(with: sources)
+            let (new, sources, socket) = try await readAnew()
+            let isServed = new.options[\.listen] != nil || outputs.assumeIsolated { $0.socket != nil }
+            makeRoom(for: sources ?? [], isServed ? new.options[\.maxReaders] : 0)
+            var changes: SourceRunner.Changes?
+            if let sources { changes = await runner?.replace(with: sources) }
             plan = new
             await store.greetAll()
+            let outputChanges = await outputs.replace(with: new.options, socket: socket)
             for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
-            let frozen = new.restartKeys(comparedTo: old)
+            let frozen = new.restartKeys(comparedTo: firstPlan)
             if !frozen.isEmpty {
                 await notices.say("catwatch: restart to change \(frozen.joined(separator: ", "))\n")
             }
-            await notices.say(
-                "catwatch: reloaded: \(changes.added) sources added, \(changes.changed) changed, "
-                    + "\(changes.removed) removed, \(changes.kept) kept\n")
+            if outputChanges.started + outputChanges.stopped > 0 {
+                await notices.say(
+                    "catwatch: outputs: \(outputChanges.started) started, \(outputChanges.stopped) stopped, "
+                        + "\(outputChanges.kept) kept\n")
+            }
+            if let changes {
+                await notices.say(
+                    "catwatch: reloaded: \(changes.added) sources added, \(changes.changed) changed, "
+                        + "\(changes.removed) removed, \(changes.kept) kept\n")
+            } else {
+                await notices.say("catwatch: reloaded\n")
+            }
+        } catch is CancellationError {
+            // It ends, whatever was read.
         } catch {
             let text = (error as? UsageError)?.description ?? "\(error)"
             await notices.say("\(text)\ncatwatch: nothing was reloaded\n")
+            guard plan.options[\.attach] == nil else { return }
             let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
             await store.publish([Event(time: surroundings.wall.now, source: store.agentSource, body: .error(failure))])
+        }
+    }
+
+    /// Reads the plan anew where files may take their time, and claims the socket that it asks for: what cannot be had is found
+    /// before anything is changed.
+    private func readAnew() async throws -> (WatchPlan, [Source]?, OutputRunner.SocketChange) {
+        guard let worker = surroundings.reloads.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+        let served = await outputs.socket
+        let (old, first, origin, listen) = (plan, firstPlan, demoOrigin, surroundings.listen)
+        return try await loop.offload(to: worker) {
+            let new = try old.reload()
+            // A feed is attached, or is one's own, to the end.
+            let (isAttached, isToBe) = (first.options[\.attach] != nil, new.options[\.attach] != nil)
+            let sources = isAttached || isToBe ? nil : try new.sources(demoOrigin: origin)
+            let wanted = new.options.socketPath(environment: new.environment)
+            // The service manager's is served instead, whatever is written.
+            let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
+            return (new, sources, isKept ? .keep : try listen(new.options).map { .open($0) } ?? .close)
         }
     }
 
@@ -359,7 +352,7 @@ actor Agent {
             isHurried = true
             // Its last lines wait for outputs, however long they take; that is over, too.
             if self.stop == .complete { store.assumeIsolated { $0.finish(stop.reason) } }
-            outputEnded.signal()
+            outputs.assumeIsolated { $0.hurry() }
         }
         stopRequest.signal()
     }
@@ -367,18 +360,25 @@ actor Agent {
     private func received(_ number: Int32) {
         switch number {
         case SIGQUIT: summaryRequest.signal()
-        case SIGHUP where fileOutput != nil || plan.canReload: reloadRequest.signal()
+        case SIGHUP where plan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
         // The second one leaves at once.
-        case SIGINT where stop != nil && (stop != .complete || isHurried): surroundings.exit(0)
+        case SIGINT where stop != nil && (stop != .complete || isHurried): leave()
         default: request(.signal(number))
         }
+    }
+
+    /// Ends the process on the spot, and leaves nothing of it behind.
+    private func leave() {
+        view?.giveBack()
+        outputs.assumeIsolated { $0.giveBack() }
+        surroundings.exit(0)
     }
 
     /// Lets the outputs have what there is, for a while, and says what it all came to.
     private func wind(down stop: Stop) async -> Int32 {
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)
-        await drain(within: stop == .complete ? nil : Self.drainTime)
+        await outputs.drain(within: stop == .complete ? nil : OutputRunner.drainTime)
         let hadEvents = await store.counts.data > 0
         var status: Int32 = 0
         switch stop {
@@ -399,22 +399,6 @@ actor Agent {
         }
         await notices.drain(within: Self.noticeTime)
         return status
-    }
-
-    /// Waits for the outputs that are to have everything.
-    ///
-    /// - Parameter limit: nil for as long as it takes, which is until somebody asks the program to end: the whole of a
-    ///   file is to come out at the other end of a pipe, however slow that is.
-    private func drain(within limit: Duration?) async {
-        var deadline = limit.map { loop.clock.now.advanced(by: $0) }
-        while draining > 0 {
-            if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
-            if let deadline, loop.clock.now >= deadline { return }
-            let timer = deadline.map { loop.schedule(at: $0) { [outputEnded] in outputEnded.signal() } }
-            let isOver = (try? await outputEnded.wait()) == nil
-            if let timer { loop.cancel(timer) }
-            if isOver { return }
-        }
     }
 
     private func printSummary() async {

@@ -9,6 +9,8 @@ internal import Terminal
 struct Catwatch {
     /// Not `async`: an asynchronous main would be isolated to the main actor, whose executor is not the loop.
     static func main() {
+        // Kept until somebody listens: a reload that is asked for before is one, and not the end.
+        SignalWatch.block([SIGHUP])
         StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
         Memory.economise()
@@ -19,6 +21,7 @@ struct Catwatch {
                 try ConfigFile.find(named: path, environment: environment)
             }
             if let text = command.text { leave(printing: text) }
+            if case .watch = command {} else { SignalWatch.unblock([SIGHUP]) }
             switch command {
             case .watch(let options):
                 let capabilities = TerminalCapabilities { environment[$0] }
@@ -35,7 +38,8 @@ struct Catwatch {
                 if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
-                exit(try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
+                Surroundings.leave(
+                    try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
             case .check(let options, let online, let explain):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
@@ -44,7 +48,7 @@ struct Catwatch {
                 try print(text)
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: .init(depth: .none), on: loop)
-                exit(try loop.run { try await OnlineCheck.run(plan, in: surroundings) })
+                Surroundings.leave(try loop.run { try await OnlineCheck.run(plan, in: surroundings) })
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)

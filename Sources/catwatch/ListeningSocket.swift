@@ -4,31 +4,48 @@ internal import Reactor
 internal import Settings
 
 /// The socket that readers connect to: made by us, or handed over by the service manager.
-final class ListeningSocket {
-    let listener: LoopBound<any Listener>
+///
+/// Unchecked: made where files may be waited for, and then used on the loop only.
+final class ListeningSocket: @unchecked Sendable {
+    /// Where it is; nil for the service manager's.
+    let path: String?
+    private var mode: UInt32
+    private var socket: Descriptor?
+    private var listener: (any Listener)?
     private var file: SocketFile?
 
-    init(_ listener: any Listener, file: consuming SocketFile? = nil) {
-        self.listener = LoopBound(listener)
+    private init(_ socket: consuming Descriptor, at path: String?, mode: UInt32 = 0, file: consuming SocketFile?) {
+        self.path = path
+        self.mode = mode
+        self.socket = consume socket
         self.file = file
     }
 
-    /// - Returns: nil when the feed is not to be served.
+    /// One in a simulation.
+    init(_ listener: any Listener, at path: String) {
+        self.path = path
+        self.mode = 0
+        self.listener = listener
+    }
+
+    /// Nobody wanted it after all.
+    deinit { file.take()?.remove() }
+
+    /// The service manager's; nil when there is none. It can be had once.
+    static func inherited(environment: [String: String]) -> ListeningSocket? {
+        guard let socket = InheritedSockets.takeListener(environment: environment) else { return nil }
+        return ListeningSocket(socket, at: nil, file: nil)
+    }
+
+    /// Claims the path that options name; nil when the feed is not to be served. Blocks.
+    ///
     /// - Throws: `UsageError` when the path cannot be had.
-    static func open(
-        _ options: Options, environment: [String: String], on loop: EventLoop
-    ) throws -> ListeningSocket? {
-        if let inherited = InheritedSockets.takeListener(environment: environment) {
-            DescriptorLimit.raise(for: options[\.maxReaders])
-            return ListeningSocket(try SocketListener(owning: inherited, on: loop))
-        }
-        guard let listen = options[\.listen] else { return nil }
-        DescriptorLimit.raise(for: options[\.maxReaders])
+    static func claim(_ options: Options, environment: [String: String]) throws(UsageError) -> ListeningSocket? {
+        guard let path = options.socketPath(environment: environment) else { return nil }
         var socket: Descriptor?
         let file: SocketFile
         do throws(SocketFile.Refusal) {
-            let path = listen.path ?? DefaultSocket.path(environment: environment)
-            if listen.path == nil { try DefaultSocket.prepareFolder(of: path) }
+            if options[\.listen]?.path == nil { try DefaultSocket.prepareFolder(of: path) }
             file = try SocketFile.claim(path, mode: options[\.listenMode]) { (claimed: consuming Descriptor) in
                 socket = consume claimed
             }
@@ -36,12 +53,34 @@ final class ListeningSocket {
             throw UsageError(error.description, option: SettingTable.rows.listen.flag)
         }
         guard let socket = socket.take() else { return nil }
-        return ListeningSocket(try SocketListener(owning: socket, on: loop), file: file)
+        return ListeningSocket(socket, at: path, mode: options[\.listenMode], file: file)
+    }
+
+    /// Where readers come in; once.
+    func open(on loop: EventLoop) throws(SystemError) -> any Listener {
+        if let socket = socket.take() { listener = try SocketListener(owning: socket, on: loop) }
+        guard let listener else { throw SystemError(code: EBADF, call: "accept4") }
+        return listener
+    }
+
+    /// Gives the socket other permissions; the service manager's stay.
+    func change(mode: UInt32) throws(SystemError) {
+        guard mode != self.mode else { return }
+        try file?.change(mode: mode)
+        self.mode = mode
     }
 
     /// Closes the socket and removes its file, if it is ours.
     func remove() {
-        listener.value.close()
+        listener?.close()
+        socket = nil
         file.take()?.remove()
+    }
+}
+
+extension Options {
+    /// Where the feed is to be served; nil for nowhere.
+    func socketPath(environment: [String: String]) -> String? {
+        self[\.listen].map { $0.path ?? DefaultSocket.path(environment: environment) }
     }
 }

@@ -14,10 +14,11 @@ struct OutputFactory: Sendable {
     /// Whether the feed is an attached agent's, which gets no lines of ours.
     let isRelay: Bool
 
-    /// Runs an output that is to have everything before the end, and says why the agent is to stop now, if it is.
-    typealias Run = @Sendable () async -> Agent.Stop?
+    /// Runs an output to its end.
+    typealias Run = @Sendable () async -> Void
 
-    func stdout() -> Run {
+    /// - Returns: what runs it, and says why the agent is to stop now, if it is.
+    func stdout() -> @Sendable () async -> Agent.Stop? {
         let output = StreamOutput(
             "stdout", store: store, on: surroundings.loop, holdsInputs: true,
             escapesForTerminal: surroundings.outputIsTerminal)
@@ -30,10 +31,13 @@ struct OutputFactory: Sendable {
         }
     }
 
+    /// - Parameter start: where another one has ended, to go on from.
     /// - Returns: nil when there is no thread for the disk.
-    func file(_ path: String) -> FileOutput? {
-        guard let worker = surroundings.disk.loop else { return nil }
-        return FileOutput(path, store: store, on: surroundings.loop, worker: worker) {
+    func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
+        // Each has its own: a disk that stalls may keep it for ever.
+        let worker = surroundings.makeWorker("disk")
+        guard let disk = worker.loop else { return nil }
+        let output = FileOutput(path, store: store, on: surroundings.loop, worker: disk, from: start) {
             [store, notices, wall = surroundings.wall, isRelay] failure in
             if isRelay {
                 await notices.say("catwatch: \(Sanitizer.visible(failure.message))\n")
@@ -41,11 +45,20 @@ struct OutputFactory: Sendable {
                 await store.publish([Event(time: wall.now, source: store.agentSource, body: .error(failure))])
             }
         }
+        return (
+            output,
+            {
+                try? await output.run()
+                worker.stop()
+            }
+        )
     }
 
-    func push(to target: PushTarget) -> Run {
-        let output = PushOutput(target, store: store, on: surroundings.loop, random: surroundings.random()) {
-            [notices] text in
+    /// - Parameter reader: of one to the same address that has ended, to go on with.
+    func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
+        let output = PushOutput(
+            target, store: store, on: surroundings.loop, random: surroundings.random(), from: reader
+        ) { [notices] text in
             await notices.say("catwatch: \(Sanitizer.visible(text, limit: 500))\n")
         } connect: { [surroundings] in
             switch target.address {
@@ -53,20 +66,29 @@ struct OutputFactory: Sendable {
             case .tcp(let host, let port): try await surroundings.connectHost(host, port)
             }
         }
-        return {
-            try? await output.run()
-            return nil
-        }
+        return (output, { try? await output.run() })
     }
 
-    /// Serves the feed to whoever connects, until the task is cancelled.
-    func serve(_ listener: LoopBound<any Listener>, _ limits: FeedServer.Limits) async {
-        do {
-            try await FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits).run { _ in
-                listener.value
+    /// Serves the feed to whoever connects to a socket.
+    func server(at socket: ListeningSocket, _ limits: FeedServer.Limits) -> (FeedServer, Run) {
+        let server = FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits)
+        return (
+            server,
+            { [notices] in
+                do {
+                    try await server.run { loop in try socket.open(on: loop) }
+                } catch let error as SystemError {
+                    await notices.say("catwatch: --listen: \(error.reason)\n")
+                } catch {}  // cancelled
             }
-        } catch let error as SystemError {
-            await notices.say("catwatch: --listen: \(error.reason)\n")
-        } catch {}  // cancelled
+        )
+    }
+}
+
+extension FeedServer.Limits {
+    init(_ options: Options) {
+        self.init()
+        readers = options[\.maxReaders]
+        stall = options[\.readerTimeout]
     }
 }

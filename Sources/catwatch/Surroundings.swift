@@ -18,9 +18,11 @@ struct Surroundings: Sendable {
     let outputIsTerminal: Bool
     let errorIsTerminal: Bool
     let capabilities: TerminalCapabilities
-    /// For blocking work, and for long sums, so that these hold up no disk.
-    let disk: Worker
+    /// A thread for one who waits for what may never come: a disk.
+    let makeWorker: @Sendable (_ name: String) -> Worker
+    /// For long sums, and for reading what a reload asks for.
     let computer: Worker
+    let reloads: Worker
     let host: AgentIdentity.Host
     let usage: @Sendable () -> ProcessSampler.Usage
     let service: ServiceManager?
@@ -34,8 +36,10 @@ struct Surroundings: Sendable {
     let watchSignals: @Sendable (@escaping @Sendable (Int32) -> Void) throws(SystemError) -> LoopBound<SignalWatch>?
     /// Ends the process on the spot.
     let exit: @Sendable (Int32) -> Void
-    /// Claims the socket that readers connect to; nil when the feed is not to be served.
-    let listen: @Sendable (Options) throws -> ListeningSocket?
+    /// The socket that the service manager hands over, if it does; to be asked for once.
+    let inheritSocket: @Sendable () -> ListeningSocket?
+    /// Claims the socket that readers connect to; nil when the feed is not to be served. Blocks.
+    let listen: @Sendable (Options) throws(UsageError) -> ListeningSocket?
     /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
     let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -58,9 +62,10 @@ struct Surroundings: Sendable {
         }
     }
 
+    /// Lets the threads end, which are not waited for.
     func stopWorkers() {
-        disk.stop()
         computer.stop()
+        reloads.stop()
     }
 
     /// Starts the stand-in API, if that is asked for.
@@ -72,7 +77,7 @@ struct Surroundings: Sendable {
 extension Surroundings {
     /// The process's own.
     init(of environment: [String: String], capabilities: TerminalCapabilities, on loop: EventLoop) throws(SystemError) {
-        let disk = Worker(name: "disk")
+        let names = Worker(name: "names")
         self.loop = loop
         wall = SystemWallClock()
         transport = try CurlTransport(on: loop)
@@ -80,8 +85,9 @@ extension Surroundings {
         outputIsTerminal = isatty(STDOUT_FILENO) == 1
         errorIsTerminal = isatty(STDERR_FILENO) == 1
         self.capabilities = capabilities
-        self.disk = disk
+        makeWorker = { Worker(name: $0) }
         computer = Worker(name: "compute")
+        reloads = Worker(name: "reload")
         host = .current()
         usage = { ProcessSampler.usage() }
         service = ServiceManager(environment: environment)
@@ -92,8 +98,9 @@ extension Surroundings {
             let heard = [SIGTERM] + [SIGINT, SIGQUIT, SIGHUP].filter { !SignalWatch.isIgnored($0) }
             return LoopBound(try SignalWatch(heard, on: loop, handler: handler))
         }
-        exit = { _exit($0) }
-        listen = { try ListeningSocket.open($0, environment: environment, on: loop) }
+        exit = { Self.leave($0) }
+        inheritSocket = { ListeningSocket.inherited(environment: environment) }
+        listen = { options throws(UsageError) in try ListeningSocket.claim(options, environment: environment) }
         attach = { place in
             let socket =
                 try place.path.map { path in try StreamSocket.connected(to: path) }
@@ -105,10 +112,21 @@ extension Surroundings {
             try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
         }
         connectHost = { host, port in
-            guard let worker = disk.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+            // Not behind a name that is asked for, and may be for long.
+            if let addresses = try? SocketAddress.resolve(host: host, port: port, isNumeric: true) {
+                return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
+            }
+            guard let worker = names.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
             let addresses = try await loop.offload(to: worker) { try SocketAddress.resolve(host: host, port: port) }
             return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
         }
         makeRoom = { DescriptorLimit.raise(for: $0) }
+    }
+
+    /// Ends the process with nothing but what is owed to those who share its standard streams: a thread may be in the middle
+    /// of a write or a question that never comes to an end, and is not to find things half torn down.
+    static func leave(_ status: Int32) -> Never {
+        DescriptorStream.giveBackStandard()
+        _exit(status)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import TestSupport
 import Testing
 
@@ -137,8 +138,153 @@ import Testing
             try await Self.waitForEvents(program, of: "a")
             let other = text.replacing(prefix: "{\n", with: "{\n  \"interval\": \"5s\",\n")
             _ = try await stage.write(other, to: "config.jsonc")
-            try await program.signal(SIGHUP)
-            try await program.waitForError("restart to change interval")
+            // For as long as it is so.
+            for count in 1...2 {
+                try await program.signal(SIGHUP)
+                try await program.wait(for: "reload \(count)") { program in
+                    program.errorText.split(separator: "\n").count { $0.hasSuffix("restart to change interval") }
+                        == count
+                        && program.errorText.split(separator: "\n").count { $0.contains("reloaded: ") } == count
+                        ? () : nil
+                }
+            }
+        }
+    }
+
+    // MARK: Outputs
+
+    /// An agent whose configuration begins with these members.
+    private static func running(_ stage: Stage, _ members: String) async throws -> ChildProcess {
+        let path = try await write(stage, members)
+        let program = try await stage.catwatch(["-c", path])
+        try await waitForEvents(program, of: "a")
+        return program
+    }
+
+    @discardableResult
+    private static func write(_ stage: Stage, _ members: String) async throws -> String {
+        let text = try await configuration(stage, ["a"]).replacing(prefix: "{\n", with: "{\n  \(members)\n")
+        return try await stage.write(text, to: "config.jsonc")
+    }
+
+    private static func reload(_ stage: Stage, _ program: ChildProcess, _ members: String, _ words: String) async throws
+    {
+        try await write(stage, members)
+        try await program.signal(SIGHUP)
+        try await program.waitForError(words)
+        try await waitForEvents(program, of: "a", after: lastSeq(program))
+    }
+
+    private static func numbers(_ lines: [FeedLine?]) throws -> [Int] {
+        try lines.map { try #require($0, "torn").seq }.filter { $0 > 0 }
+    }
+
+    private static func fileNumbers(_ stage: Stage, _ name: String) async throws -> [Int] {
+        let file = try Descriptor.open("\(stage.folder)/\(name)", flags: O_RDONLY)
+        return try numbers(FeedLine.lines(try file.bytes(limit: 64 << 20) ?? []))
+    }
+
+    @Test func anotherFileGoesOnWhereTheOneBeforeHasEnded() async throws {
+        try await Stage.run { stage in
+            func member(_ name: String) -> String { "\"output_file\": \"\(stage.folder)/\(name)\"," }
+            let program = try await Self.running(stage, member("one"))
+            for name in ["two", "three"] {
+                try await Self.reload(stage, program, member(name), "outputs: 1 started, 1 stopped, 0 kept")
+            }
+            try await stage.wait(for: "lines in the third file") {
+                (try? await Self.fileNumbers(stage, "three"))?.isEmpty == false
+            }
+            // Now without a file, and with one again.
+            try await Self.reload(stage, program, "", "outputs: 0 started, 1 stopped, 0 kept")
+            try await program.signal(SIGTERM)
+            let last = try #require(try await Finished(of: program).lines().map(\.seq).max())
+            let files = [
+                try await Self.fileNumbers(stage, "one"), try await Self.fileNumbers(stage, "two"),
+                try await Self.fileNumbers(stage, "three"),
+            ]
+            let written = files.flatMap { $0 }
+            #expect(written == Array(1...written.count) && files.allSatisfy { !$0.isEmpty } && written.count < last)
+        }
+    }
+
+    @Test func aSocketComesGoesAndMovesAndOtherLimitsDisturbNobody() async throws {
+        try await Stage.run { stage in
+            func member(_ name: String, _ rest: String = "") -> String {
+                "\"listen\": \"\(stage.folder)/\(name)\",\(rest)"
+            }
+            func connect(_ name: String) async throws -> DescriptorStream {
+                try DescriptorStream(owning: StreamSocket.connected(to: "\(stage.folder)/\(name)"), on: stage.loop)
+            }
+            func mode() throws -> UInt32 {
+                var status = stat()
+                try systemCall("lstat") { lstat("\(stage.folder)/s", &status) }
+                return status.st_mode & 0o777
+            }
+            let program = try await Self.running(stage, "")
+            try await Self.reload(stage, program, member("s"), "outputs: 1 started, 0 stopped, 0 kept")
+            async let first = try stage.bytes(of: connect("s"))
+            try await Self.reload(
+                stage, program, member("s", #""max_readers": 1, "listen_mode": "640","#), "0 removed, 1 kept")
+            try await stage.wait(for: "the other mode") { try mode() == 0o640 }
+            try await stage.wait(for: "the refusal of a second reader") {
+                let lines = FeedLine.lines(try await stage.bytes(of: connect("s")))
+                return lines.count == 1 && lines[0]?.type == "error"
+            }
+            try await Self.reload(stage, program, member("t"), "outputs: 1 started, 1 stopped, 0 kept")
+            // The first one was there all the time, and was sent away with whole lines.
+            let numbers = try Self.numbers(FeedLine.lines(try await first))
+            #expect(numbers.count > 3 && numbers == Array(numbers[0]..<numbers[0] + numbers.count))
+            #expect(try FolderListing.names(in: stage.folder).sorted() == ["config.jsonc", "t", "t.lock"])
+            async let second = try stage.bytes(of: connect("t"))
+            try await Self.reload(stage, program, "", "outputs: 0 started, 1 stopped, 0 kept")
+            #expect(try Self.numbers(FeedLine.lines(try await second)).count > 3)
+            #expect(try FolderListing.names(in: stage.folder) == ["config.jsonc"])
+            try await program.signal(SIGTERM)
+            #expect(try await program.waitForEnd() == .exited(0))
+        }
+    }
+
+    @Test func pushesComeAndGoWhileTheOthersStay() async throws {
+        try await Stage.run { stage in
+            let names = ["a", "b"]
+            let listeners = try names.map { name in
+                let socket = try StreamSocket.bound(to: "\(stage.folder)/\(name)")
+                try StreamSocket.listen(socket)
+                return LoopBound(try SocketListener(owning: socket, on: stage.loop))
+            }
+            func read(_ index: Int) async throws -> [Int] {
+                let stream = try #require(try await listeners[index].value.accept() as? DescriptorStream)
+                return try Self.numbers(FeedLine.lines(try await stage.bytes(of: stream)))
+            }
+            func member(_ indices: [Int]) -> String {
+                "\"connect\": [\(indices.map { "\"unix:\(stage.folder)/\(names[$0])\"" }.joined(separator: ","))],"
+            }
+            let program = try await Self.running(stage, member([0]))
+            async let first = read(0)
+            try await Self.reload(stage, program, member([0, 1]), "outputs: 1 started, 0 stopped, 1 kept")
+            async let second = read(1)
+            try await Self.reload(stage, program, member([1]), "outputs: 0 started, 1 stopped, 1 kept")
+            let gone = try await first
+            try await program.signal(SIGTERM)
+            let run = try await Finished(of: program)
+            let all = Array(1...(try run.lines().map(\.seq).max() ?? 0))
+            #expect(try await second == all)
+            #expect(gone.count > 3 && gone == Array(all.prefix(gone.count)) && gone.count < all.count)
+        }
+    }
+
+    @Test func aSocketThatCannotBeHadChangesNothing() async throws {
+        try await Stage.run { stage in
+            _ = try await stage.write("no socket", to: "taken")
+            func members(_ file: String) -> String { "\"output_file\": \"\(stage.folder)/\(file)\"," }
+            let program = try await Self.running(stage, members("one"))
+            try await Self.reload(
+                stage, program, members("two") + "\"listen\": \"\(stage.folder)/taken\",", "nothing was reloaded")
+            try await program.signal(SIGTERM)
+            let run = try await Finished(of: program)
+            #expect(run.errors.contains("taken is there already and is not a socket"))
+            #expect(try await Self.fileNumbers(stage, "one") == run.lines().map(\.seq).filter { $0 > 0 })
+            #expect(access("\(stage.folder)/two", F_OK) != 0)
         }
     }
 }

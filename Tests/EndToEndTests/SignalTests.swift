@@ -90,8 +90,10 @@ import Testing
         try await Stage.run { stage in
             // Nobody reads stdout: after the first Ctrl-C it is still waited for.
             let program = try await stage.catwatch(
-                ["-u", stage.url("/fault/large?bytes=60000"), "-e", "10ms"]) { $0.readsOutput = false }
+                ["-u", stage.url("/fault/large?bytes=60000"), "-e", "10ms", "--listen=\(stage.folder)/s"]
+            ) { $0.readsOutput = false }
             try await stage.waitForRequests(5)
+            #expect(try FolderListing.names(in: stage.folder).sorted() == ["s", "s.lock"])
             try await program.signal(SIGINT)
             // Taken, so that the second one is not merged with it.
             try await stage.wait(for: "the signal to be taken") {
@@ -101,6 +103,7 @@ import Testing
             #expect(try await program.waitForExit() == .exited(0))
             // The first one alone would have ended in the summary, after having waited for the reader.
             #expect(await program.errorText == "")
+            #expect(try FolderListing.names(in: stage.folder) == [])
         }
     }
 

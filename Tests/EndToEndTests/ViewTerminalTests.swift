@@ -35,6 +35,21 @@ import Testing
         }
     }
 
+    @Test func leavingAtOnceGivesTheTerminalBackToo() async throws {
+        try await Stage.run { stage in
+            let screen = try await Self.running(stage)
+            let id = screen.id
+            try screen.signal(SIGSTOP)
+            try await stage.wait(for: "the stop") { try ProcessFile.text("status", of: id).contains("State:\tT") }
+            // Taken one right behind the other, the lower number first: the second reason to end finds the view still there.
+            try screen.signal(SIGHUP)
+            try screen.signal(SIGINT)
+            try screen.signal(SIGCONT)
+            let left = try await screen.end()
+            #expect(left.status == 0 && left.changed == [] && left.after == "", "\(left)")
+        }
+    }
+
     @Test func quitSignalsAreAnsweredAfterwards() async throws {
         try await Stage.run { stage in
             let screen = try await Self.running(stage)

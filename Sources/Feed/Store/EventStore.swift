@@ -213,6 +213,12 @@ package actor EventStore {
         return (id, greeting(isFiltered: false))
     }
 
+    /// Has another output go on where one has ended, which left its reader open: nothing is let go of in between.
+    package func hand(_ id: ReaderID, to name: String) {
+        readers[id]?.name = name
+        readers[id]?.state = "ok"
+    }
+
     /// What there is for a reader now, without suspending; nil when there is nothing more: then the reader is called, once,
     /// when there is. Nothing comes between the two, so that no line is lost on who looks, and looks again when called.
     package func take(for id: ReaderID) -> Delivery? {
@@ -354,6 +360,9 @@ package actor EventStore {
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
         return hello + stats
     }
+
+    /// The number that the next line gets.
+    package var nextSequence: Int { state.log.nextSequence }
 
     /// Whether there may be anything else than events and windows in a span that was read: who looks for errors need not
     /// look at every line of a fast feed.

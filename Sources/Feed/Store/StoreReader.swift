@@ -12,7 +12,7 @@ final class StoreReader {
     }
 
     /// What the `agent` line calls it; nil leaves it out there.
-    let name: String?
+    var name: String?
     /// Tells it that there is more.
     let call: () -> Void
     /// What the task waits at that reads by `next`; nil for a reader that is called.

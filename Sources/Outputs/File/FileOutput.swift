@@ -7,6 +7,14 @@ package import Reactor
 /// A file opened anew begins with `hello` and `stats`. When the disk is full it says so once in the feed, and goes on
 /// from the same line when there is room again; what the log has let go of meanwhile is named by a `gap` line.
 package actor FileOutput {
+    /// Where it has ended, for the one that goes on from there.
+    package struct Place: Sendable {
+        /// Stays open, and holds inputs, until somebody goes on with it.
+        package let reader: ReaderID
+        /// What may not be in the file yet.
+        fileprivate let unwritten: AppendedFile.Piece?
+    }
+
     private let path: String
     private let store: EventStore
     private let loop: EventLoop
@@ -20,21 +28,31 @@ package actor FileOutput {
     private var isReopening = false
     private var reopening: [Wakeup] = []
     private var reader: ReaderID?
+    /// Where another output has ended that this one follows.
+    private let start: Place?
+    /// What is being written.
+    private var unwritten: AppendedFile.Piece?
+    /// The number that it is to get to before it stops.
+    private var goal: Int?
+    private var isFollowed = false
+    private var end: Place?
 
     /// How long to wait before a write that failed is tried again.
     private static let retryPause = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - worker: where the disk is waited for.
+    ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
+    ///   - start: where another one has ended; nil for the oldest line.
     ///   - tell: says in the feed, or to a person, what is wrong.
     package init(
-        _ path: String, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        _ path: String, store: EventStore, on loop: EventLoop, worker: EventLoop, from start: Place? = nil,
         tell: @escaping @Sendable (Failure) async -> Void
     ) {
         self.path = path
         self.store = store
         self.loop = loop
         self.worker = worker
+        self.start = start
         self.tell = tell
         file = AppendedFile(path: path)
     }
@@ -55,9 +73,25 @@ package actor FileOutput {
         try await done.wait()
     }
 
-    /// Writes until the feed ends or the task is cancelled.
+    /// Has it end once the file has what there is now.
+    ///
+    /// - Parameter isFollowed: whether another output goes on from there, to which `place` is given afterwards.
+    package func stop(isFollowed: Bool) async {
+        self.isFollowed = isFollowed
+        goal = await store.nextSequence
+        if let reader { await store.interrupt(reader) }
+    }
+
+    /// Where it has ended, once; nil when nobody was said to follow it, or the feed has ended.
+    package func takePlace() -> Place? {
+        defer { end = nil }
+        return end
+    }
+
+    /// Writes until the feed ends, it is told to stop, or the task is cancelled: a write under way is then left alone, and
+    /// whoever follows writes it again.
     package func run() async throws(CancellationError) {
-        let (reader, _) = await store.open("file:\(path)", holdsInputs: true)
+        let reader = await openReader()
         self.reader = reader
         defer {
             self.reader = nil
@@ -66,17 +100,34 @@ package actor FileOutput {
         do {
             try await write(reader)
         } catch {
-            await store.close(reader)
+            await leave(reader)
             throw CancellationError()
         }
         let file = self.file
         try? await loop.offload(to: worker) { file.close() }
-        await store.close(reader)
+        await leave(reader)
+    }
+
+    private func openReader() async -> ReaderID {
+        let name = "file:\(path)"
+        guard let start else { return await store.open(name, holdsInputs: true).0 }
+        await store.hand(start.reader, to: name)
+        return start.reader
+    }
+
+    private func leave(_ reader: ReaderID) async {
+        if isFollowed {
+            end = Place(reader: reader, unwritten: unwritten)
+        } else {
+            await store.close(reader)
+        }
     }
 
     private func write(_ reader: ReaderID) async throws {
+        if let piece = start?.unwritten { try await append(piece, reader) }
         while true {
             if mustReopen { try await persist(reader) {} }
+            if let goal, await store.place(of: reader) >= goal { return }
             switch try await store.next(for: reader) {
             case .lines(let span): try await append(.span(span), reader)
             case .gap(let line), .greeting(let line): try await append(.bytes(line), reader)
@@ -94,7 +145,9 @@ package actor FileOutput {
 
     private func append(_ piece: AppendedFile.Piece, _ reader: ReaderID) async throws {
         let file = self.file
+        unwritten = piece
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
+        unwritten = nil
     }
 
     /// Does something with the disk until it works; a failure is said once. A file that is to be opened anew is so before

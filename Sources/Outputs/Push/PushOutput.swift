@@ -26,11 +26,19 @@ package actor PushOutput {
     private var hasConnected = false
     /// The run that `first` and the trail are of.
     private var run = ""
+    private var reader: ReaderID?
+    /// The pause before the next try.
+    private let pause: Wakeup
+    /// The number that it is to get to before it stops.
+    private var goal: Int?
+    private var isFollowed = false
 
-    /// - Parameter connect: opens the connection; on the loop.
+    /// - Parameters:
+    ///   - reader: of an output to the same address that has ended, to go on with.
+    ///   - connect: opens the connection; on the loop.
     package init(
         _ target: PushTarget, store: EventStore, on loop: EventLoop,
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from reader: ReaderID? = nil,
         tell: @escaping @Sendable (String) async -> Void,
         connect: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
     ) {
@@ -40,45 +48,94 @@ package actor PushOutput {
         self.random = random
         self.tell = tell
         self.connect = connect
+        self.reader = reader
+        pause = Wakeup(loop: loop)
         resend = target.resend ?? StreamSocket.sendBuffer
         trail = WriteTrail(reach: resend)
     }
 
-    /// Pushes until the feed ends or the task is cancelled.
-    package func run() async throws(CancellationError) {
-        let (reader, _) = await store.open(target.description)
-        run = await store.identity.run
-        do {
-            while true {
-                let reason: String
-                do {
-                    if try await pushOnce(reader) { break }
-                    reason = "the peer closed the connection"
-                } catch let error as SystemError {
-                    reason = error.reason
-                }
-                let pause = backoff.fail(using: &random)
-                await store.setState(reason, of: reader)
-                await tell("\(target): \(reason); next try in \(pause.shortText)")
-                try await loop.sleep(for: pause)
-            }
-        } catch {
-            await store.close(reader)
-            throw CancellationError()
-        }
-        await store.close(reader)
+    /// Has it end once it has written what there is now; at once, while it has no connection.
+    ///
+    /// - Parameter isFollowed: whether another output goes on with its reader, which is then `takeReader`'s.
+    package func stop(isFollowed: Bool) async {
+        self.isFollowed = isFollowed
+        goal = await store.nextSequence
+        pause.signal()
+        if let reader { await store.interrupt(reader) }
     }
 
-    /// Pushes over one connection; true when the feed has ended.
+    /// The reader of an output that has ended, once, and as after a lost connection: back by what the peer may not have read.
+    /// Nil when nobody was said to follow it.
+    package func takeReader() -> ReaderID? {
+        defer { reader = nil }
+        return isFollowed ? reader : nil
+    }
+
+    /// Pushes until the feed ends, it is told to stop, or the task is cancelled.
+    package func run() async throws(CancellationError) {
+        let reader = await openReader()
+        run = await store.identity.run
+        do {
+            try await push(reader)
+        } catch {
+            await leave(reader)
+            throw CancellationError()
+        }
+        await leave(reader)
+    }
+
+    private func openReader() async -> ReaderID {
+        if let reader {
+            await store.hand(reader, to: target.description)
+            return reader
+        }
+        let (reader, _) = await store.open(target.description)
+        self.reader = reader
+        return reader
+    }
+
+    private func leave(_ reader: ReaderID) async {
+        if !isFollowed {
+            await store.close(reader)
+        } else if hasConnected {
+            await goBack(reader)
+        }
+    }
+
+    private func push(_ reader: ReaderID) async throws {
+        while true {
+            let reason: String
+            do {
+                if try await pushOnce(reader) { return }
+                reason = "the peer closed the connection"
+            } catch let error as SystemError {
+                reason = error.reason
+            }
+            guard goal == nil else { return }
+            let wait = backoff.fail(using: &random)
+            await store.setState(reason, of: reader)
+            await tell("\(target): \(reason); next try in \(wait.shortText)")
+            let timer = loop.schedule(after: wait) { [pause] in pause.signal() }
+            defer { loop.cancel(timer) }
+            try await pause.wait()
+            guard goal == nil else { return }
+        }
+    }
+
+    private func goBack(_ reader: ReaderID) async {
+        // Never back beyond where the last connection began: what lies before was written before that one, too.
+        first = await store.rewind(
+            reader, bytes: resend + unwritten, notBefore: first,
+            fallback: trail.sequence(bytesBack: resend + unwritten) ?? first)
+    }
+
+    /// Pushes over one connection; true when the feed has ended, or what it is to write before it stops is written.
     private func pushOnce(_ reader: ReaderID) async throws -> Bool {
         let stream = try await connect().value
         defer { stream.close() }
         await store.setState("ok", of: reader)
         if hasConnected {
-            // Never back beyond where the last connection began: what lies before was written before that one, too.
-            first = await store.rewind(
-                reader, bytes: resend + unwritten, notBefore: first,
-                fallback: trail.sequence(bytesBack: resend + unwritten) ?? first)
+            await goBack(reader)
         } else {
             first = await store.place(of: reader)
         }
@@ -101,6 +158,7 @@ package actor PushOutput {
     private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
         while true {
+            if let goal, await store.place(of: reader) >= goal { return true }
             switch try await store.next(for: reader) {
             case .lines(let span):
                 unwritten = span.count

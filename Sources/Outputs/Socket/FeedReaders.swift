@@ -8,7 +8,10 @@ final class FeedReaders: @unchecked Sendable {
     let store: EventStore
     let desk: PollDesk
     let loop: EventLoop
-    let stall: Duration
+    /// A reader that takes nothing for so long is closed.
+    var stall: Duration
+    /// Signalled when the last one has left.
+    let left: Wakeup
     /// What all read into.
     let scratch = ReadBuffer()
     private var connections: [ReaderConnection] = []
@@ -20,6 +23,7 @@ final class FeedReaders: @unchecked Sendable {
         self.desk = desk
         self.loop = loop
         self.stall = stall
+        left = Wakeup(loop: loop)
         turns = TurnWalk(on: loop) { $0.takeTurn() }
     }
 
@@ -44,9 +48,15 @@ final class FeedReaders: @unchecked Sendable {
 
     /// Forgets a reader that is closed; another one gets its place.
     func remove(_ connection: ReaderConnection) {
+        defer { if connections.isEmpty { left.signal() } }
         guard let last = connections.popLast(), last !== connection else { return }
         connections[connection.place] = last
         last.place = connection.place
+    }
+
+    /// Closes every reader as soon as it has the whole of the line that it is in the middle of.
+    func dismissAll() {
+        for connection in connections { connection.dismiss() }
     }
 
     /// Gives every reader what there is and has room, and closes it.

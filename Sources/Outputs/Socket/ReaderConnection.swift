@@ -99,6 +99,33 @@ final class ReaderConnection: @unchecked Sendable {
         close()
     }
 
+    /// Gives the reader the rest of the line that it is in the middle of, and closes: now, if there is none.
+    func dismiss() {
+        guard !isClosed else { return }
+        let rest = restOfLine
+        guard !rest.isEmpty else { return close() }
+        isDeaf = true
+        answers = []
+        outgoing = .bytes(rest)
+        written = 0
+        isLast = true
+        goOn()
+    }
+
+    /// What is missing of a line of which a part was written.
+    private var restOfLine: [UInt8] {
+        func rest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+            guard written > 0, bytes[written - 1] != 0x0A else { return [] }
+            let rest = bytes[written...]
+            return Array(rest.prefix { $0 != 0x0A }) + [0x0A]
+        }
+        switch outgoing {
+        case .nothing: return []
+        case .lines(let span): return span.withUnsafeBytes { rest(of: $0) }
+        case .bytes(let bytes): return bytes.withUnsafeBytes { rest(of: $0) }
+        }
+    }
+
     private func goOnLater() {
         guard !hasTurn, !isClosed else { return }
         hasTurn = true

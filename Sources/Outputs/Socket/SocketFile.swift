@@ -59,6 +59,15 @@ package struct SocketFile: ~Copyable {
         self.inode = inode
     }
 
+    /// Gives the socket other permissions, if it is still this one.
+    package borrowing func change(mode: UInt32) throws(SystemError) {
+        var status = stat()
+        try systemCall("stat", on: path) { lstat(path, &status) }
+        guard UInt64(status.st_ino) == inode else { throw SystemError(code: ESTALE, call: "chmod", subject: path) }
+        // Through no link that somebody may have put in its place since.
+        try systemCall("chmod", on: path) { fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
+    }
+
     /// Removes the socket, if it is still this one, and then the lock.
     package consuming func remove() {
         var status = stat()

@@ -143,16 +143,16 @@ package struct SettingTable: Sendable {
     // MARK: Serving, attaching, pushing
 
     package let listen = SettingKey(
-        "listen", Types.socket, option: .init("l", .feed, "serve the feed on a Unix socket"))
+        "listen", Types.socket, option: .init("l", .feed, "serve the feed on a Unix socket", traits: .reloads))
     package let listenMode = SettingKey(
-        "listen_mode", Types.mode, initial: 0o600, option: .init(nil, .feed, "its permissions (600)", argument: "OCTAL")
-    )
+        "listen_mode", Types.mode, initial: 0o600,
+        option: .init(nil, .feed, "its permissions (600)", argument: "OCTAL", traits: .reloads))
     package let maxReaders = SettingKey(
         "max_readers", Types.integer(1...100_000), initial: FeedServer.Limits().readers,
-        option: .init(nil, .feed, "how many may read at once (1024)"))
+        option: .init(nil, .feed, "how many may read at once (1024)", traits: .reloads))
     package let readerTimeout = SettingKey(
         "reader_timeout", Types.duration(.milliseconds(100)...day), initial: FeedServer.Limits().stall,
-        option: .init(nil, .feed, "close readers that take nothing for so long (60s)"))
+        option: .init(nil, .feed, "close readers that take nothing for so long (60s)", traits: .reloads))
     package let attach = SettingKey(
         "attach", Types.socket, option: .init("a", .feed, "read from a running agent's socket", traits: .choosesFeed))
     package let noReconnect = SettingKey(
@@ -161,8 +161,10 @@ package struct SettingTable: Sendable {
     package let connect = SettingKey(
         "connect", Types.target.list(), absent: [],
         option: .init(
-            nil, .feed, "push the feed to unix:PATH or tcp:HOST:PORT", argument: "TARGET", repeats: .words))
-    package let outputFile = SettingKey("output_file", Types.path, option: .init(nil, .feed, "append every line"))
+            nil, .feed, "push the feed to unix:PATH or tcp:HOST:PORT", argument: "TARGET", repeats: .words,
+            traits: .reloads))
+    package let outputFile = SettingKey(
+        "output_file", Types.path, option: .init(nil, .feed, "append every line", traits: .reloads))
 
     // MARK: HTTP, TLS and secrets
 

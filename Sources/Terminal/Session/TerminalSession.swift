@@ -134,6 +134,9 @@ package actor TerminalSession {
         redraw()
     }
 
+    /// Makes the terminal what it was, as the process ends on the spot.
+    package func giveBack() { device.leave() }
+
     private func redraw() {
         view.resize(device.size)
         renderer.invalidate()

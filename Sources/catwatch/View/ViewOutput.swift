@@ -81,6 +81,11 @@ struct ViewOutput: Sendable {
         }
     }
 
+    /// Makes the terminal what it was, as the process ends on the spot.
+    func giveBack() {
+        if case .live(let session) = form { session.assumeIsolated { $0.giveBack() } }
+    }
+
     /// Shows how the attached agent's feed comes here.
     func show(_ status: AttachInput.Status) async {
         let connection: TerminalView.Connection

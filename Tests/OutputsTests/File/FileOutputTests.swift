@@ -167,4 +167,92 @@ import Testing
         unlink(folder.path("later/out"))
         rmdir(folder.path("later"))
     }
+
+    /// Has an output go on in another file where one has ended, while `body` runs.
+    private static func moving(
+        from first: String, to second: String, patience: Duration = .seconds(5), isVirtual: Bool = true,
+        _ body: @escaping @Sendable (FeedStage, _ move: @Sendable () async throws -> Void) async throws -> Void
+    ) async throws {
+        let disks = [try LoopThread(name: "disk"), try LoopThread(name: "disk")]
+        defer { for disk in disks { disk.stop(waits: false) } }
+        let loops = disks.map(\.loop)
+        try await withLoop(virtual: isVirtual) { loop in
+            let stage = await FeedStage(on: loop)
+            let output = FileOutput(first, store: stage.store, on: loop, worker: loops[0]) { _ in }
+            let running = Task(executorPreference: loop) { try await output.run() }
+            try await loop.sleep(for: .milliseconds(10))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (went, goes) = (Wakeup(loop: loop), Wakeup(loop: loop))
+                group.addTask {
+                    try await goes.wait()
+                    await output.stop(isFollowed: true)
+                    loop.schedule(after: patience) { running.cancel() }
+                    try? await running.value
+                    let place = await output.takePlace()
+                    let next = FileOutput(second, store: stage.store, on: loop, worker: loops[1], from: place) { _ in }
+                    went.signal()
+                    try await next.run()
+                }
+                group.addTask {
+                    try await body(stage) {
+                        goes.signal()
+                        try await went.wait()
+                    }
+                    await stage.store.finish("end")
+                }
+                try await group.waitForAll()
+            }
+            #expect(await stage.store.counts.readers == 0)
+        }
+    }
+
+    @Test func anotherOneGoesOnWhereItHasEnded() async throws {
+        let folder = try TemporaryFolder()
+        try await Self.moving(from: folder.path("a"), to: folder.path("b")) { stage, move in
+            await stage.publish(20, text: 100)
+            try await move()
+            await stage.publish(5)
+        }
+        let (first, second) = (Self.transcript(try folder.read("a")), Self.transcript(try folder.read("b")))
+        // What there was when it was told to stop is in the first one.
+        #expect(first.numbers == Array(1...20) && first.bye == nil && first.fault == nil)
+        #expect(second.numbers == Array(21...25) && second.bye?.lastSeq == 25 && second.fault == nil)
+        #expect(second.hellos.count == 1)
+    }
+
+    @Test func anotherOneGetsWhatADiskHadNoRoomFor() async throws {
+        let folder = try TemporaryFolder()
+        symlink("/dev/full", folder.path("a"))
+        try await Self.moving(from: folder.path("a"), to: folder.path("b")) { stage, move in
+            await stage.publish(20)
+            try await stage.loop.sleep(for: .seconds(1))
+            await stage.publish(20)
+            try await move()
+            await stage.publish(5)
+        }
+        #expect(Self.transcript(try folder.read("b")).numbers == Array(1...45))
+    }
+
+    @Test func anotherOneRepeatsWhatMayNotHaveBeenWritten() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.path("a"), 0o600) == 0)
+        let reader = open(folder.path("a"), O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        // More than a pipe holds: the first one never comes back from its write, for which virtual time would wait.
+        try await Self.moving(
+            from: folder.path("a"), to: folder.path("b"), patience: .milliseconds(50), isVirtual: false
+        ) { stage, move in
+            await stage.publish(40, text: 3_000)
+            try await move()
+            await stage.publish(5)
+        }
+        var before: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(reader, &buffer, buffer.count), count > 0 { before += buffer[..<count] }
+        let first = Self.transcript(before)
+        let second = Self.transcript(try folder.read("b"))
+        let again = try #require(second.numbers.first)
+        #expect(second.numbers == Array(again...45) && second.fault == nil)
+        #expect(first.numbers.starts(with: 1..<again) && again > 1 && again < 40)
+    }
 }

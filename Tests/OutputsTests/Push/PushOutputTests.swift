@@ -10,6 +10,7 @@ import Testing
         private let loop: EventLoop
         private let capacity: Int
         private var arrived: SimulatedStream?
+        private weak var given: SimulatedStream?
         let came: Wakeup
         var isPresent = true
         private(set) var attempts = 0
@@ -25,9 +26,13 @@ import Testing
             guard isPresent else { throw SystemError(code: 111, call: "connect") }
             let (here, there) = SimulatedStream.pair(capacity: capacity, on: loop)
             arrived = there
+            given = here
             came.signal()
             return LoopBound(here)
         }
+
+        /// Ends the last connection.
+        func hangUp() { given?.close() }
 
         func accept() async throws -> FeedReader {
             while true {
@@ -232,5 +237,58 @@ import Testing
                 #expect(try await reader.next()?.seq == 1)
             }
         }
+    }
+
+    /// Has a push stop while `body` runs, and another one with `control=true` go on; gives what came over each connection.
+    private static func replaced(
+        _ body: @escaping @Sendable (FeedStage, Peer) async throws -> Void
+    ) async throws -> (first: FeedTranscript, second: FeedTranscript, took: Duration) {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(3)
+            let peer = Peer(on: loop, capacity: 4_000)
+            let first = try Self.output("unix:/x?resend=0", stage, peer)
+            let running = Task(executorPreference: loop) { try await first.run() }
+            let reader = try await peer.accept()
+            async let read = reader.transcript(on: loop)
+            try await loop.sleep(for: .seconds(1))
+            try await body(stage, peer)
+            let before = loop.clock.now
+            await first.stop(isFollowed: true)
+            try await running.value
+            let took = before.duration(to: loop.clock.now)
+            peer.isPresent = true
+            let second = PushOutput(
+                try PushTarget("unix:/x?resend=0&control=true"), store: stage.store, on: loop,
+                from: await first.takeReader(), tell: { _ in }, connect: { try peer.connect() })
+            async let end: Void = second.run()
+            let other = try await peer.accept()
+            await stage.publish(4)
+            #expect(await stage.agentLine()?.outputs.map(\.state) == ["ok"])
+            await stage.store.finish("end")
+            let transcript = try await other.transcript(on: loop)
+            try await end
+            #expect(await stage.store.counts.readers == 0)
+            return (try await read, transcript, took)
+        }
+    }
+
+    @Test func anotherOneGoesOnAfterAllThatThereWas() async throws {
+        let (first, second, took) = try await Self.replaced { stage, _ in await stage.publish(40, text: 1_000) }
+        #expect(first.numbers == Array(1...43) && !first.isTorn && first.bye == nil && took < .seconds(1))
+        #expect(second.numbers == Array(44...48) && second.bye?.lastSeq == 48)
+    }
+
+    @Test func oneWithoutAConnectionStopsAtOnce() async throws {
+        let (first, second, took) = try await Self.replaced { stage, peer in
+            peer.isPresent = false
+            peer.hangUp()
+            try await stage.loop.sleep(for: .seconds(30))
+            await stage.publish(2)
+        }
+        #expect(first.numbers == [1, 2, 3] && took < .milliseconds(10))
+        // What came while it was away; with windows that have closed.
+        #expect(
+            second.numbers == Array(second.numbers[0]...second.end - 1) && second.numbers[0] <= 4 && second.end > 10)
     }
 }

@@ -83,9 +83,13 @@ import Testing
         let old = try ConfigFixture.plan(#"{"interval":"10s","sources":[{"preset":"fact"}],"timeout":"3s"}"#)
         let same = try ConfigFixture.plan(#"{"sources":[{"kind":"stdin"}],"interval":10,"every":"4s"}"#)
         #expect(same.restartKeys(comparedTo: old) == [])
-        let new = try ConfigFixture.plan(#"{"interval":"20s","listen":true,"max_readers":5,"connect":["unix:/x"]}"#)
-        #expect(new.restartKeys(comparedTo: old) == ["interval", "listen", "max_readers", "connect"])
-        #expect(old.restartKeys(comparedTo: new) == ["interval", "listen", "max_readers", "connect"])
+        let new = try ConfigFixture.plan(#"{"interval":"20s","log_bytes":"2MiB","output":"none"}"#)
+        #expect(new.restartKeys(comparedTo: old) == ["interval", "output", "log_bytes"])
+        #expect(old.restartKeys(comparedTo: new) == ["interval", "output", "log_bytes"])
+        let outputs = try ConfigFixture.plan(
+            #"{"listen":true,"listen_mode":"660","max_readers":5,"reader_timeout":"5s","connect":["unix:/x"],"output_file":"f"}"#
+        )
+        #expect(outputs.restartKeys(comparedTo: old) == [])
     }
 
     @Test func readsEverythingAnew() throws {
