@@ -15,7 +15,8 @@ package_packages=(binutils dpkg-dev)
 # miller, rsyslog); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
 # from outside.
 test_packages=(
-    python3 python3-venv nginx-light curl jq lnav miller rsyslog lintian mmdebstrap uidmap openssl procps shellcheck tmux
+    python3 python3-venv nginx-light curl jq lnav miller rsyslog lintian mmdebstrap uidmap openssl procps shellcheck strace
+    tmux
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server)
@@ -79,7 +80,7 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | curl | jq | lnav | openssl | redis-server | shellcheck | tmux) tool=$package ;;
+            python3 | curl | jq | lnav | openssl | redis-server | shellcheck | strace | tmux) tool=$package ;;
             miller) tool=mlr ;;
             nginx-light) tool=nginx ;;
             rsyslog) tool=rsyslogd ;;
