@@ -27,6 +27,7 @@ enum Catalogue {
             IdleCPU.self,
             LatencyAccuracy.self,
             LatencyBesideStdin.self,
+            LargeDocuments.self,
             Micro.self,
             FanOut.self,
             IdleReaders.self,

@@ -150,6 +150,11 @@ import Testing
         #expect(body.count - trimmed.count <= 2)
     }
 
+    @Test func manyItemsAreAsManyAsSaid() throws {
+        #expect(String(decoding: Self.reply("/fault/items?count=4").answer.body, as: UTF8.self) == "[0,1,2,3]")
+        #expect(Self.reply("/fault/items?count=0").answer.body.count == 2)
+    }
+
     @Test func aDeepDocumentIsAsDeepAsSaid() throws {
         let body = Self.reply("/fault/json/deep").answer.body
         #expect(body.count { $0 == UInt8(ascii: "[") } == 100_000)

@@ -66,6 +66,9 @@ enum HostileJSON {
         return head + text + tail(length) + [UInt8](repeating: UInt8(ascii: " "), count: padding)
     }
 
+    /// The numbers from 0 up to `count`, in one array.
+    static func items(_ count: Int) -> [UInt8] { bytes("[\((0..<count).map(String.init).joined(separator: ","))]") }
+
     /// Bytes that no decoder of gzip, deflate, brotli or zstd takes.
     static let noise: [UInt8] = (0..<512).map { UInt8(truncatingIfNeeded: 0xF7 &+ $0 &* 73) }
 

@@ -267,7 +267,6 @@ package actor WebSocketInput: Input {
                         return Ending(.closed, "\(peer) closed the connection without a word")
                     }
                     session.alive.hear(at: loop.clock.now)
-                    await expectLife()
                     session.pending = 0..<count
                 }
                 slice.restart()
