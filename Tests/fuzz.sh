@@ -33,6 +33,7 @@ done
     number=$((number + 1))
     printf '\x00\x00%s' "$line" >"$corpus/line-$number"
     printf '\x02\x08%s\n' "$line" >"$corpus/split-$number"
+    printf '\x0c\x00s~~\n%s\nk2L[\033[D\nt!\nk3\n%s\n' "$line" "$line" >"$corpus/view-$number"
 done
 # A target's number, and what Fuzz.swift calls the choice, both in hexadecimal.
 add() {
