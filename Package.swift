@@ -57,16 +57,18 @@ let package = Package(
             "catwatch-bench",
             ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"]),
 
+        .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         .testTarget(
-            name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport"], exclude: ["Vectors"],
+            name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport", "LineRules"], exclude: ["Vectors"],
             swiftSettings: settings),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
-        tests("InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport"]),
-        tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests(
+            "InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
+        tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport", "LineRules"]),
         .testTarget(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
@@ -86,6 +88,6 @@ if Context.environment["CATWATCH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "catwatch-fuzz",
-            dependencies: ["Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket"],
+            dependencies: ["Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket", "LineRules"],
             path: "Tests/Fuzz", swiftSettings: settings))
 }

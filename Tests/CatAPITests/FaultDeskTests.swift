@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/fault/", "/fault/nothing", "/fault/status?code=199", "/fault/status?code=600", "/fault/status?code=x",
+        "/fault/", "/fault/nothing", "/fault/status?code=199", "/fault/status?code=1000", "/fault/status?code=x",
         "/fault/delay?delay=-1", "/fault/delay?delay=x", "/fault/delay?delay=", "/fault/delay?delay=5-4",
         "/fault/delay?delay=1-2-3", "/fault/delay?delay=600001", "/fault/drip?every=-1", "/fault/large?bytes=31",
         "/fault/large?bytes=99999999999", "/fault/json", "/fault/json/unheard-of", "/fault/redirect?times=0",

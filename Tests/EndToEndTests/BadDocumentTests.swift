@@ -38,15 +38,16 @@ import Testing
         /// The value; nil when there is none.
         var value: Double?
         var text: String?
-        /// The whole of `data`.
-        let data: String
+        /// The whole of `data`; nil when it is left out.
+        let data: String?
+        /// Half a pair of surrogates was replaced.
+        var isAltered = false
         var testDescription: String { kind }
     }
 
     static let valid: [Valid] = [
         Valid(
-            kind: "overflow", text: "More than a double holds.",
-            data: #"{"fact":"More than a double holds.","length":1e999}"#),
+            kind: "overflow", text: "More than a double holds.", data: nil),
         Valid(
             kind: "big-integer", value: 1.2345678901234568e29, text: "Thirty digits.",
             data: #"{"fact":"Thirty digits.","length":123456789012345678901234567890}"#),
@@ -55,7 +56,11 @@ import Testing
             data: #"{"fact":"The first.","length":10,"fact":"The second.","length":11}"#),
         Valid(
             kind: "surrogate", value: 14, text: "Half a \u{FFFD} pair.",
-            data: #"{"fact":"Half a \ud800 pair.","length":14}"#),
+            data: #"{"fact":"Half a \ufffd pair.","length":14}"#, isAltered: true),
+        Valid(kind: "bom", value: 7, text: "Marked.", data: #"{"fact":"Marked.","length":7}"#),
+        Valid(kind: "deep?levels=28", value: 13, text: "It goes deep.", data: deep(28)),
+        Valid(kind: "deep?levels=29", value: 13, text: "It goes deep.", data: nil),
+        Valid(kind: "deep?levels=511", value: 13, text: "It goes deep.", data: nil),
         Valid(
             kind: "nul-escape", value: 15, text: "nothing\u{0}follows",
             data: #"{"fact":"nothing\u0000follows","length":15}"#),
@@ -70,6 +75,11 @@ import Testing
         Valid(kind: "missing", text: "no such field", data: #"{"message":"no such field"}"#),
     ]
 
+    private static func deep(_ levels: Int) -> String {
+        #"{"fact":"It goes deep.","length":13,"nest":"# + String(repeating: "[", count: levels)
+            + String(repeating: "]", count: levels) + "}"
+    }
+
     @Test(.enabled(if: Installation.hasPython), arguments: valid)
     func whatIsJSONIsAnEventExactlyAsItCame(document: Valid) async throws {
         try await Stage.run { stage in
@@ -80,6 +90,8 @@ import Testing
             #expect(events.count == 2)
             for event in events {
                 #expect(event.raw("data") == document.data)
+                #expect(event.raw("truncated") == (document.data == nil ? "true" : nil))
+                #expect(event.raw("altered") == (document.isAltered ? "true" : nil))
                 #expect(event.number("value") == document.value)
                 #expect(event.string("text") == document.text)
                 #expect(!event.bytes.contains { $0 < 0x20 || $0 == 0x7F })

@@ -20,6 +20,8 @@ import Testing
         Case(path: "/fault/status", code: "status", words: "answered 500", status: 500),
         Case(path: "/fault/status?code=404", code: "status", words: "answered 404 (not found)", status: 404),
         Case(path: "/fault/status?code=429&retry-after=0", code: "rate_limited", words: "fewer requests", status: 429),
+        // HTTP has no such status, and so there is none in a latency line.
+        Case(path: "/fault/status?code=999", code: "protocol", words: "answered 999, which is no status of HTTP"),
         Case(path: "/fault/truncated/breeds", code: "closed", words: "closed the connection after", status: 200),
         Case(path: "/fault/reset/breeds?after=10", code: "reset", words: "Connection reset by peer", status: 200),
         Case(path: "/fault/reset", code: "reset", words: "Connection reset by peer"),
@@ -50,6 +52,17 @@ import Testing
             path: "/fault/redirect?to=file:///etc/passwd", code: "redirect", words: "other than http or https"),
         Case(path: "/nowhere", code: "status", words: "404", status: 404),
     ]
+
+    @Test(.enabled(if: Installation.hasPython))
+    func aMessageIsNoLongerThanItsThousandCharacters() async throws {
+        try await Stage.run { stage in
+            let host = String(repeating: "a", count: 6_000)
+            let run = try await stage.finish(["-u", stage.url("/fault/redirect?to=http://\(host)/"), "-d", "100ms"])
+            let message = try #require(run.lines().first { $0.type == "error" }?.string("message"))
+            #expect(message.unicodeScalars.count == 1_000 && message.hasSuffix("aaa…"))
+            try await stage.validate(run.output)
+        }
+    }
 
     @Test(.enabled(if: Installation.hasPython), arguments: cases)
     func isOneClearLineForEveryPoll(of fault: Case) async throws {

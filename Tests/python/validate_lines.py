@@ -26,6 +26,7 @@ CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
 NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
+MAX_LEVELS = 30
 MAX_UNIT = 32
 MAX_BAND = 64
 MAX_LETTER = 16
@@ -35,6 +36,7 @@ ROUNDING_MS = 0.006
 # An upstream may send integers of any length.
 sys.set_int_max_str_digits(0)
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -66,8 +68,20 @@ def refuse_constant(text):
     raise Wrong(f"{text} is not JSON")
 
 
+def double(text):
+    """A number, which has to be one that a double can hold."""
+    number = float(text)
+    need(math.isfinite(number), f"has a number that no double holds: {text[:40]}")
+    return number
+
+
+def integer(text):
+    double(text)
+    return int(text)
+
+
 def parse(raw):
-    """The object in one line, framing included."""
+    """The object in one line, framing included: the strictest reader there is."""
     need(len(raw) <= MAX_LINE, f"is {len(raw)} bytes long, at most {MAX_LINE} are allowed")
     need(raw.endswith(b"\n"), "does not end in a newline")
     try:
@@ -76,13 +90,14 @@ def parse(raw):
         raise Wrong(f"is not UTF-8: {fault}") from None
     try:
         # The upstream's own document may have keys twice, it is passed on as it was: only the line's own are checked.
-        line = json.loads(text, object_pairs_hook=list_pairs, parse_constant=refuse_constant)
+        line = json.loads(
+            text, object_pairs_hook=list_pairs, parse_constant=refuse_constant, parse_float=double, parse_int=integer)
     except (ValueError, RecursionError) as fault:
         raise Wrong(f"is not JSON: {fault}") from None
     need(isinstance(line, Pairs), "is not an object")
     line = unique(line)
     for key, value in line.items():
-        line[key] = settle(value, strict=key != "data")
+        line[whole(key)] = settle(value, key != "data", 2)
     need(not re.search(r"[ \t\r\n]", STRING.sub("", text)), "has white space between its tokens")
     return line
 
@@ -95,16 +110,21 @@ def list_pairs(pairs):
     return Pairs(pairs)
 
 
-def settle(value, strict):
-    """The value with its objects made from pairs."""
+def whole(text):
+    need(not SURROGATE.search(text), "has half a surrogate pair alone")
+    return text
+
+
+def settle(value, strict, level):
+    """The value with its objects made from pairs; its members are at this level and below."""
+    need(not isinstance(value, list) or level <= MAX_LEVELS, f"has more than {MAX_LEVELS} levels")
     if isinstance(value, Pairs):
-        members = unique(value) if strict else dict(value)
-        return {key: settle(member, strict) for key, member in members.items()}
+        # Of doubled keys, too.
+        members = [(whole(key), settle(member, strict, level + 1)) for key, member in value]
+        return unique(members) if strict else dict(members)
     if isinstance(value, list):
-        return [settle(member, strict) for member in value]
-    if strict and isinstance(value, float):
-        need(math.isfinite(value), "has a number that is not finite")
-    return value
+        return [settle(member, strict, level + 1) for member in value]
+    return whole(value) if isinstance(value, str) else value
 
 
 def check_order(value, schema, path=""):

@@ -10,7 +10,7 @@ package import Reactor
 /// | --- | --- | --- |
 /// | any of these | `delay=MS` or `delay=LOW-HIGH` | the answer waits, as long as said or at random in between; `X-Delay-Ms` says how long it did |
 /// | `/fault/delay/PATH` | | PATH's answer; for use with `delay` |
-/// | `/fault/status` | `code` (500), `retry-after=TEXT`, `retry-date=SECONDS` | a status from 200 to 599; `Retry-After` with that text, or with the HTTP date so many seconds from now |
+/// | `/fault/status` | `code` (500), `retry-after=TEXT`, `retry-date=SECONDS` | a status from 200 to 999, of which HTTP has none beyond 599; `Retry-After` with that text, or with the HTTP date so many seconds from now |
 /// | `/fault/flaky/PATH` | `id`, `fail` (1), `code` (503), `retry-after`, `retry-date` | the first `fail` requests with this `id` fail with `code`, later ones get PATH's answer |
 /// | `/fault/truncated/PATH` | `sent` (half) | `Content-Length` promises the whole body, `sent` bytes of it come, the connection ends |
 /// | `/fault/drip/PATH` | `every` (100) | one byte of the body every so many milliseconds |

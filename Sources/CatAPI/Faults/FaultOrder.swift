@@ -54,7 +54,7 @@ struct FaultOrder {
 
     /// The failure that `code`, `retry-after` and `retry-date` describe.
     func failure(defaultStatus: Int) throws(Misuse) -> Answer {
-        let status = try number("code", in: 200...599, default: defaultStatus)
+        let status = try number("code", in: 200...999, default: defaultStatus)
         var answer = Answer.refusal(status, "Told to answer with status \(status)")
         if status == 204 || status == 304 { answer.body = [] }
         if let text = request.query["retry-after"] {

@@ -17,7 +17,7 @@
 /// | `comma` | an empty place in an array | no |
 /// | `cut` | the first half | no |
 /// | `trailing` | a second document after the first | no |
-/// | `bom` | a byte order mark before it | no |
+/// | `bom` | a byte order mark before it | readers may pass over it |
 /// | `scalar`, `array`, `null` | not an object | yes |
 /// | `missing` | neither `fact` nor `length` | yes |
 /// | `blank` | blanks and nothing else | no |

@@ -54,20 +54,28 @@ package struct Datum: Sendable {
     package var text: Bytes?
     /// One valid, minified JSON value, as `JSONMinifier` makes it.
     package var data: Bytes?
+    /// What `JSONSelection` found in `data` that not every reader would take; the line says what became of it.
+    package var flaws: JSONFlaws
 
-    package init(key: Bytes? = nil, value: Double? = nil, text: Bytes? = nil, data: Bytes? = nil) {
+    package init(
+        key: Bytes? = nil, value: Double? = nil, text: Bytes? = nil, data: Bytes? = nil, flaws: JSONFlaws = []
+    ) {
         self.key = key
         self.value = value
         self.text = text
         self.data = data
+        self.flaws = flaws
     }
 }
 
 /// The phases of one answered request. Phases are in milliseconds and add up to `ms`, less what was spent on redirects.
 package struct LatencySample: Sendable, Equatable {
+    /// What HTTP has for statuses (RFC 9110 section 15).
+    package static let statuses = 100...599
+
     /// Method, origin and path, without query and credentials: `GET https://catfact.ninja/fact`.
     package var endpoint: String
-    /// The HTTP status, 100 to 599.
+    /// One of `statuses`.
     package var status: Int
     /// From the start of the request to the last byte of the answer.
     package var ms: Double

@@ -25,6 +25,8 @@ package struct EventBatch: Sendable {
         var key = Piece()
         var text = Piece()
         var data = Piece()
+        /// What the data had; they are mended already, or left out.
+        var flaws: JSONFlaws = []
     }
 
     private(set) var records: [Record] = []
@@ -72,7 +74,7 @@ package struct EventBatch: Sendable {
                 (datum.data ?? empty).withUnsafeBytes { data in
                     add(
                         time: event.time, source: event.source, key: datum.key == nil ? nil : key, value: datum.value,
-                        text: datum.text == nil ? nil : text, data: datum.data == nil ? nil : data)
+                        text: datum.text == nil ? nil : text, data: datum.data == nil ? nil : data, flaws: datum.flaws)
                 }
             }
         }
@@ -82,7 +84,7 @@ package struct EventBatch: Sendable {
     @inline(__always)
     package mutating func add(
         time: Timestamp, source: SourceID, key: UnsafeRawBufferPointer? = nil, value: Double? = nil,
-        text: UnsafeRawBufferPointer? = nil, data: UnsafeRawBufferPointer? = nil
+        text: UnsafeRawBufferPointer? = nil, data: UnsafeRawBufferPointer? = nil, flaws: JSONFlaws = []
     ) {
         var record = Record(time: time, source: Int32(truncatingIfNeeded: source.index))
         record.offset = byteCount
@@ -91,17 +93,18 @@ package struct EventBatch: Sendable {
         if let text { record.text = append(text, from: record.offset) }
         if let data { record.data = append(data, from: record.offset) }
         records.append(record)
+        if !flaws.isEmpty { mendLast(flaws) }
     }
 
     /// Adds a data event that is one valid, minified JSON value. Its key and its text lie in that: ranges into `data`,
     /// between the quotes of a string where it is one; what is escaped there gets unescaped.
     package mutating func add(
         time: Timestamp, source: SourceID, key: Range<Int>? = nil, value: Double?, text: Range<Int>?,
-        data: UnsafeBufferPointer<UInt8>
+        data: UnsafeBufferPointer<UInt8>, flaws: JSONFlaws = []
     ) {
         let offset = byteCount
         _ = append(UnsafeRawBufferPointer(data), from: offset)
-        addLast(data.count, time: time, source: source, key: key, value: value, text: text)
+        addLast(data.count, time: time, source: source, key: key, value: value, text: text, flaws)
     }
 
     /// Minifies a document into the batch's own memory, where `addMinified` makes an event of it, and looks for what is
@@ -132,16 +135,18 @@ package struct EventBatch: Sendable {
     /// Adds a data event that is what was minified last; see the `add` that takes ranges.
     @inline(__always)
     package mutating func addMinified(
-        _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?
+        _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?,
+        flaws: JSONFlaws
     ) {
         byteCount += count
-        addLast(count, time: time, source: source, key: key, value: value, text: text)
+        addLast(count, time: time, source: source, key: key, value: value, text: text, flaws)
     }
 
     /// Adds a data event whose data are the last `count` bytes.
     @inline(__always)
     private mutating func addLast(
-        _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?
+        _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?,
+        _ flaws: JSONFlaws
     ) {
         var record = Record(time: time, source: Int32(truncatingIfNeeded: source.index))
         record.offset = byteCount - count
@@ -150,6 +155,25 @@ package struct EventBatch: Sendable {
         if let key { record.key = piece(key, of: record.offset) }
         if let text { record.text = piece(text, of: record.offset) }
         records.append(record)
+        if !flaws.isEmpty { mendLast(flaws) }
+    }
+
+    /// Makes the data of the last event what every reader can read, or leaves them out. Its key and its text may lie in
+    /// them, where nothing is escaped, and stay.
+    @inline(never)
+    private mutating func mendLast(_ flaws: JSONFlaws) {
+        let last = records.count - 1
+        records[last].flaws = flaws
+        let (offset, data) = (records[last].offset, records[last].data)
+        guard data.length >= 0 else { return }
+        guard !flaws.areFatal else {
+            records[last].data = Piece()
+            return
+        }
+        let start = offset + Int(data.start)
+        bytes.withUnsafeMutableBufferPointer {
+            JSONText.replaceLoneSurrogates(in: .init(rebasing: $0[start..<start + Int(data.length)]))
+        }
     }
 
     /// What lies in the bytes from `offset` on already, or its unescaped text behind all that there is.

@@ -7,6 +7,8 @@ package struct JSONItems {
         /// What is between the quotes of a member's name; nil for an element.
         package var name: Range<Int>?
         package var value: Range<Int>
+        /// What not every reader of a line with that name would take.
+        package var nameFlaws: JSONFlaws
     }
 
     /// An array's elements or an object's members.
@@ -32,6 +34,8 @@ package struct JSONItems {
             guard try scanner.step(isFirst: count == 0) else { return nil }
             let start = scanner.position
             let name = kind == .object ? scanner.nameRange : nil
+            let nameFlaws = scanner.flaws
+            scanner.flaws = []
             if let selection, let found {
                 scanner.setOrigin()
                 try selection.value(of: &scanner, found)
@@ -40,7 +44,7 @@ package struct JSONItems {
             }
             count += 1
             place = scanner.position
-            return Item(position: count, name: name, value: start..<place)
+            return Item(position: count, name: name, value: start..<place, nameFlaws: nameFlaws)
         } catch {
             // Not where the document is valid.
             return nil

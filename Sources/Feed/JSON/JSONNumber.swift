@@ -11,6 +11,43 @@ package enum JSONNumber {
         return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
     }
 
+    /// How many digits a whole number may have that no double is too small for.
+    static let longestFinite = 308
+
+    /// Whether a number of valid JSON, without its sign, is more than a double holds, so that it would be infinite.
+    static func overflows(_ token: UnsafeBufferPointer<UInt8>) -> Bool {
+        // It is 0.DIGITS times ten to the power of `scale`, without zeros in front; 17 of the digits say nearly always enough.
+        var digits: UInt64 = 0
+        var count = 0
+        var scale = 0
+        var isBehindPoint = false
+        var place = 0
+        while place < token.count, token[place] | 0x20 != UInt8(ascii: "e") {
+            let digit = token[place] &- UInt8(ascii: "0")
+            place += 1
+            if digit > 9 {
+                isBehindPoint = true
+            } else if digit > 0 || count > 0 {
+                if !isBehindPoint { scale += 1 }
+                if count < 17 { (digits, count) = (digits * 10 + UInt64(digit), count + 1) }
+            } else if isBehindPoint {
+                scale -= 1
+            }
+        }
+        guard count > 0 else { return false }
+        if place < token.count {
+            place += token[place + 1] == UInt8(ascii: "+") ? 2 : 1
+            let isNegative = token[place] == UInt8(ascii: "-")
+            // One that no integer holds is more than any document has digits.
+            scale += integer(UnsafeBufferPointer(rebasing: token[place...])) ?? (isNegative ? -1 << 50 : 1 << 50)
+        }
+        guard scale == longestFinite + 1 else { return scale > longestFinite + 1 }
+        for _ in count..<17 { digits *= 10 }
+        // The least number that is infinite begins with these.
+        let least: UInt64 = 17_976_931_348_623_158
+        return digits == least ? double(token) == nil : digits > least
+    }
+
     /// The double that a string holds: when the text of its body is one JSON number with ASCII white space around it or
     /// not; nil for everything else.
     package static func lenient(_ body: UnsafeBufferPointer<UInt8>) -> Double? {

@@ -17,6 +17,8 @@ struct JSONScanner {
     /// Where the run starts that is not in the output yet.
     private var pending: Int
     private var depth = 0
+    /// How many levels there may be without a flaw.
+    private let levelLimit: Int
     /// Whether what encloses the cursor is an object, a bit a level, the innermost lowest; the outer ones by 64.
     private var levels: UInt64 = 0
     private var outerLevels = InlineArray<8, UInt64>(repeating: 0)
@@ -27,6 +29,9 @@ struct JSONScanner {
     /// Whether that is ASCII without an escape.
     private(set) var isNamePlain = true
 
+    /// What was gone over that not every reader of a line would take.
+    var flaws: JSONFlaws = []
+
     /// What is still looked for.
     var wanted: JSONSelection.Firsts = []
     private(set) var firstNumber: Double?
@@ -36,17 +41,22 @@ struct JSONScanner {
     /// - Parameters:
     ///   - position: where to begin: before a value or white space.
     ///   - output: has room for as many bytes as the input and does not overlap it.
-    init(_ input: UnsafeBufferPointer<UInt8>, at position: Int = 0, output: UnsafeMutablePointer<UInt8>? = nil) {
+    ///   - levelLimit: how many levels there may be without a flaw: those of a line, or of what goes into one.
+    init(
+        _ input: UnsafeBufferPointer<UInt8>, at position: Int = 0, output: UnsafeMutablePointer<UInt8>? = nil,
+        levelLimit: Int = LineEncoder.mostLevels - 1
+    ) {
         // An empty input has no address, and none of it is read.
         tokens = JSONTokens(base: input.baseAddress ?? UnsafePointer(Self.nothing), count: input.count)
         self.output = output
         self.position = position
         pending = position
+        self.levelLimit = levelLimit
     }
 
-    /// Goes on inside of a container, behind its brace or bracket or one of its values.
+    /// Goes on inside of a container, behind its brace or bracket or one of its values; each of those may go into a line.
     init(_ input: UnsafeBufferPointer<UInt8>, at position: Int, inObject: Bool) {
-        self.init(input, at: position)
+        self.init(input, at: position, levelLimit: LineEncoder.mostLevels)
         depth = 1
         levels = inObject ? 1 : 0
     }
@@ -100,8 +110,9 @@ struct JSONScanner {
     mutating func value() throws(JSONFault) {
         // The common ones without a call.
         switch byte {
-        case UInt8(ascii: "\"") where wanted.isEmpty: position = try tokens.string(from: position &+ 1)
-        case UInt8(ascii: "0")...UInt8(ascii: "9") where wanted.isEmpty: position = try tokens.number(from: position)
+        case UInt8(ascii: "\"") where wanted.isEmpty: position = try tokens.string(from: position &+ 1, &flaws)
+        case UInt8(ascii: "0")...UInt8(ascii: "9") where wanted.isEmpty:
+            position = try tokens.number(from: position, &flaws)
         default: try run(to: depth, isBehindValue: false)
         }
     }
@@ -180,7 +191,7 @@ struct JSONScanner {
         guard tokens[start] == UInt8(ascii: "\"") else { throw tokens.fault(expecting: expectation, at: start) }
         let plain = tokens.plainEnd(from: start &+ 1)
         isNamePlain = tokens[plain] == UInt8(ascii: "\"")
-        let end = isNamePlain ? plain &+ 1 : try tokens.anyString(from: plain)
+        let end = isNamePlain ? plain &+ 1 : try tokens.anyString(from: plain, &flaws)
         nameRange = Range(uncheckedBounds: (start &+ 1, end &- 1))
         let colon = next(end)
         guard tokens[colon] == UInt8(ascii: ":") else { throw tokens.fault(expecting: .colon, at: colon) }
@@ -189,10 +200,17 @@ struct JSONScanner {
 
     @inline(__always)
     private mutating func open(isObject: Bool, at place: Int) throws(JSONFault) {
-        guard depth < Self.maximumDepth else { throw tokens.fault(.tooDeep, at: place) }
+        if depth >= levelLimit { try goDeep(at: place) }
         if depth & 63 == 0 { outerLevels[depth >> 6] = levels }
         levels = levels << 1 | (isObject ? 1 : 0)
         depth &+= 1
+    }
+
+    /// Over a brace or bracket at a level that makes it a flaw, or a fault.
+    @inline(never)
+    private mutating func goDeep(at place: Int) throws(JSONFault) {
+        guard depth < Self.maximumDepth else { throw tokens.fault(.tooDeep, at: place) }
+        flaws.insert(.deep)
     }
 
     /// Goes on until the level is `bottom` again, behind a value.
@@ -206,7 +224,7 @@ struct JSONScanner {
                 switch tokens[place] {
                 case UInt8(ascii: "\""):
                     let start = place &+ 1
-                    place = try tokens.string(from: start)
+                    place = try tokens.string(from: start, &flaws)
                     if !wanted.isEmpty { offer(string: start..<place &- 1) }
                 case UInt8(ascii: "{"), UInt8(ascii: "["):
                     try open(isObject: tokens.base[place] == UInt8(ascii: "{"), at: place)
@@ -214,7 +232,7 @@ struct JSONScanner {
                     if try step(isFirst: true, &place) { continue }
                 case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
                     let start = place
-                    place = try tokens.number(from: start)
+                    place = try tokens.number(from: start, &flaws)
                     if wanted.contains(.number) { offer(number: start..<place) }
                 case UInt8(ascii: "t"): place = try tokens.literal(0x6575_7274, .true, from: place)
                 case UInt8(ascii: "n"): place = try tokens.literal(0x6C6C_756E, .null, from: place)

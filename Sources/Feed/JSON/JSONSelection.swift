@@ -38,22 +38,27 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         /// The pointers', and behind them the first string's.
         fileprivate let places = UnsafeMutablePointer<Place>.allocate(capacity: mostPointers + 1)
         fileprivate let number = UnsafeMutablePointer<Double>.allocate(capacity: 1)
+        fileprivate let foundFlaws = UnsafeMutablePointer<JSONFlaws>.allocate(capacity: 1)
 
         package init() { reset() }
 
         deinit {
             places.deallocate()
             number.deallocate()
+            foundFlaws.deallocate()
         }
 
         @inline(__always)
         fileprivate func reset() {
             for index in 0...mostPointers { (places + index).initialize(to: Place()) }
             number.initialize(to: .nan)
+            foundFlaws.initialize(to: [])
         }
 
         /// The first number, when it is wanted and there is one.
         package var firstNumber: Double? { number.pointee.isNaN ? nil : number.pointee }
+        /// What not every reader of a line with this value would take.
+        package var flaws: JSONFlaws { foundFlaws.pointee }
         /// What is between the quotes of the first string, when it is wanted and there is one.
         package var firstString: Range<Int>? { self[mostPointers] }
 
@@ -135,6 +140,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         scanner.wanted = firsts
         found.reset()
         try value(&scanner, found.places, pointers, 0)
+        found.foundFlaws.pointee = scanner.flaws
         if let number = scanner.firstNumber { found.number.pointee = number }
         if let string = scanner.firstString {
             found.places[Self.mostPointers].start = string.lowerBound

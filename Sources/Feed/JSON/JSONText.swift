@@ -1,5 +1,8 @@
 /// The text that a JSON string stands for.
 package enum JSONText {
+    /// U+FEFF in UTF-8, which some programs begin a text with.
+    package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// The plain UTF-8 of a JSON string's body, which is what stands between its quotes; shares `body` when nothing is escaped.
     ///
     /// Surrogate pairs are joined, a lone surrogate becomes U+FFFD (RFC 8259 section 8.2 leaves that open). A body that
@@ -41,6 +44,21 @@ package enum JSONText {
         case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a")) + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
         default: nil
+        }
+    }
+
+    /// Makes every lone surrogate in valid JSON U+FFFD, whose escape is as long.
+    static func replaceLoneSurrogates(in json: UnsafeMutableBufferPointer<UInt8>) {
+        var place = 0
+        while let backslash = json[place...].firstIndex(of: UInt8(ascii: "\\")) {
+            place = backslash + 2
+            guard json[backslash + 1] == UInt8(ascii: "u") else { continue }
+            let digits = place
+            // Written as U+FFFD it stays as it is.
+            guard scalar(in: UnsafeBufferPointer(json), at: &place) == "\u{FFFD}",
+                json[digits] | 0x20 == UInt8(ascii: "d")
+            else { continue }
+            _ = json[digits...].update(fromContentsOf: "fffd".utf8)
         }
     }
 
@@ -89,7 +107,7 @@ package enum JSONText {
     }
 
     /// The character whose escape's digits start at `position`, joined with the low surrogate that may follow; nil without digits.
-    private static func scalar(in body: UnsafeBufferPointer<UInt8>, at position: inout Int) -> Unicode.Scalar? {
+    static func scalar(in body: UnsafeBufferPointer<UInt8>, at position: inout Int) -> Unicode.Scalar? {
         guard let high = unit(in: body, at: position) else { return nil }
         position += 4
         guard 0xD800..<0xDC00 ~= high else { return Unicode.Scalar(high) ?? "\u{FFFD}" }

@@ -1,5 +1,5 @@
 /// The strings, numbers and literals of an input (RFC 8259 sections 3, 6 and 7, RFC 3629): each function goes from where one
-/// begins to behind it.
+/// begins to behind it, and adds to the flaws what not every reader would take.
 ///
 /// All reads are below `count`; words are read only where eight bytes are left.
 struct JSONTokens {
@@ -21,9 +21,9 @@ struct JSONTokens {
 
     /// Over a string, from behind its opening quote.
     @inline(__always)
-    func string(from start: Int) throws(JSONFault) -> Int {
+    func string(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         let place = plainEnd(from: start)
-        return self[place] == UInt8(ascii: "\"") ? place &+ 1 : try anyString(from: place)
+        return self[place] == UInt8(ascii: "\"") ? place &+ 1 : try anyString(from: place, &flaws)
     }
 
     /// Where ASCII that means nothing in a string ends, looked at eight bytes at a time.
@@ -54,13 +54,13 @@ struct JSONTokens {
 
     /// Over what is left of a string.
     @inline(never)
-    func anyString(from start: Int) throws(JSONFault) -> Int {
+    func anyString(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         var place = start
         while true {
             guard place < count else { throw fault(.cutOff(.closingQuote), at: place) }
             switch base[place] {
             case UInt8(ascii: "\""): return place + 1
-            case UInt8(ascii: "\\"): place = try escape(from: place)
+            case UInt8(ascii: "\\"): place = try escape(from: place, &flaws)
             case 0x80...: place = try multibyte(from: place)
             case let byte where byte < 0x20: throw fault(.controlCharacter(byte), at: place)
             default: place = plainEnd(from: place + 1)
@@ -70,7 +70,7 @@ struct JSONTokens {
 
     /// Over an escape, from its backslash on.
     @inline(__always)
-    private func escape(from start: Int) throws(JSONFault) -> Int {
+    private func escape(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         switch self[start + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
@@ -79,7 +79,14 @@ struct JSONTokens {
             for place in start + 2..<start + 6 where JSONText.hexValue(self[place]) == nil {
                 throw fault(expecting: .hexDigit, at: place)
             }
-            return start + 6
+            guard self[start + 2] | 0x20 == UInt8(ascii: "d"), self[start + 3] >= UInt8(ascii: "8") else {
+                return start + 6
+            }
+            // Half of a pair, and the other half with it when that follows.
+            var end = start + 2
+            let scalar = JSONText.scalar(in: UnsafeBufferPointer(start: base, count: count), at: &end)
+            if scalar == "\u{FFFD}" { flaws.insert(.surrogate) }
+            return end
         default: throw fault(expecting: .escape, at: start + 1)
         }
     }
@@ -154,19 +161,33 @@ struct JSONTokens {
 
     /// Over a number, from its `-` or first digit on.
     @inline(__always)
-    func number(from start: Int) throws(JSONFault) -> Int {
+    func number(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         var place = start
         if base[place] == UInt8(ascii: "-") { place &+= 1 }
         let first = place
         place = try digits(from: place)
         if base[first] == UInt8(ascii: "0"), place > first &+ 1 { throw fault(.leadingZero, at: first + 1) }
+        // So many digits and no exponent are never too much for a double.
+        let isShort = place &- first <= JSONNumber.longestFinite
         if self[place] == UInt8(ascii: ".") { place = try digits(from: place &+ 1) }
-        return self[place] | 0x20 == UInt8(ascii: "e") ? try exponent(from: place) : place
+        if isShort, self[place] | 0x20 != UInt8(ascii: "e") { return place }
+        return try longNumber(from: first, to: place, isShort: isShort, &flaws)
     }
 
-    private func exponent(from start: Int) throws(JSONFault) -> Int {
-        let sign = self[start + 1]
-        return try digits(from: start + (sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") ? 2 : 1))
+    /// Over what is left of a number that has an exponent, or very many digits.
+    @inline(never)
+    private func longNumber(
+        from start: Int, to end: Int, isShort: Bool, _ flaws: inout JSONFlaws
+    ) throws(JSONFault) -> Int {
+        var place = end
+        if self[place] | 0x20 == UInt8(ascii: "e") {
+            let sign = self[place + 1]
+            place = try digits(from: place + (sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") ? 2 : 1))
+            if isShort, sign == UInt8(ascii: "-") { return place }
+        }
+        let token = UnsafeBufferPointer(start: base + start, count: place - start)
+        if JSONNumber.overflows(token) { flaws.insert(.overflow) }
+        return place
     }
 
     /// Over one digit or more.

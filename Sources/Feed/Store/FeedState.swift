@@ -157,17 +157,19 @@ package struct FeedState: ~Copyable, Sendable {
 
         if let value, let index = seriesIndex(source, kind: .data, key: key) {
             self.record(value, in: index, at: time, wall, now)
-            if !series[index].prefix.isEmpty { return encode(value, text, data, time, .whole(names(of: index)), now) }
+            if !series[index].prefix.isEmpty {
+                return encode(value, text, data, record.flaws, time, .whole(names(of: index)), now)
+            }
         } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
             !series[index].prefix.isEmpty
         {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
-            return encode(nil, text, data, time, .whole(names(of: index)), now)
+            return encode(nil, text, data, record.flaws, time, .whole(names(of: index)), now)
         }
         let prefix = sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
-            encode(value, text, data, time, .parts(prefix, key: key), now)
+            encode(value, text, data, record.flaws, time, .parts(prefix, key: key), now)
         }
     }
 
@@ -180,12 +182,13 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func encode(
         _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
-        _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
+        _ flaws: JSONFlaws, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
     ) {
         let most = LineEncoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: now) { sequence, writer in
             encoder.datum(
-                value: value, text: text, data: data, sequence: sequence, time: time, names: names, to: writer)
+                value: value, text: text, data: data, flaws: flaws, sequence: sequence, time: time, names: names,
+                to: writer)
         }
     }
 
@@ -246,7 +249,7 @@ package struct FeedState: ~Copyable, Sendable {
             sources.setState(.failing, of: event.source, wall)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
-            failure.message = LineEncoder.cut(failure.message)
+            failure.message = LineEncoder.message(failure.message)
             if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: event.source) { $0.recordErrors() } }
             let texts =
                 failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
@@ -521,14 +524,18 @@ package struct FeedState: ~Copyable, Sendable {
         if sequence >= log.nextSequence, sequence < .max { log.skip(to: sequence + 1) }
     }
 
-    /// Adds a line as it came; false when it is here already.
+    /// Adds a line as it came, or without what not every reader could read; false when it is here already, or left out.
     mutating func relay(_ relayed: RelayedLine, sequence: Int, at now: LoopInstant) -> Bool {
         guard sequence >= log.nextSequence, sequence < .max else { return false }
+        guard let bytes = relayed.line.flaws.isEmpty ? relayed.bytes : LineMending.mended(relayed) else {
+            skip(through: sequence)
+            return false
+        }
         if case .data = relayed.line.body { counts.data += 1 } else { newestReport = sequence }
         if sequence > log.nextSequence { log.skip(to: sequence) }
-        log.append(atMost: relayed.bytes.count + 1, at: now) { _, start in
+        log.append(atMost: bytes.count + 1, at: now) { _, start in
             var writer = start
-            writer.raw(relayed.bytes)
+            writer.raw(bytes)
             writer.byte(UInt8(ascii: "\n"))
             return writer
         }

@@ -100,26 +100,36 @@ package struct Extractor: Sendable {
 
     /// Validates, minifies and searches a document in one pass.
     ///
+    /// - Parameter mayHaveMark: whether a byte order mark before it is passed over, as RFC 8259 section 8.1 lets readers do.
     /// - Throws: the first fault.
-    package func read(_ input: Bytes) throws(JSONFault) -> Document {
+    package func read(_ input: Bytes, mayHaveMark: Bool = true) throws(JSONFault) -> Document {
         let found = JSONSelection.Found()
-        let json = try JSONDocument(input, whole, found)
-        return Document(json: json, found: found)
+        let start = mayHaveMark && input.starts(with: JSONText.byteOrderMark) ? JSONText.byteOrderMark.count : 0
+        do throws(JSONFault) {
+            let json = try JSONDocument(input.dropFirst(start), whole, found)
+            return Document(json: json, found: found)
+        } catch {
+            throw JSONFault(offset: error.offset + start, reason: error.reason)
+        }
     }
 
     /// A document that is longer than this, in bytes, is read where it holds nobody up: a millisecond or two of the loop's time.
     static let longestOnLoop = 512 << 10
 
     /// The same by `worker`, when the document is so long that others on the loop would wait for it.
-    func read(_ input: Bytes, on loop: EventLoop, or worker: Worker?) async throws(JSONFault) -> Document {
-        guard input.count > Self.longestOnLoop, let worker = worker?.loop else { return try read(input) }
+    func read(
+        _ input: Bytes, mayHaveMark: Bool = true, on loop: EventLoop, or worker: Worker?
+    ) async throws(JSONFault) -> Document {
+        guard input.count > Self.longestOnLoop, let worker = worker?.loop else {
+            return try read(input, mayHaveMark: mayHaveMark)
+        }
         let result: Result<Document, JSONFault>
         do {
             result = try await loop.offload(to: worker) {
-                Result { () throws(JSONFault) in try read(input) }
+                Result { () throws(JSONFault) in try read(input, mayHaveMark: mayHaveMark) }
             }
         } catch {
-            return try read(input)  // never: the work throws nothing, and there is no other failure
+            return try read(input, mayHaveMark: mayHaveMark)  // never: the work throws nothing, and there is no other failure
         }
         return try result.get()
     }
@@ -144,7 +154,7 @@ package struct Extractor: Sendable {
             if !fields.faults.isEmpty { throw failure(fields.faults, in: data, document.found) }
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
-                data: data)
+                data: data, flaws: document.found.flaws)
         }
         return Outcome(events: 1)
     }

@@ -75,27 +75,30 @@ package struct ItemReading {
         switch extractor.extraction.key {
         case .at:
             batch.add(
-                time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes)
+                time: time, source: source, key: fields.key, value: fields.value, text: fields.text, data: bytes,
+                flaws: found.flaws)
         case .position where item.name == nil:
-            add(Bytes("\(item.position)".utf8), fields, bytes, at: time, into: &batch)
+            add(Bytes("\(item.position)".utf8), fields, bytes, found.flaws, at: time, into: &batch)
         case .position, nil:
             let name = item.name.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[$0]))) }
-            add(name, fields, bytes, at: time, into: &batch)
+            add(name, fields, bytes, found.flaws.union(item.nameFlaws), at: time, into: &batch)
         }
     }
 
     /// Adds an event whose key does not lie in its item.
     private func add(
-        _ key: Bytes?, _ fields: Extractor.Fields, _ item: UnsafeBufferPointer<UInt8>, at time: Timestamp,
-        into batch: inout EventBatch
+        _ key: Bytes?, _ fields: Extractor.Fields, _ item: UnsafeBufferPointer<UInt8>, _ flaws: JSONFlaws,
+        at time: Timestamp, into batch: inout EventBatch
     ) {
         guard let key else {
-            return batch.add(time: time, source: source, value: fields.value, text: fields.text, data: item)
+            return batch.add(
+                time: time, source: source, value: fields.value, text: fields.text, data: item, flaws: flaws)
         }
         let text = fields.text.map { JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: item[$0]))) }
         batch.add(
             Event(
                 time: time, source: source,
-                body: .data(Datum(key: key, value: fields.value, text: text, data: Bytes(item)))))
+                body: .data(
+                    Datum(key: key, value: fields.value, text: text, data: Bytes(item), flaws: flaws))))
     }
 }

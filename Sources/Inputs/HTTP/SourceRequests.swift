@@ -59,7 +59,7 @@ struct SourceRequests {
             if Task.isCancelled { return nil }
             return HTTPExchange(
                 content: .failure(Failure(error.code, error.message)),
-                latency: error.begun.map { sample($0.status, $0.timing, late) }, headers: HTTPAnswerHeaders(),
+                latency: error.begun.flatMap { sample($0.status, $0.timing, late) }, headers: HTTPAnswerHeaders(),
                 location: nil, time: wall.now)
         }
     }
@@ -118,6 +118,8 @@ struct SourceRequests {
     private func read(_ answer: HTTPAnswer, to request: HTTPRequest) async -> HTTPExchange.Content {
         let peer = request.endpoint.authority
         switch answer.status {
+        case let status where !LatencySample.statuses.contains(status):
+            return .failure(Failure(.protocol, "\(peer) answered \(status), which is no status of HTTP"))
         case 304 where request.headers.contains { $0.lowercased().hasPrefix("if-") }: return .unchanged
         case 304:
             return .failure(
@@ -145,8 +147,10 @@ struct SourceRequests {
         return failure
     }
 
-    private func sample(_ status: Int, _ timing: HTTPTiming, _ late: Duration) -> LatencySample {
-        LatencySample(
+    /// Nil for a status that there is none of.
+    private func sample(_ status: Int, _ timing: HTTPTiming, _ late: Duration) -> LatencySample? {
+        guard LatencySample.statuses.contains(status) else { return nil }
+        return LatencySample(
             endpoint: endpoint.name, status: status, ms: timing.total, dns: timing.dns, connect: timing.connect,
             tls: timing.tls, wait: timing.wait, receive: timing.receive, bytes: timing.bytes, reused: timing.reused,
             late: late.milliseconds)

@@ -166,9 +166,9 @@ package actor StdinInput: Input {
     ) {
         switch item {
         case .line(var line):
-            if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) {
-                // RFC 8259 section 8.1 lets readers ignore a byte order mark, which some programs begin a file with.
-                line = UnsafeBufferPointer(rebasing: line[3...])
+            if number == 1, line.starts(with: JSONText.byteOrderMark) {
+                // RFC 8259 section 8.1 lets readers ignore it, and some programs begin a file with one.
+                line = UnsafeBufferPointer(rebasing: line[JSONText.byteOrderMark.count...])
             }
             let verdict = context.reader.read(line, from: context.source, at: context.now, into: &batch)
             if case .long = verdict { long = Bytes(line) }

@@ -35,7 +35,8 @@ package final class StdinLineParser {
         let count: Int
         do throws(JSONFault) {
             guard extractor.extraction.items == nil else {
-                return take(try extractor.read(Bytes(line)), from: source, at: now, into: &batch)
+                let document = try extractor.read(Bytes(line), mayHaveMark: false)
+                return take(document, from: source, at: now, into: &batch)
             }
             count = try batch.minify(line, extractor.fields, found)
         } catch {
@@ -46,7 +47,8 @@ package final class StdinLineParser {
             return .faulty(batch.withMinified(count) { extractor.failure(fields.faults, in: $0, found) })
         }
         batch.addMinified(
-            count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text)
+            count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
+            flaws: found.flaws)
         return .read
     }
 
@@ -58,7 +60,7 @@ package final class StdinLineParser {
         or worker: Worker?
     ) async -> Verdict {
         do throws(JSONFault) {
-            let document = try await extractor.read(line, on: loop, or: worker)
+            let document = try await extractor.read(line, mayHaveMark: false, on: loop, or: worker)
             return take(document, from: source, at: now, into: &batch)
         } catch {
             return Self.verdict(error)

@@ -128,7 +128,7 @@ import Testing
         }
         #expect(refusal.code == .config && refusal.message.contains("1024 bytes"))
         let text = "a" + String(repeating: "é", count: 2_047)
-        #expect(failure.message == text && failure.endpoint == text)
+        #expect(failure.message == "a" + String(repeating: "é", count: 998) + "…" && failure.endpoint == text)
         #expect(state.endpoints.map(\.endpoint) == [text], "the same for both")
     }
 
@@ -138,6 +138,23 @@ import Testing
         let message = "e" + String(repeating: "\u{301}", count: 1_000_000)
         publish(.error(Failure(.internal, message)), to: &state, from: source)
         #expect(lines(state)[0].count < 5_000)
+    }
+
+    @Test(arguments: ["a", "é", "猫", "🐈"])
+    func cutsAMessageAtAThousandCharacters(letter: String) throws {
+        for count in 999...1_002 {
+            var state = FeedState()
+            let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
+            let message = String(repeating: letter, count: count)
+            publish(.error(Failure(.internal, message)), to: &state, from: source)
+            guard case .error(let failure) = try decoded(state)[0].body else {
+                Issue.record("no error")
+                return
+            }
+            #expect(failure.message == (count > 1_000 ? String(repeating: letter, count: 999) + "…" : message))
+            let refusal = try LineDecoder.decode(ControlLine.refusal(.protocol, message, time: wall)[...])
+            #expect(refusal.body == .refusal(Failure(.protocol, failure.message)))
+        }
     }
 
     @Test(arguments: ["a", "é", "猫", "🐈"])
@@ -157,14 +174,36 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
-    func leavesOutDataThatDoesNotFitIntoALine(isTextCut: Bool) throws {
+    @Test(
+        arguments: [
+            (.deep, #""truncated":true}"#), (.overflow, #""truncated":true}"#),
+            (.surrogate, #""data":["\ufffd \ud83d\ude3a"],"altered":true}"#),
+            ([.surrogate, .overflow], #""truncated":true,"altered":true}"#),
+        ] as [(JSONFlaws, String)])
+    func saysWhatBecameOfDataThatNotEveryReaderTakes(flaws: JSONFlaws, end: String) throws {
+        for key in [nil, Bytes("k".utf8)] {
+            var state = FeedState()
+            let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
+            let datum = Datum(
+                key: key, value: 7, text: Bytes("t".utf8), data: Bytes(#"["\ud800 \ud83d\ude3a"]"#.utf8), flaws: flaws)
+            publish(.data(datum), to: &state, from: source)
+            let line = lines(state)[0]
+            #expect(String(decoding: line, as: UTF8.self).hasSuffix(#""value":7,"text":"t","# + end))
+            let data = try data(LineDecoder.decode(line[...]))
+            #expect(data.truncated == flaws.areFatal && data.altered == flaws.contains(.surrogate))
+            #expect(data.value == 7 && data.text == "t")
+        }
+    }
+
+    @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func leavesOutDataThatDoesNotFitIntoALine(isTextCut: Bool, isAltered: Bool) throws {
         let text = isTextCut ? Bytes(repeating: 0x61, count: 5_000) : nil
         func line(data length: Int) throws -> (count: Int, data: Line.Data) {
             var state = FeedState()
             let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
             let string = [0x22] + [UInt8](repeating: 0x62, count: length - 2) + [0x22]
-            publish(.data(Datum(value: 1, text: text, data: string[...])), to: &state, from: source)
+            let flaws: JSONFlaws = isAltered ? .surrogate : []
+            publish(.data(Datum(value: 1, text: text, data: string[...], flaws: flaws)), to: &state, from: source)
             let line = lines(state)[0]
             return (line.count + 1, try data(LineDecoder.decode(line[...])))
         }
@@ -177,6 +216,7 @@ import Testing
         for length in [room + 1, room + 30, 3 << 20] {
             let empty = try line(data: length)
             #expect(empty.data.data == nil && empty.data.truncated && empty.data.value == 1)
+            #expect(empty.data.altered == isAltered)
             #expect(empty.data.text?.utf8.count == (isTextCut ? 4_096 : nil))
         }
     }

@@ -13,6 +13,8 @@ func eventTexts(_ batch: EventBatch, arrival: Timestamp) -> [String] {
         if let words = datum.text { parts.append("text=\(text(words))") }
         if event.time != arrival { parts.append("time=\(event.time.microseconds)") }
         if let data = datum.data { parts.append("data=\(text(data))") }
+        if datum.flaws.areFatal { parts.append("truncated") }
+        if datum.flaws.contains(.surrogate) { parts.append("altered") }
         return parts.joined(separator: " ")
     }
 }
@@ -29,7 +31,7 @@ extension EventBatch {
             }
             let datum = Datum(
                 key: bytes(record.key), value: record.value.isNaN ? nil : record.value, text: bytes(record.text),
-                data: bytes(record.data))
+                data: bytes(record.data), flaws: record.flaws)
             return Event(time: record.time, source: SourceID(index: Int(record.source)), body: .data(datum))
         }
     }

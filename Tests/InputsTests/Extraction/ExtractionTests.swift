@@ -103,14 +103,35 @@ import Testing
                 """),
         Case(
             "no value", #"[{"v":null},{"v":"3"},{},{"v":1e999},{"v":4}]"#, items: "", value: at("/v"),
-            [#"data={"v":null}"#, #"data={"v":"3"}"#, "data={}", #"data={"v":1e999}"#, #"value=4.0 data={"v":4}"#],
+            [#"data={"v":null}"#, #"data={"v":"3"}"#, "data={}", "truncated", #"value=4.0 data={"v":4}"#],
             problem: """
                 3 of 5 items are not as asked for (3 without value); first, item 2: "/v" is a string and not a number
                 """),
         Case("nothing to be the first number", #"[{"v":null},"7"]"#, items: "", [#"data={"v":null}"#, #"data="7""#]),
         Case(
             "the first number that fits, however deep", #"[{"a":{"b":[1e999,"x",2]},"c":3}]"#, items: "", text: .first,
-            [#"value=2.0 text=x data={"a":{"b":[1e999,"x",2]},"c":3}"#]),
+            ["value=2.0 text=x truncated"]),
+        Case(
+            "what not every reader takes", #"[{"k":"\ud800","v":1},{"k":"b","v":[2,1e999]},[\#(deep)],\#(deep)]"#,
+            items: "",
+            [
+                #"value=1.0 data={"k":"\ufffd","v":1} altered"#, "value=2.0 truncated", "value=3.0 truncated",
+                "value=3.0 data=\(deep)",
+            ]),
+        Case(
+            "the same by their names",
+            #"{"\ud800":{"k":"\udc00x"},"b":{"k":"\ud83d\ude3a\ud83d"},"c":{"k":"c","v":1e400}}"#,
+            items: "", key: .position, text: at("/k"),
+            [
+                "key=\u{FFFD} text=\u{FFFD}x data={\"k\":\"\\ufffdx\"} altered",
+                "key=b text=😺\u{FFFD} data={\"k\":\"\\ud83d\\ude3a\\ufffd\"} altered", "key=c text=c truncated",
+            ]),
+        Case(
+            "a name that nobody is told", #"{"\ud800":{"k":"a","v":1}}"#, items: "", key: .at(pointer("/k")),
+            [#"key=a value=1.0 data={"k":"a","v":1}"#]),
+        Case(
+            "a document too deep for a line", "[\(deep),\"\\udfff\"]", text: .first,
+            ["value=3.0 text=\u{FFFD} truncated altered"]),
         Case(
             "numeric strings", #"["7"," -1.5e1\t","\u0037","07","+1","","0x1","1 2","1e999","٧","NaN"]"#, items: "",
             value: at(""), number: .lenient,
@@ -174,6 +195,9 @@ import Testing
                 #"key=a/b value=1.0 text=x time=1767323045000000 data={"k":"a\/b","v":" 1 ","s":"x","t":"2026-01-02T03:04:05Z"}"#
             ]),
     ]
+
+    /// As many levels as there may be in `data`.
+    private static let deep = String(repeating: "[", count: 29) + "3" + String(repeating: "]", count: 29)
 
     @Test(arguments: cases)
     func readsWhatIsAskedFor(example: Case) throws {

@@ -1,8 +1,10 @@
-import Feed
 import Inputs
+import LineRules
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 /// Random documents and random extractions, compared with a reader that takes the document apart first.
 @Suite(.limited) struct ExtractionTwinTests {
@@ -55,6 +57,9 @@ enum ExtractionTwin {
         var faulty = 0
         for (index, item) in list.values.enumerated() {
             var fields = fields(item, extraction)
+            // The generator makes no U+FFFD that is none.
+            fields.isNameAltered =
+                (extraction.key == nil || extraction.key == .position) && list.keys[index].contains("\u{FFFD}")
             let isObject = list.raw.first == UInt8(ascii: "{")
             switch extraction.key {
             case .position: fields.key = .text(isObject ? list.keys[index] : "\(index + 1)")
@@ -78,6 +83,7 @@ enum ExtractionTwin {
         var text: String?
         var isTextMissing = false
         var time = Field.none
+        var isNameAltered = false
     }
 
     private static func line(_ fields: Fields, _ item: JSONTree) -> String {
@@ -86,7 +92,15 @@ enum ExtractionTwin {
         if case .text(let value) = fields.value { parts.append("value=\(value)") }
         if let text = fields.text { parts.append("text=\(text)") }
         if case .text(let time) = fields.time { parts.append("time=\(time)") }
-        parts.append("data=" + String(decoding: item.raw, as: UTF8.self))
+        let faults = LineRules.faults(of: item.raw)
+        if !faults.isSubset(of: [.loneSurrogate]) {
+            parts.append("truncated")
+        } else {
+            var data = item.raw
+            data.withUnsafeMutableBufferPointer { JSONText.replaceLoneSurrogates(in: $0) }
+            parts.append("data=" + String(decoding: data, as: UTF8.self))
+        }
+        if fields.isNameAltered || faults.contains(.loneSurrogate) { parts.append("altered") }
         return parts.joined(separator: " ")
     }
 

@@ -96,6 +96,9 @@ import Testing
         let run = try await StdinRun.run([.text("1\n\u{FEFF}2\n")])
         #expect(run.values == [1])
         #expect(run.errors.map(\.message) == ["line 2: not JSON at byte 0: it starts with a byte order mark"])
+        let items = StdinRun.source(Extraction(items: .root, text: .nowhere))
+        let other = try await StdinRun.run(items, [.text("\u{FEFF}[1]\n\u{FEFF}[2]\n[3]")])
+        #expect(other.values == [1, 3] && other.errors.map(\.message) == run.errors.map(\.message))
     }
 
     @Test func takesALineThatIsJustNotTooLong() async throws {

@@ -39,7 +39,7 @@ import Testing
         _ line: UnsafeBufferPointer<UInt8>, _ extractor: Extractor, from source: SourceID, into batch: inout EventBatch
     ) -> StdinLineParser.Verdict {
         do {
-            let document = try extractor.read(Bytes(line))
+            let document = try extractor.read(Bytes(line), mayHaveMark: false)
             let outcome = try extractor.add(document, from: source, at: arrival, to: &batch)
             return outcome.problem.map { .faulty($0) } ?? .read
         } catch let fault as JSONFault {

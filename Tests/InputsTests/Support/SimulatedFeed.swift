@@ -1,5 +1,6 @@
 import Feed
 import Inputs
+import LineRules
 import Outputs
 import Reactor
 import TestSupport
@@ -144,6 +145,7 @@ struct SimulatedFeed: Sendable {
             Issue.record("no hello, stats and bye around \(lines.count) lines", sourceLocation: sourceLocation)
             return
         }
+        for text in texts { #expect(LineRules.faults(of: text.utf8).isEmpty, sourceLocation: sourceLocation) }
         let numbers = lines.compactMap(\.seq)
         #expect(numbers.elementsEqual(1..<numbers.count + 1), sourceLocation: sourceLocation)
         #expect(numbers.count == lines.count - 3, sourceLocation: sourceLocation)

@@ -35,6 +35,21 @@ import WebSocket
         #expect(handshake.endpoint == "GET ws://cats.test/aqi" && handshake.status == 101)
     }
 
+    @Test func aByteOrderMarkIsPassedOverAndWhatNotEveryReaderTakesIsSaid() async throws {
+        let mark = "\u{FEFF}"
+        let feed = try await SimulatedSocket.run(SimulatedSocket.source(), for: .seconds(5)) { _, peer in
+            try await peer.value.shakeHands()
+            try await peer.value.send(mark + "[\(Self.delhi)]")
+            try await peer.value.send(#"[{"city":"\ud800","aqi":1},{"city":"b","aqi":2,"more":1e999}]"#)
+            try await Self.answerPings(peer)
+        }
+        #expect(feed.errors.isEmpty)
+        #expect(feed.data.map(\.series) == ["aqi/Delhi", "aqi/\u{FFFD}", "aqi/b"])
+        #expect(
+            feed.data.map(\.altered) == [false, true, false] && feed.data.map(\.truncated) == [false, false, true])
+        #expect(feed.data[1].data.map { String(decoding: $0, as: UTF8.self) } == #"{"city":"\ufffd","aqi":1}"#)
+    }
+
     @Test func asksForWhatItIsToldTo() async throws {
         var source = try SimulatedSocket.source("ws://user:p%40ss@cats.test:80/a%20b?key=s3cret#part")
         source.subprotocols = ["aqi.v2", "aqi.v1"]

@@ -10,6 +10,8 @@ package struct Line: Sendable, Equatable {
     /// Which source it is about; nil in lines that belong to one connection.
     package var source: String?
     package var body: Body
+    /// What of it not every reader could read.
+    package var flaws: JSONFlaws = []
 
     package enum Body: Sendable, Equatable {
         indirect case hello(Hello)
@@ -39,8 +41,10 @@ package struct Line: Sendable, Equatable {
         package var text: String?
         /// The upstream's JSON as it stands in the line: a slice of the line's bytes.
         package var data: Bytes?
-        /// Whether `data` was left out because it did not fit.
+        /// Whether `text` was cut or `data` left out.
         package var truncated: Bool
+        /// Whether a lone surrogate was replaced.
+        package var altered = false
     }
 
     /// One closed window of one series.

@@ -15,19 +15,20 @@ package enum LineDecoder {
     /// - Throws: the first fault, with its offset in the line.
     package static func decode(_ line: Bytes) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
-            var scanner = JSONScanner(bytes)
+            var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels)
             do throws(JSONFault) {
                 try scanner.begin()
             } catch {
                 throw LineFault(error)
             }
             let start = scanner.position
-            let decoded = try LineMembers.with(bytes, &scanner, isLine: true) { members throws(LineFault) in
+            var decoded = try LineMembers.with(bytes, &scanner, isLine: true) { members throws(LineFault) in
                 let type = try members.string(.type)
                 return Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source), body: try body(type, members, in: line))
             }
+            decoded?.flaws = scanner.flaws
             guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
             return decoded
         }
@@ -75,6 +76,6 @@ package enum LineDecoder {
             series: try members.string(.series), value: try members.doubleIfAny(.value),
             text: try members.stringIfAny(.text),
             data: members.range(.data).map { line[line.startIndex + $0.lowerBound..<line.startIndex + $0.upperBound] },
-            truncated: try members.boolIfAny(.truncated) ?? false)
+            truncated: try members.boolIfAny(.truncated) ?? false, altered: try members.boolIfAny(.altered) ?? false)
     }
 }

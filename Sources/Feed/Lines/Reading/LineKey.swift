@@ -2,7 +2,7 @@
 ///
 /// Cases have the key's name in camel case: `p50Ms` is `p50_ms`.
 enum LineKey: UInt8, CaseIterable {
-    case seq, time, type, source, series, value, text, data, truncated
+    case seq, time, type, source, series, value, text, data, truncated, altered
     case endpoint, status, ms, dnsMs, connectMs, tlsMs, waitMs, receiveMs, bytes, reused, lateMs
     case rssBytes, peakBytes, privateBytes
     case start, seconds, last, lastSeq, count, min, max, mean, band, trend, revision
@@ -45,6 +45,19 @@ enum LineKey: UInt8, CaseIterable {
             slot = (slot + 1) % Self.table.count
         }
         return nil
+    }
+
+    /// The key that is a member's name as it is written, with escapes or without.
+    @inline(__always)
+    init?(name raw: UnsafeBufferPointer<UInt8>) {
+        if let key = LineKey(raw) {
+            self = key
+            return
+        }
+        guard raw.count <= 144, raw.contains(UInt8(ascii: "\\")),
+            let key = Array(JSONText.string(raw).utf8).withUnsafeBufferPointer({ LineKey($0) })
+        else { return nil }
+        self = key
     }
 
     private static let longKey = Array("refused_endpoints".utf8)

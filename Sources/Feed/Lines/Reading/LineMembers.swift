@@ -48,18 +48,11 @@ struct LineMembers: ~Copyable {
             let name = scanner.name
             let start = scanner.position
             try scanner.value()
-            guard let key = key(name), range(key) == nil else { continue }
+            guard let key = LineKey(name: name), range(key) == nil else { continue }
             ranges[Int(key.rawValue)] = [
                 UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: scanner.position),
             ]
         }
-    }
-
-    @inline(__always)
-    private func key(_ raw: UnsafeBufferPointer<UInt8>) -> LineKey? {
-        if let key = LineKey(raw) { return key }
-        guard raw.count <= 144, raw.contains(UInt8(ascii: "\\")) else { return nil }
-        return Array(JSONText.string(raw).utf8).withUnsafeBufferPointer { LineKey($0) }
     }
 
     /// Where a key's value is; nil when there is none.

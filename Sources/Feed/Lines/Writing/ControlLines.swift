@@ -115,7 +115,9 @@ package enum ControlLine {
 
     /// An `error` line without a number, for one connection: what it asked for cannot be had.
     package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
-        line("error", time, atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count)) {
+        let message = LineEncoder.message(message)
+        return line("error", time, atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count))
+        {
             writer in
             writer.string("code", code.rawValue)
             writer.string("message", message)

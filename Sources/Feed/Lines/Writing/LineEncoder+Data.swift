@@ -40,9 +40,12 @@ extension LineEncoder {
     }
 
     /// A data line.
+    ///
+    /// - Parameter flaws: what the data had, which were mended or left out for them.
     @inline(__always)
     mutating func datum(
-        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?, sequence: Int,
+        value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?,
+        flaws: JSONFlaws, sequence: Int,
         time: Timestamp, names: Names, to start: LineWriter
     ) -> LineWriter {
         var writer = start
@@ -52,16 +55,17 @@ extension LineEncoder {
             writer.raw(",\"value\":")
             writer.number(value)
         }
-        var isTruncated = false
+        var isTruncated = flaws.areFatal
+        let isAltered = flaws.contains(.surrogate)
         if let text {
             writer.raw(",\"text\":")
             let cut = Self.cut(text)
-            isTruncated = cut.count < text.count
+            if cut.count < text.count { isTruncated = true }
             writer.string(cut)
         }
         if let data {
-            // What comes besides: `,"data":` and `}` and the newline, and `,"truncated":true` when that is said.
-            let rest = data.count + (isTruncated ? 27 : 10)
+            // What comes besides: `,"data":` and `}` and the newline; `,"truncated":true` and `,"altered":true` when that is said.
+            let rest = data.count + (isTruncated ? 27 : 10) + (isAltered ? 15 : 0)
             if writer.next - start.next + rest <= Self.longestLine {
                 writer.raw(",\"data\":")
                 writer.raw(data)
@@ -70,6 +74,7 @@ extension LineEncoder {
             }
         }
         if isTruncated { writer.raw(",\"truncated\":true") }
+        if isAltered { writer.raw(",\"altered\":true") }
         return end(writer)
     }
 }

@@ -6,8 +6,12 @@ package import Reactor
 package struct LineEncoder: Sendable {
     /// The longest line, its newline included, in bytes.
     package static let longestLine = 1 << 20
+    /// How many levels of arrays and objects a line may have, its own object included (decision 0026).
+    package static let mostLevels = 30
     /// Where `text` is cut, in bytes of UTF-8 before escaping.
     package static let longestText = 4_096
+    /// The longest `message` of an `error` line, in characters.
+    static let longestMessage = 1_000
     /// Room for the fixed keys, the numbers and the times of any numbered line.
     static let fixed = 640
 
@@ -65,6 +69,13 @@ package struct LineEncoder: Sendable {
         guard text.utf8.count > limit else { return text }
         var text = text
         return text.withUTF8 { String(decoding: cut($0, at: limit), as: UTF8.self) }
+    }
+
+    /// A message as an `error` line has it: up to 1,000 characters, which are code points; `…` is the last of a longer one.
+    static func message(_ text: String) -> String {
+        // A character has one byte at least.
+        guard text.utf8.count > longestMessage, text.unicodeScalars.count > longestMessage else { return text }
+        return String(text.unicodeScalars.prefix(longestMessage - 1)) + "…"
     }
 
     /// The bytes that a line with these texts may need.

@@ -13,7 +13,7 @@ enum LineExamples {
         + ##"{"name":"poor","letter":"P","color":"#FF0000"}],"higher_is_better":true}]}"##
     static let data =
         #"{"seq":1,"time":"2001-09-09T01:46:40.000001Z","type":"fact","source":"fact","series":"fact/a","value":106,"#
-        + #""text":"Cats \"sleep\" é","data":{"fact":"Cats","length":106},"truncated":true}"#
+        + #""text":"Cats \"sleep\" é","data":{"fact":"Cats","length":106},"truncated":true,"altered":true}"#
     static let latency =
         #"{"seq":2,"time":"2001-09-09T01:46:40.000000Z","type":"latency","source":"fact","endpoint":"GET http://a/b","#
         + #""status":200,"ms":132.412,"dns_ms":1.1,"connect_ms":20.3,"tls_ms":41.0,"wait_ms":69.5,"receive_ms":0.5,"#

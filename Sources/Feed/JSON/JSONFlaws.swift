@@ -1,0 +1,16 @@
+/// What is JSON, and yet more than some readers of lines take (decision 0026); found by the pass that decides what is JSON.
+package struct JSONFlaws: OptionSet, Sendable, Hashable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// More levels of arrays and objects than there may be.
+    package static let deep = JSONFlaws(rawValue: 1)
+    /// A number that is more than a double holds.
+    package static let overflow = JSONFlaws(rawValue: 2)
+    /// Half of a surrogate pair, alone; it can be replaced.
+    package static let surrogate = JSONFlaws(rawValue: 4)
+
+    /// Whether a value that has them cannot be part of a line.
+    package var areFatal: Bool { !isSubset(of: .surrogate) }
+}

@@ -1,0 +1,41 @@
+/// Makes lines of another agent what every reader can read.
+package enum LineMending {
+    /// A line with flaws encoded anew: without `data` and what else cannot be part of it, lone surrogates replaced.
+    ///
+    /// - Returns: nil when its type is unknown, so that nobody can say what it means without that; and when it gets too long.
+    package static func mended(_ relayed: RelayedLine) -> Bytes? {
+        if case .unknown = relayed.line.body { return nil }
+        var isTruncated = false
+        var isAltered = relayed.line.flaws.contains(.surrogate)
+        var mended = [UInt8(ascii: "{")]
+        relayed.bytes.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels)
+            // The line was validated.
+            guard (try? scanner.begin()) != nil, (try? scanner.enter()) == true else { return }
+            var isFirst = true
+            while (try? scanner.step(isFirst: isFirst)) == true {
+                isFirst = false
+                let name = scanner.nameRange
+                let start = scanner.position
+                scanner.flaws = []
+                guard (try? scanner.value()) != nil else { return }
+                let isFatal = scanner.flaws.areFatal
+                switch LineKey(name: UnsafeBufferPointer(rebasing: bytes[name])) {
+                case .truncated: isTruncated = true
+                case .altered: isAltered = true
+                case let key where key == .data || isFatal: isTruncated = true
+                default:
+                    if mended.count > 1 { mended.append(UInt8(ascii: ",")) }
+                    mended += bytes[name.lowerBound - 1...name.upperBound]
+                    mended.append(UInt8(ascii: ":"))
+                    mended += bytes[start..<scanner.position]
+                }
+            }
+        }
+        mended.withUnsafeMutableBufferPointer { JSONText.replaceLoneSurrogates(in: $0) }
+        if isTruncated { mended += ",\"truncated\":true".utf8 }
+        if isAltered { mended += ",\"altered\":true".utf8 }
+        mended.append(UInt8(ascii: "}"))
+        return mended.count < LineEncoder.longestLine ? mended[...] : nil
+    }
+}
