@@ -12,11 +12,11 @@ build_packages=(
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
-# miller, rsyslog); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
-# from outside.
+# miller, nodejs, rsyslog); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to
+# look from outside.
 test_packages=(
-    python3 python3-venv nginx-light curl jq lnav miller rsyslog lintian mmdebstrap uidmap openssl procps shellcheck strace
-    tmux
+    python3 python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap openssl procps shellcheck
+    strace tmux
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server)
@@ -82,6 +82,7 @@ elsewhere() {
         case $package in
             python3 | curl | jq | lnav | openssl | redis-server | shellcheck | strace | tmux) tool=$package ;;
             miller) tool=mlr ;;
+            nodejs) tool=node ;;
             nginx-light) tool=nginx ;;
             rsyslog) tool=rsyslogd ;;
         esac
