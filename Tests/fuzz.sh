@@ -43,6 +43,13 @@ add() {
 for choice in 00 02 07 0f 14 1f; do
     add 03 "$choice" '{"k":"Ulm","a":[1,{"b":"x"}],"b":" 7 "}\n{"k":7,"a":{"1":2,"b":"\\u00e9"}}\r\n\n1e999\n"2026-01-02T03:04:05Z"'
 done
+half='"\\ud83d","\\ud83d\\ude3a"' deep="$(printf '[%.0s' {1..29})1$(printf ']%.0s' {1..29})"
+head='{"seq":1,"time":"2026-01-02T03:04:05Z","type":"f","source":"s","series":"s"'
+for value in "[$half]" "$deep" "[$deep]" 1e309 "-17976931348623158079372897140530341507993413271003782693617377898044e241"; do
+    add 00 00 "$head,\"data\":$value,\"x\":[$half]}"
+    add 03 00 "{\"d\":$value}"
+    add 05 00 "{\"d\":[$value]}"
+done
 add 04 00 '/a~1b/0\n{"a/b":[7],"a\\u002fb":8}'
 add 04 00 '\n[]'
 for choice in 00 02 05 08 11 1f; do

@@ -129,7 +129,8 @@ package struct Extractor: Sendable {
                 Result { () throws(JSONFault) in try read(input, mayHaveMark: mayHaveMark) }
             }
         } catch {
-            return try read(input, mayHaveMark: mayHaveMark)  // never: the work throws nothing, and there is no other failure
+            // Never: the work throws nothing, and there is no other failure.
+            return try read(input, mayHaveMark: mayHaveMark)
         }
         return try result.get()
     }

@@ -22,11 +22,11 @@ enum StdinTarget: FuzzTarget {
         var general = EventBatch()
         let now = Timestamp(seconds: 1_800_000_000)
         let quick = reader.read(line, from: SourceID(index: 0), at: now, into: &fast)
-        let slow = (try? extractor.read(Bytes(line))).map { document in
+        let slow = (try? extractor.read(Bytes(line), mayHaveMark: false)).map { document in
             (try? extractor.add(document, from: SourceID(index: 0), at: now, to: &general)) != nil
         }
         precondition((quick == .read) == (slow == true), "one way takes the line and the other does not")
-        precondition("\(fast.events)" == "\(general.events)", "the two ways read different events")
+        precondition(FuzzLines.lines(of: fast) == FuzzLines.lines(of: general), "the two ways read different events")
     }
 }
 
