@@ -17,8 +17,8 @@ package actor HTTPPoller: Input {
     private let spread: Duration
     private let requests: SourceRequests
     private var pacing: PollPacing
-    /// What the last whole answer said of itself, to ask whether it still holds.
-    private var validators = HTTPAnswerHeaders()
+    /// Asks whether the last whole answer still holds; nil when it said nothing that can be asked with.
+    private var condition: String?
 
     private var endpoint: Endpoint { source.request.endpoint }
 
@@ -73,7 +73,7 @@ package actor HTTPPoller: Input {
     /// - Returns: when the next poll is due.
     private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
         let late = due.duration(to: loop.clock.now)
-        guard let exchange = await requests.make(requestWithValidators(), late: late) else { return due }
+        guard let exchange = await requests.make(conditionalRequest(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
         // When it came to something, but for what outputs are waited for: the next poll is not late for that.
@@ -94,7 +94,8 @@ package actor HTTPPoller: Input {
                 if let items = content.items { finished = await publish(items, id, due: due) }
                 // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
                 if content.outcome.events == 0 { batch.add(progress(exchange.time, id)) }
-                validators = exchange.headers
+                // What somebody else said of an answer, where a redirect led, is nothing to ask the first one with.
+                condition = isOwn(exchange) ? exchange.headers.condition : nil
             } catch {
                 problem = error
             }
@@ -131,7 +132,7 @@ package actor HTTPPoller: Input {
     ) -> LoopInstant {
         guard var problem else { return schedule.next(after: due, finished: finished) }
         // Of a document that is no JSON, it must not be asked whether it still holds.
-        if problem.code == .notJSON { validators = HTTPAnswerHeaders() }
+        if problem.code == .notJSON { condition = nil }
         let pause = pacing.retries.fail(problem.code, at: finished, retryAfter: exchange.retryAfter)
         let next = schedule.retry(after: due, finished: finished, pause: pause)
         problem.endpoint = endpoint.name
@@ -151,13 +152,14 @@ package actor HTTPPoller: Input {
         Event(time: time, source: id, body: .progress(Progress(done: 0, total: 0, page: 1)))
     }
 
-    private func requestWithValidators() -> HTTPRequest {
+    /// Whether the answer came from the origin that was asked.
+    private func isOwn(_ exchange: HTTPExchange) -> Bool {
+        exchange.location.map { Endpoint(url: $0).origin == endpoint.origin } ?? true
+    }
+
+    private func conditionalRequest() -> HTTPRequest {
         var request = source.request
-        if let etag = validators.etag {
-            request.headers.append("If-None-Match: \(etag)")
-        } else if let date = validators.lastModified {
-            request.headers.append("If-Modified-Since: \(date)")
-        }
+        if let condition { request.headers.append(condition) }
         return request
     }
 }

@@ -109,6 +109,17 @@ package struct HTTPAnswerHeaders: Sendable, Equatable {
         self.lastModified = lastModified
         self.contentType = contentType
     }
+
+    /// The header line that asks whether the answer still holds (RFC 9110, section 13.1); nil when it says nothing of
+    /// itself that can be sent back: only printable ASCII can, as anything else might be more than one header there.
+    var condition: String? {
+        func isPrintable(_ text: String) -> Bool {
+            !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        }
+        if let etag, isPrintable(etag) { return "If-None-Match: \(etag)" }
+        if let lastModified, isPrintable(lastModified) { return "If-Modified-Since: \(lastModified)" }
+        return nil
+    }
 }
 
 /// How long the phases of a request took, in milliseconds; see `LatencySample`.
