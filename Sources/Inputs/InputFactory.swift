@@ -6,6 +6,7 @@ package struct InputFactory: Sendable {
     private let loop: EventLoop
     private let wall: any WallClock
     private let transport: any HTTPTransport & StreamTransport
+    private let disk: Worker
     private let computer: Worker
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
@@ -13,17 +14,20 @@ package struct InputFactory: Sendable {
     private let lines = LoopBound(StdinLines())
 
     /// - Parameters:
+    ///   - disk: where files are read.
     ///   - computer: where long sums are done, and long documents read.
     ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
     ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
     package init(
-        on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, computer: Worker,
+        on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: Worker,
+        computer: Worker,
         random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
         openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.loop = loop
         self.wall = wall
         self.transport = transport
+        self.disk = disk
         self.computer = computer
         self.random = random
         self.openStandardInput = openStandardInput
@@ -47,6 +51,11 @@ package struct InputFactory: Sendable {
             WebSocketInput(
                 source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
                 random: random())
+        case .stdin(let source) where source.path != nil:
+            StdinInput(source, store: store, on: loop, wall: wall, worker: computer) {
+                [disk, path = source.path ?? ""] loop in
+                FileStream(path, on: loop, worker: disk.loop ?? loop)
+            }
         case .stdin(let source):
             StdinInput(
                 source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)

@@ -75,8 +75,11 @@ package struct WatchPlan: Sendable {
     /// - Throws: `UsageError` when something is wrong now.
     package func reload() throws(UsageError) -> WatchPlan {
         let environment = environment
+        // What was a file is one still, and be it gone.
         let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
             try ConfigFile.find(named: path, environment: environment)
+        } isThere: {
+            options.feeds.files.contains($0)
         }
         guard case .watch(let options) = command else { throw UsageError("there is nothing to watch") }
         return try WatchPlan(options, environment: environment, arguments: arguments)

@@ -19,6 +19,8 @@ struct Catwatch {
             let arguments = Array(CommandLine.arguments.dropFirst())
             let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
                 try ConfigFile.find(named: path, environment: environment)
+            } isThere: {
+                access($0, F_OK) == 0
             }
             if let text = command.text { leave(printing: text) }
             if case .watch = command {} else { SignalWatch.unblock([SIGHUP]) }

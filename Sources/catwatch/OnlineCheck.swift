@@ -50,7 +50,7 @@ actor OnlineCheck {
     ///
     /// - Returns: the report, a line or more for each source, and whether every source had something to tell.
     func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
-        // Standard input is not to be eaten by somebody who only looks.
+        // Standard input and what comes through a FIFO are not to be eaten by somebody who only looks.
         let tried = sources.filter { if case .stdin = $0 { false } else { true } }
         for source in tried { results[source.description.name] = Result() }
         let patience = (tried.map(\.patience).max() ?? .zero) + Self.grace
@@ -72,7 +72,7 @@ actor OnlineCheck {
     private func text(of source: Source) -> String {
         let name = Sanitizer.visible(source.description.name, limit: 100)
         guard let result = results[source.description.name] else {
-            return "\(name): not read, as it is standard input\n"
+            return "\(name): not read, as it is standard input or a file\n"
         }
         var text = "\(name): "
         if let failure = result.failure {

@@ -20,8 +20,9 @@ struct Surroundings: Sendable {
     let capabilities: TerminalCapabilities
     /// A thread for one who waits for what may never come: a disk.
     let makeWorker: @Sendable (_ name: String) -> Worker
-    /// For long sums, and for reading what a reload asks for.
+    /// For long sums, for reading the files that are sources, and for reading what a reload asks for.
     let computer: Worker
+    let files: Worker
     let reloads: Worker
     let host: AgentIdentity.Host
     let usage: @Sendable () -> ProcessSampler.Usage
@@ -57,7 +58,7 @@ struct Surroundings: Sendable {
     }
 
     var inputs: InputFactory {
-        InputFactory(on: loop, wall: wall, transport: transport, computer: computer, random: random) {
+        InputFactory(on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random) {
             [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO)
         }
     }
@@ -65,6 +66,7 @@ struct Surroundings: Sendable {
     /// Lets the threads end, which are not waited for.
     func stopWorkers() {
         computer.stop()
+        files.stop()
         reloads.stop()
     }
 
@@ -87,6 +89,7 @@ extension Surroundings {
         self.capabilities = capabilities
         makeWorker = { Worker(name: $0) }
         computer = Worker(name: "compute")
+        files = Worker(name: "files")
         reloads = Worker(name: "reload")
         host = .current()
         usage = { ProcessSampler.usage() }

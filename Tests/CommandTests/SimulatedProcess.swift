@@ -125,7 +125,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         return Surroundings(
             loop: loop, wall: machine.wall, transport: machine.transport, random: { self.random },
             outputIsTerminal: false, errorIsTerminal: false, capabilities: TerminalCapabilities(depth: .none),
-            makeWorker: { _ in worker }, computer: worker, reloads: worker, host: AgentIdentity.Host(),
+            makeWorker: { _ in worker }, computer: worker, files: worker, reloads: worker, host: AgentIdentity.Host(),
             usage: { (MemorySample(resident: 1, peak: 1, privateBytes: 1), 0) }, service: nil,
             openStandard: { self.pipes[Int($0)].near }, screenSize: { _ in ScreenSize(columns: 80, rows: 24) },
             openTerminal: { preconditionFailure("there is no terminal") },

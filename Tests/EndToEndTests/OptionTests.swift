@@ -48,7 +48,7 @@ import Testing
         (["--bearer-file", "/nonexistent"], "/nonexistent"), (["--bearer-env", "UNSET_VARIABLE"], "UNSET_VARIABLE"),
         (["--cacert", ""], "--cacert"), (["--key-file", "/x"], "--cert"), (["--log-bytes", "1"], "--log-bytes"),
         (["--max-body", "0"], "--max-body"), (["--max-redirects", "51"], "--max-redirects"),
-        (["http://host/x.json"], "--url"), (["chekc"], "check"), (["--help=some"], "--help=all"),
+        (["host/x.json"], "no file that is there"), (["chekc"], "check"), (["--help=some"], "--help=all"),
     ])
     func aWrongOptionIsNamedAndNothingRuns(arguments: [String], words: String) async throws {
         try await Stage.run { stage in

@@ -1,32 +1,6 @@
 import Glibc
 import Reactor
 
-/// A folder of its own for a test, removed with what is in it when the owner goes.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws(SystemError) {
-        var template = Array("/tmp/reactor-tests-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
-        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // it is not empty
-    }
-
-    func path(_ name: String) -> String { "\(path)/\(name)" }
-
-    deinit {
-        if let folder = opendir(path) {
-            while let entry = readdir(folder) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                unlink(self.path(name))
-            }
-            closedir(folder)
-        }
-        rmdir(path)
-    }
-}
-
 enum PseudoTerminal {
     /// The screen's side and the program's side of a new terminal, which the caller closes.
     static func open(nonblocking: Bool) throws(SystemError) -> (screen: Int32, terminal: Int32) {

@@ -102,12 +102,12 @@ import Testing
 
     @Test func findsOptionsBehindOperandsAndStopsAtTwoDashes() throws {
         #expect(try Command.parse(["x", "--version"]) == .version)
-        #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; everything catwatch takes is an option")
+        #expect(fault(["--", "--demo"])?.message == "unexpected '--demo'; did you mean '--demo'?")
         #expect(try options("--demo", "--")[\.demo])
-        #expect(try options("-").readsStdin)
+        #expect(try options("-").feeds.readsStdin)
         #expect(try options("-", "--items", "/a")[\.items] == (try JSONPointer("/a")))
-        #expect(fault(["-", "-"])?.message.hasPrefix("unexpected '-'") == true)
-        #expect(fault([""])?.message.hasPrefix("unexpected ''") == true)
+        #expect(fault(["-", "-"])?.message == "there is one standard input, and - stands twice")
+        #expect(fault([""])?.message.hasPrefix("'' is no file") == true)
     }
 
     @Test(arguments: [
@@ -171,14 +171,72 @@ import Testing
             ["fibonacci", "99999999999999999999"], nil,
             "fibonacci: '99999999999999999999' is too large; 100000 is the most"
         ),
-        (
-            ["http://me:pw@host/x"], nil,
-            "unexpected 'http://…@host/x'; to poll a URL write --url in front"
-        ),
-        (["me:pw@host"], nil, "unexpected '…@host'; everything catwatch takes is an option"),
+        (["me:pw@host"], nil, "'…@host' \(neither)"), (["me:hunter2@host:80/x"], nil, "'…@host:80/x' \(neither)"),
+        (["me:1@2:80"], nil, "'…@2:80' \(neither)"),
+        (["catfact.ninja/fact?key=s"], nil, "'catfact.ninja/fact?…' \(neither)"),
+        (["./fact"], nil, "'./fact' \(neither)"), (["http:/x"], nil, "'http:/x' \(neither)"),
+        (["ftp://host/x"], nil, "'ftp://host/x' is no http, https, ws or wss URL"),
+        (["http://"], nil, "'http://' has no host"), (["https://h:0/"], nil, portFault("https://h:0/")),
+        (["host:0"], nil, portFault("http://host:0")), (["host:65536/x"], nil, portFault("http://host:65536/x")),
+        (["a:b:80"], nil, "'a:b:80' \(neither)"), (["[::1]"], nil, "'[::1]' \(neither)"),
+        (["fact"], nil, "unexpected 'fact'; did you mean '--preset fact'?"),
+        (["fcat"], nil, "unexpected 'fcat'; did you mean '--preset fact'?"),
+        (["lisen"], nil, "unexpected 'lisen'; did you mean '--listen'?"),
+        (["fibonaci"], nil, "unexpected 'fibonaci'; did you mean 'fibonacci'?"),
+        (["--attach", "http://h/"], "--attach", attachFault), (["--attach", "-"], "--attach", attachFault),
     ])
     func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
         #expect(fault(arguments) == UsageError(message, option: option))
+    }
+
+    private static let neither =
+        "is no file that is there; an address begins with http:// or ws://, or is HOST:PORT"
+    private static let attachFault =
+        "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses"
+
+    private static func portFault(_ url: String) -> String {
+        "'\(url)' has a port that is not a number from 1 to 65535"
+    }
+
+    /// What the words come to when `x.json`, `check`, `localhost:80` and `http:` are files.
+    private func words(_ words: String...) throws -> Options {
+        let files: Set = ["x.json", "check", "localhost:80", "a/b", "./check", "/", "http://h/"]
+        let command = try Command.parse(words, isThere: files.contains)
+        switch command {
+        case .watch(let options), .check(let options, _, _): return options
+        default: throw UsageError("\(command)")
+        }
+    }
+
+    @Test func takesAddressesFilesAndStandardInputInAnyOrder() throws {
+        let options = try words("https://h/x.json", "x.json", "-", "WS://h/y", "-n", "3", "a/b", "--url", "http://h/z")
+        // Options were read before the words.
+        #expect(options[\.urls].map { "\($0)" } == ["http://h/z", "https://h/x.json", "ws://h/y"])
+        #expect(options.feeds.files == ["x.json", "a/b"] && options.feeds.readsStdin && options[\.count] == 3)
+        #expect(options.feeds.notices.isEmpty && options.namesSources)
+        #expect(try words("check", "x.json", "http://h/q")[\.urls].count == 1)
+    }
+
+    @Test func aWordIsASubcommandThenAnAddressThenAFileThenAHost() throws {
+        guard case .check = try Command.parse(["check"], isThere: { _ in true }) else { return #expect(Bool(false)) }
+        #expect(try words("./check").feeds.files == ["./check"])
+        #expect(try words("--demo", "x.json", "check").feeds.files == ["x.json", "check"])
+        #expect(try words("check", "check").feeds.files == ["check"])
+        let address = try words("http://h/")
+        #expect(address.feeds.files.isEmpty && address[\.urls].count == 1)
+        #expect(try words("localhost:80").feeds.files == ["localhost:80"])
+        #expect(try words("/").feeds.files == ["/"])
+    }
+
+    @Test(arguments: [
+        ("localhost:8080", "http://localhost:8080/"), ("h:1/x.json", "http://h:1/x.json"),
+        ("[::1]:80", "http://[::1]:80/"),
+        ("10.0.0.1:65535/a:b@c", "http://10.0.0.1:65535/a:b@c"), ("H-1.x:80?key=s", "http://h-1.x:80/?…"),
+    ])
+    func aHostAndAPortAreAnHTTPAddressWithANotice(word: String, url: String) throws {
+        let options = try words(word)
+        #expect(options[\.urls].map { "\($0)" } == [url])
+        #expect(options.feeds.notices == ["\(FeedURL.redact(word)) is taken for \(url)"])
     }
 
     @Test func printsTheProgramTheOptionAndAHint() {

@@ -44,7 +44,8 @@ package actor StdinInput: Input {
     /// - Parameters:
     ///   - worker: where long lines are read; nil for the loop.
     ///   - lines: what the input before this one has left of the same stream; nil when there was none.
-    ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`.
+    ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`, for a file a
+    ///     `FileStream`.
     package init(
         _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock, worker: Worker? = nil,
         lines: LoopBound<StdinLines>? = nil,
@@ -77,7 +78,8 @@ package actor StdinInput: Input {
                 defer { stream.close() }
                 try await read(stream, from: id)
             } catch let error as SystemError {
-                summary.failure = Failure(.closed, "standard input cannot be read: \(error.reason)")
+                summary.failure = Failure(
+                    .closed, "\(source.path ?? "standard input") cannot be read: \(error.reason)")
             }
             isAtEnd = true
             try await takeLines(from: id)

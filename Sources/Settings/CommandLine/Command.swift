@@ -28,8 +28,8 @@ package enum Command: Sendable, Equatable {
 }
 
 extension Command {
-    /// Reads a command line: of the arguments without the program's name, of the environment, and of the configuration
-    /// that `load` finds. It is a pure function of these.
+    /// Reads a command line: of the arguments without the program's name, of the environment, of which words name a file
+    /// that `isThere`, and of the configuration that `load` finds. It is a pure function of these.
     ///
     /// Flags win over the environment, and the environment over the configuration, option by option. An option that
     /// replaces an earlier one (`--every 1s --every 2s`) wins over it; `--url`, `--preset` and `--header` add up, but do not
@@ -37,7 +37,8 @@ extension Command {
     /// comes after them. When the command line or the environment says what to watch, the configuration does not.
     /// - Throws: `UsageError`.
     package static func parse(
-        _ arguments: [String], environment: [String: String] = [:], load: Loader = { (_) throws(UsageError) in nil }
+        _ arguments: [String], environment: [String: String] = [:],
+        load: Loader = { (_) throws(UsageError) in nil }, isThere: (String) -> Bool = { _ in false }
     ) throws(UsageError) -> Command {
         if arguments.first == "fibonacci", let command = try fibonacci(arguments.dropFirst()) { return command }
         let rows = SettingTable.options
@@ -72,16 +73,14 @@ extension Command {
             if let command { return command }
             if case .check = option.effect { checks.insert(option.flag) }
         }
+        var words = scan.operands[...]
+        let isCheck = words.first == "check"
+        if isCheck { words = words.dropFirst() }
+        var feeds = Options.Feeds()
+        for word in words { try feeds.take(word, isThere: isThere, into: &commandLine) }
         values.overlay(commandLine)
         var options = Options(values)
-        var operands = scan.operands[...]
-        let isCheck = operands.first == "check"
-        if isCheck { operands = operands.dropFirst() }
-        if operands.first == "-" {
-            options.readsStdin = true
-            operands = operands.dropFirst()
-        }
-        if let operand = operands.first { throw unexpected(operand) }
+        options.feeds = feeds
         if let flag = checks.sorted().first, !isCheck { throw UsageError("says nothing without check", option: flag) }
 
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
@@ -116,7 +115,7 @@ extension Command {
             others.values.remove(rows.attach)
             if others.namesSources || options.configuration?.sources.isEmpty == false {
                 throw UsageError(
-                    "the feed is the attached agent's; leave out --url, --preset and --demo",
+                    "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses",
                     option: rows.attach.flag)
             }
         } else if options[\.noReconnect] {
@@ -126,19 +125,5 @@ extension Command {
             throw UsageError(
                 "a key needs the certificate it belongs to; add --cert FILE", option: rows.keyFile.flag)
         }
-    }
-
-    private static func unexpected(_ operand: String) -> UsageError {
-        let lower = operand.lowercased()
-        if ["http://", "https://", "ws://", "wss://"].contains(where: { lower.hasPrefix($0) }) {
-            return UsageError("unexpected \(FeedURL.redact(operand)); to poll a URL write --url in front")
-        }
-        if words.contains(operand) {
-            return UsageError("'\(operand)' stands alone or in front: catwatch \(operand)")
-        }
-        if let suggestion = EditDistance.suggestion(for: operand, among: words) {
-            return UsageError("unexpected \(FeedURL.redact(operand)); did you mean '\(suggestion)'?")
-        }
-        return UsageError("unexpected \(FeedURL.redact(operand)); everything catwatch takes is an option")
     }
 }

@@ -36,9 +36,9 @@ package enum Completions {
                 if [[ $previous == "=" ]]; then previous=${COMP_WORDS[COMP_CWORD - 2]}; fi
                 case $previous in
             \(cases)    esac
-                mapfile -t COMPREPLY < <(compgen -W '\(all)' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W '\(all)' -- "$word"; compgen -f -- "$word")
             }
-            complete -F _catwatch catwatch
+            complete -o filenames -F _catwatch catwatch
 
             """
     }
@@ -72,7 +72,8 @@ package enum Completions {
             # zsh completion for catwatch: catwatch --completions zsh > a folder of $fpath, as _catwatch
             _arguments -s -S \\
             \(arguments.joined(separator: " \\\n")) \\
-                '1:command:(\(Command.words.joined(separator: " ")))'
+                '1:command:{ compadd \(Command.words.joined(separator: " ")); _files }' \\
+                '*:file or address:_files'
 
             """
     }
@@ -93,7 +94,6 @@ package enum Completions {
         }
         return """
             # fish completion for catwatch: catwatch --completions fish | source
-            complete -c catwatch -f
             complete -c catwatch -n __fish_use_subcommand -a '\(Command.words.joined(separator: " "))'
             \(lines.joined(separator: "\n"))
 

@@ -3,15 +3,15 @@ package enum HelpText {
     /// The main options and examples, on one screen of 24 lines of 80 columns with room for the prompt.
     package static var main: String {
         """
-        Usage: catwatch [options] [-]    watch JSON feeds (- for stdin), stream NDJSON
-               catwatch check [options]  or  catwatch fibonacci N...
+        Usage: catwatch [options] [URL|FILE|-]...   watch JSON feeds, stream NDJSON
+               catwatch check [options] [...]  or  catwatch fibonacci N...
 
         \(list(.main))
 
         A DURATION is 500ms, 10s, 2m, 1h or bare seconds. Data goes to stdout, the rest
         to stderr. Exit: 0 fine, 1 ended without a single event, 2 wrong usage.
           catwatch --demo | jq .
-          catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms
+          catwatch http://HOST/x.json --value /a/b --text /c --every 500ms
         Items, sockets, TLS, tokens, limits: catwatch --help=all  Manual: catwatch --man
 
         """
@@ -21,10 +21,12 @@ package enum HelpText {
     package static var all: String {
         let groups = Option.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
         return """
-            Usage: catwatch [options] [-]    watch JSON feeds, stream what they say as NDJSON;
-                                             - reads standard input
-                   catwatch check [options]  check the configuration, print what it comes to
-                   catwatch fibonacci N...   F(0) to F(N), and how long that takes
+            Usage: catwatch [options] [URL|FILE|-]...  watch JSON feeds, stream NDJSON
+                   catwatch check [options] [...]      check all of it, print what it comes to
+                   catwatch fibonacci N...             F(0) to F(N), and how long that takes
+
+            A URL is polled like one behind --url; HOST:PORT/PATH is taken for an http URL.
+            A FILE is read to its end, - standard input: a document or a number a line.
 
             \(groups)
             Every option that is not a request has an environment variable that an option on

@@ -9,19 +9,32 @@ package enum ManualPage {
             .SH SYNOPSIS
             .B catwatch
             .RI [ options ]
-            .RB [ \\- ]
+            .RI [ URL | FILE | \\- ]...
             .PP
             .B catwatch check
             .RI [ options ]
+            .RI [ URL | FILE | \\- ]...
             .PP
             .B catwatch fibonacci
             .IR N ...
             .SH DESCRIPTION
-            Reads JSON over HTTP, over WebSockets or from standard input
+            Reads JSON over HTTP, over WebSockets, from files or from standard input
             .RB ( \\- ),
             keeps the last value of every window over a rolling history, and writes what it sees to
             standard output, one JSON object a line.
-            Without an option that names a feed, and without a configuration that does, it polls https://catfact.ninja/fact.
+            A word with a scheme
+            .RB ( http:// ", " https:// ", " ws:// " or " wss:// )
+            is an address, as behind \(escaped("--url")); one that names a file that is there is that file; and
+            .I HOST:PORT
+            with a path behind it or without is an address of http, which is said on standard error.
+            A file is read to its end, a FIFO until its last writer is gone, a JSON document or a bare number a line; it is a
+            source of its name.
+            .I ./check
+            is the file,
+            .I check
+            the subcommand.
+            .PP
+            Without a word or an option that names a feed, and without a configuration that does, it polls https://catfact.ninja/fact.
             .PP
             .B catwatch check
             checks the options and the configuration, and prints what they come to as JSON, without secrets.
@@ -69,7 +82,7 @@ package enum ManualPage {
             .SH EXAMPLES
             .nf
             \(escaped("catwatch --demo | jq ."))
-            \(escaped("catwatch -u http://HOST/x.json --value /a/b --text /c --every 500ms"))
+            \(escaped("catwatch http://HOST/x.json --value /a/b --text /c --every 500ms"))
             \(escaped("CATWATCH_URL='http://A/x http://B/y' catwatch -n 100 > sample.ndjson"))
             .fi
 

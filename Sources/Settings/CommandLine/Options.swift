@@ -4,8 +4,8 @@ internal import Feed
 package struct Options: Sendable, Equatable {
     /// Each setting of the program, and what is said of every source.
     package var values: SettingValues
-    /// Read standard input.
-    package var readsStdin = false
+    /// What the words name that are no options.
+    var feeds = Feeds()
     /// What the configuration says of sources; its options are among the values.
     var configuration: Configuration?
 
@@ -34,6 +34,36 @@ package struct Options: Sendable, Equatable {
         configuration = file
     }
 
+    /// What the words of the command line name that are no options; addresses are among the URLs.
+    struct Feeds: Sendable, Equatable {
+        private(set) var readsStdin = false
+        private(set) var files: [String] = []
+        /// What was taken for more than it says.
+        private(set) var notices: [String] = []
+
+        var isEmpty: Bool { !readsStdin && files.isEmpty }
+
+        /// Takes the next word; see `FeedWord`.
+        ///
+        /// - Parameter values: gets what addresses are there.
+        mutating func take(
+            _ word: String, isThere: (String) -> Bool, into values: inout SettingValues
+        ) throws(UsageError) {
+            switch try FeedWord(word, isThere: isThere) {
+            case .stdin:
+                guard !readsStdin else { throw UsageError("there is one standard input, and - stands twice") }
+                readsStdin = true
+            case .file(let path): files.append(path)
+            case .url(let url, let isGuessed):
+                let urls = SettingTable.rows.urls
+                values.put(urls, [url], from: .option(urls.flag))
+                if isGuessed {
+                    notices.append("\(FeedURL.redact(word)) is taken for \(Sanitizer.visible(url.description))")
+                }
+            }
+        }
+    }
+
     /// What stderr says.
     package enum Verbosity: Int, Sendable, Comparable {
         /// Errors that end the program.
@@ -59,7 +89,7 @@ package struct Options: Sendable, Equatable {
 
     /// Whether they name something to watch.
     package var namesSources: Bool {
-        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || self[\.attach] != nil || readsStdin
+        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || self[\.attach] != nil || !feeds.isEmpty
     }
 
     /// What the top level of a configuration would say, in the order of the table and without secrets.
@@ -75,16 +105,17 @@ package struct Options: Sendable, Equatable {
         }
     }
 
-    /// The sources to start: presets, URLs, standard input, then the configuration's; `fact` when there is none at all.
+    /// The sources to start: presets, URLs, standard input, files, then the configuration's; `fact` when there is none at
+    /// all.
     ///
-    /// - Parameter notices: gets what was left out, and why.
+    /// - Parameter notices: gets what was left out or guessed, and why.
     /// - Throws: `UsageError` when a preset needs what was not given.
     func drafts(notices: inout [String]) throws(UsageError) -> [SourceDraft] {
         let rows = SettingTable.rows
         let configured = configuration?.sources ?? []
         var urls = self[\.urls]
         var presets = self[\.presets]
-        if presets.isEmpty, configured.isEmpty, self[\.demo] || (urls.isEmpty && !readsStdin) { presets = [.fact] }
+        if presets.isEmpty, configured.isEmpty, self[\.demo] || (urls.isEmpty && feeds.isEmpty) { presets = [.fact] }
         let wantsAll = presets.contains(.all)
         var single = presets.filter { $0 != .all }
         if wantsAll { single += Preset.single.filter { !single.contains($0) } }
@@ -117,11 +148,17 @@ package struct Options: Sendable, Equatable {
             draft.values.set(\.url, url, from: byURL)
             drafts.append(draft)
         }
-        if readsStdin {
+        if feeds.readsStdin {
             var draft = SourceDraft(option: "-", isOfCommandLine: true)
             draft.values.set(\.kind, .stdin, from: .option("-"))
             drafts.append(draft)
         }
+        for file in feeds.files {
+            var draft = SourceDraft(isOfCommandLine: true)
+            draft.values.set(\.path, file, from: .option(UsageError.quoted(file)))
+            drafts.append(draft)
+        }
+        notices += feeds.notices
         return drafts + configured
     }
 }

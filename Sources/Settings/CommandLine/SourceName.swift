@@ -57,9 +57,13 @@ package enum SourceName {
     /// What a source is named after its URL, when nobody else is: the last component of its path, or the host when there
     /// is none, with `-` for every character outside `[A-Za-z0-9._-]`.
     static func base(for url: FeedURL) -> String {
-        let components = url.path.utf8.split(separator: UInt8(ascii: "/"))
-        if let last = components.last, let name = cleaned(last) { return name }
-        return cleaned(url.host.utf8[...]) ?? "source"
+        base(forPath: url.path) ?? cleaned(url.host.utf8[...]) ?? "source"
+    }
+
+    /// What a source is named after its file: the last component of the path, as for a URL; nil when there is nothing in it
+    /// that a person could read.
+    static func base(forPath path: String) -> String? {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { cleaned($0) }
     }
 
     /// Nil when nothing is left that a person could read: a name of dots and dashes only.

@@ -30,8 +30,10 @@ struct SourceBuilder {
             return .http(http)
         case .pages: return pages(source, description)
         case .websocket: return webSocket(source, description)
-        case .stdin:
+        case .stdin, .file:
+            if let path = source[\.path], !canRead(path, source) { return nil }
             var stdin = StdinSource(description, extraction: extraction(source))
+            stdin.path = source[\.path]
             stdin.maxLine = source[\.maxLine]
             return .stdin(stdin)
         case .fibonacci:
@@ -141,6 +143,16 @@ struct SourceBuilder {
         var secrets = secrets
         defer { self.secrets = secrets }
         return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
+    }
+
+    /// Whether there is a file to read, and no folder; says so if not.
+    private mutating func canRead(_ path: String, _ source: EffectiveSource) -> Bool {
+        var status = stat()
+        let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        guard isFolder || access(path, R_OK) != 0 else { return true }
+        let reason = SystemError(code: isFolder ? EISDIR : errno, call: "access").reason
+        issues.add(source.draft.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
+        return false
     }
 
     /// Says now that a file cannot be read, not at the first secure connection.

@@ -83,7 +83,7 @@ struct SourceResolver {
         let before = issues.count
         let preset = draft.values[\.preset]
         let kind =
-            draft.values[\.kind] ?? preset?.values[\.kind]
+            draft.values[\.kind] ?? preset?.values[\.kind] ?? (draft.values[\.path] != nil ? .file : nil)
             ?? (draft.values[\.url]?.scheme.isWebSocket == true ? .websocket : .http)
         for (setting, source) in SettingTable.ofSources {
             guard let mark = draft.given(setting), !source.kinds.contains(kind) else { continue }
@@ -136,6 +136,7 @@ struct SourceResolver {
                 missing(rows.url, source)
             }
         }
+        if source.kind == .file, source[\.path] == nil, draft.given(rows.path) == nil { missing(rows.path, source) }
         if source.kind == .fibonacci, source[\.n] == nil, draft.given(rows.n) == nil { missing(rows.n, source) }
         guard source[\.items] == nil, draft.given(rows.items) == nil || source.has(\.items) else { return }
         if source.kind == .pages {
@@ -208,6 +209,8 @@ struct SourceResolver {
     /// What was said it is called, and else what it can be told by.
     private func name(of source: EffectiveSource, _ names: inout SourceName.Register) -> String {
         if let name = source.draft.values[\.name] { return name }
-        return names.name(source[\.name] ?? source[\.url].map { SourceName.base(for: $0) } ?? source.kind.rawValue)
+        return names.name(
+            source[\.name] ?? source[\.url].map { SourceName.base(for: $0) }
+                ?? source[\.path].flatMap { SourceName.base(forPath: $0) } ?? source.kind.rawValue)
     }
 }

@@ -136,7 +136,7 @@ struct Option: Sendable {
 struct InSource: Sendable {
     /// Where the documentation has it; the keys of one kind stand together.
     enum Section: Sendable, CaseIterable {
-        case general, place, items, fields, request, pages, webSocket, stdin, fibonacci
+        case general, place, items, fields, request, pages, webSocket, lines, fibonacci
 
         fileprivate var kinds: [SourceKind] {
             switch self {
@@ -145,7 +145,7 @@ struct InSource: Sendable {
             case .items, .fields: SourceKind.documents
             case .pages: [.pages]
             case .webSocket: [.websocket]
-            case .stdin: [.stdin]
+            case .lines: [.stdin, .file]
             case .fibonacci: [.fibonacci]
             }
         }

@@ -24,8 +24,10 @@ package struct SettingTable: Sendable {
         ))
     let kind = SettingKey(
         "kind", Types.words(SourceKind.allCases),
-        source: .init(.general, "Where its events come from. Without it: `websocket` for a ws or wss URL, else `http`.")
-    )
+        source: .init(
+            .general,
+            "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, else `http`."
+        ))
     let preset = SettingKey(
         "preset", Types.words(Preset.single),
         source: .init(.general, "Start from a known feed; the keys beside it override it, one by one."))
@@ -256,7 +258,7 @@ package struct SettingTable: Sendable {
     let oneRun = SettingKey(
         "once", Types.flag, initial: false, source: .init(.pages, "One run only; `every` says nothing then."))
 
-    // MARK: WebSocket, standard input, Fibonacci
+    // MARK: WebSocket, lines, Fibonacci
 
     let subprotocols = SettingKey(
         "subprotocols", Types.tokens, initial: webSocket.subprotocols,
@@ -270,9 +272,14 @@ package struct SettingTable: Sendable {
     let pingTimeout = SettingKey(
         "ping_timeout", Types.duration(.milliseconds(100)...day), initial: webSocket.pingTimeout,
         source: .init(.webSocket, "How long anything may take to come after a ping."))
+    let path = SettingKey(
+        "path", Types.path,
+        source: .init(
+            .lines, "The file to read to its end, a document or a number a line; a FIFO until its last writer is gone.",
+            kinds: [.file]))
     let maxLine = SettingKey(
         "max_line", Types.size(64...(64 << 20)), initial: StdinSource(SourceDescription(name: "")).maxLine,
-        source: .init(.stdin, "The longest line taken."))
+        source: .init(.lines, "The longest line taken."))
     let n = SettingKey(
         "n", Types.integer(0...PollRequest.mostN),
         source: .init(.fibonacci, "Up to which number a run goes; needed."))

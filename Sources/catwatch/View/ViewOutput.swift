@@ -120,7 +120,7 @@ extension Source {
         case .http(let source): source.request.endpoint.authority
         case .pages(let source): source.request.endpoint.authority
         case .webSocket(let source): source.request.endpoint.authority
-        case .stdin: "standard input"
+        case .stdin(let source): source.path ?? "standard input"
         case .fibonacci: "F(n)"
         }
     }

@@ -116,6 +116,7 @@ enum ConfigSchema {
             let ways = ["next", "page_parameter"].map { JSONTree.object([Member("required", .strings([$0]))]) }
             own = .object([Member("required", .strings(["url", "items"])), Member("oneOf", .array(ways))])
         case .fibonacci: own = .object([Member("required", .strings(["n"]))])
+        case .file: own = .object([Member("required", .strings(["path"]))])
         case .stdin: return nil
         }
         return Member("anyOf", .array([preset, own]))

@@ -66,7 +66,8 @@ import Testing
             "time": "/t", "number": "lenient", "interval": "20s", "history": "60s", "output": "none", "count": "5",
             "duration": "1m", "listen": "/x", "listen-mode": "660", "max-readers": "7", "reader-timeout": "5s",
             "attach": "/y", "connect": "unix:/z", "output-file": "f", "timeout": "3s", "max-body": "2MiB",
-            "max-redirects": "3", "header": "A: b", "header-file": "h", "bearer-file": "t", "bearer-env": "E",
+            "max-redirects": "3", "retry-most": "5s", "header": "A: b", "header-file": "h", "bearer-file": "t",
+            "bearer-env": "E",
             "cacert": "c", "cert": "d", "key-file": "k", "log-bytes": "2MiB",
         ]
         func shown(_ values: SettingValues) -> [Settings.JSONTree.Member] {

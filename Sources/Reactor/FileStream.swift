@@ -1,0 +1,152 @@
+import CLinux
+internal import Glibc
+
+/// The bytes of a file, whatever kind of file it is, without ever holding its loop up.
+///
+/// What lies on a disk is read by a worker, a piece at a time, as the disk may take its time. What can be waited for, such as a
+/// FIFO, is read on the loop: a FIFO from when somebody writes to it until its last writer is gone.
+package final class FileStream: ByteStream {
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let file: File
+    private let readable: Wakeup
+    private let hungUp: Wakeup
+    private var state = State.idle
+
+    private enum State {
+        case idle
+        /// The worker has the file.
+        case underWay
+        /// What was read and not yet taken.
+        case bytes(Range<Int>)
+        /// What is read on the loop, and whether it has been waited for: a FIFO that nobody writes to yet is at its end.
+        case stream(DescriptorStream, hasBegun: Bool)
+        case failed(SystemError)
+        case closed
+    }
+
+    /// Opens nothing yet: that may take as long as reading.
+    ///
+    /// - Parameter worker: a loop with a thread of its own, for work that may block.
+    package init(_ path: String, on loop: EventLoop, worker: EventLoop) {
+        self.loop = loop
+        self.worker = worker
+        file = File(path)
+        readable = Wakeup(loop: loop)
+        hungUp = Wakeup(loop: loop)
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        switch state {
+        case .idle:
+            state = .underWay
+            fetch()
+            return nil
+        case .underWay, .stream(_, hasBegun: false): return nil
+        case .bytes(let bytes):
+            let count = min(bytes.count, buffer.count)
+            // In bounds: the bytes lie in what the worker has read, and it reads nothing before they are taken.
+            buffer.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: file.memory[bytes.lowerBound..<bytes.lowerBound + count]))
+            // An end is not read again: the file may be one that grows.
+            if count < bytes.count || bytes.isEmpty {
+                state = .bytes(bytes.lowerBound + count..<bytes.upperBound)
+            } else {
+                state = .idle
+            }
+            return count
+        case .stream(let stream, _): return try stream.read(into: buffer)
+        case .failed(let error): throw error
+        case .closed: throw SystemError(code: EBADF, call: "read")
+        }
+    }
+
+    private func fetch() {
+        let (loop, file, me) = (loop, file, LoopBound(self))
+        worker.post {
+            let piece = file.next()
+            loop.post { me.value.take(piece) }
+        }
+    }
+
+    private func take(_ piece: File.Piece) {
+        switch piece {
+        case .bytes(let count): state = isClosed ? .closed : .bytes(0..<count)
+        case .failure(let error): state = isClosed ? .closed : .failed(error)
+        case .descriptor(let number):
+            let descriptor = Descriptor(owning: number)
+            guard !isClosed else { return }
+            do {
+                state = .stream(try DescriptorStream(owning: descriptor, on: loop), hasBegun: false)
+            } catch {
+                state = .failed(error)
+            }
+        }
+        readable.signal()
+    }
+
+    private var isClosed: Bool { if case .closed = state { true } else { false } }
+
+    package func waitUntilReadable() async throws(CancellationError) {
+        if case .underWay = state { try await readable.wait() }
+        guard case .stream(let stream, _) = state else { return }
+        try await stream.waitUntilReadable()
+        if case .stream = state { state = .stream(stream, hasBegun: true) }
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        throw SystemError(code: EBADF, call: "write")  // opened for reading
+    }
+
+    package func waitUntilWritable() async throws(CancellationError) {}
+
+    package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
+
+    package func close() {
+        if case .stream(let stream, _) = state { stream.close() }
+        state = .closed
+        readable.open()
+        hungUp.open()
+    }
+}
+
+/// The worker's side.
+private final class File: @unchecked Sendable {  // has work on one thread at a time: `State.underWay` says on which
+    enum Piece: Sendable {
+        /// So many bytes are in memory; 0 at the end.
+        case bytes(Int)
+        /// It is nothing that lies on a disk; this is open, and whoever gets it owns it.
+        case descriptor(Int32)
+        case failure(SystemError)
+    }
+
+    /// What is read at once.
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    private let path: String
+    private var descriptor: Descriptor?
+
+    init(_ path: String) { self.path = path }
+
+    deinit { memory.deallocate() }
+
+    /// Opens the file if it is not open, and reads.
+    func next() -> Piece {
+        do throws(SystemError) {
+            if descriptor == nil {
+                // Without waiting for somebody who writes to a FIFO, and without taking a terminal for the process's own.
+                let opened = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+                var status = stat()
+                let number = opened.number
+                try systemCall("fstat") { fstat(number, &status) }
+                switch status.st_mode & S_IFMT {
+                case S_IFREG, S_IFBLK, S_IFDIR: descriptor = consume opened
+                default: return .descriptor(opened.release())
+                }
+            }
+            guard let number = descriptor?.number else { return .bytes(0) }
+            return .bytes(try systemCall("read") { read(number, memory.baseAddress, memory.count) })
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Words on the command line that are no options.
+@Suite(.limited) struct WordTests {
+    private static func numbers(_ range: ClosedRange<Int>) -> String { range.map { "\($0)\n" }.joined() }
+
+    @Test(.enabled(if: Installation.hasPython)) func filesAreReadToTheirEndEachAsASource() async throws {
+        try await Stage.run { stage in
+            let big = try await stage.write(Self.numbers(1...50_000), to: "big.ndjson")
+            let small = try await stage.write("{\"cats\":1}\nno JSON\n{\"cats\":2}", to: "small")
+            // More than the log holds: who reads stdout slowly holds the file up, and gets all of it.
+            let run = try await stage.finish([big, small, "--log-bytes", "1MiB"])
+            #expect(run.ending == .exited(0))
+            let lines = try run.lines()
+            let data = lines.filter(\.isData)
+            #expect(
+                data.filter { $0.source == "big.ndjson" }.compactMap { $0.number("value") }
+                    == (1...50_000).map(Double.init))
+            #expect(data.filter { $0.source == "small" }.compactMap { $0.number("value") } == [1, 2])
+            #expect(run.errors.contains("catwatch: small: line 2: "))
+            #expect(lines.last?.string("reason") == "end" && !lines.contains { $0.type == "gap" })
+            try await stage.validate(run.output)
+        }
+    }
+
+    @Test func aFIFOAndAProcessSubstitutionAreFilesToo() async throws {
+        try await Stage.run { stage in
+            let fifo = "\(stage.folder)/fifo"
+            #expect(mkfifo(fifo, 0o600) == 0)
+            let program = try await stage.bash(
+                "'\(Installation.program)' '\(fifo)' <(echo 7) <(true) & (sleep 0.1; seq 3) > '\(fifo)'; wait")
+            let run = try await Finished(of: program)
+            #expect(run.ending == .exited(0))
+            let data = try run.lines().filter(\.isData)
+            #expect(data.filter { $0.source == "fifo" }.compactMap { $0.number("value") } == [1, 2, 3])
+            #expect(data.count == 4 && data.contains { $0.number("value") == 7 })
+        }
+    }
+
+    @Test func anAddressIsPolledWithItsSchemeOrWithoutOne() async throws {
+        try await Stage.run { stage in
+            let url = try await stage.url("/fact")
+            let bare = String(url.dropFirst("http://".count))
+            let run = try await stage.finish([url, bare, "-e", "10ms", "-n", "6"])
+            #expect(run.ending == .exited(0))
+            #expect(Set(try run.lines().filter(\.isData).compactMap(\.source)) == ["fact", "fact-2"])
+            #expect(run.errors == "catwatch: '\(bare)' is taken for \(url)\n")
+            let quiet = try await stage.finish([bare, "-q", "-e", "10ms", "-n", "1"])
+            #expect(quiet.errors == "")
+            let check = try await stage.finish(["check", bare])
+            #expect(check.ending == .exited(0) && check.outputText.contains("\"url\": \"\(url)\""))
+            #expect(check.errors.contains(" is taken for "))
+        }
+    }
+
+    @Test func whatCannotBeReadIsSaidBeforeAnythingStarts() async throws {
+        try await Stage.run { stage in
+            let none = try await stage.finish(["\(stage.folder)/none"])
+            #expect(none.ending == .exited(2) && none.errors.contains("none' is no file that is there"))
+            let folder = try await stage.finish([stage.folder])
+            #expect(folder.ending == .exited(2) && folder.errors.contains("Is a directory"), "\(folder.errors)")
+        }
+    }
+}
