@@ -45,8 +45,9 @@ package actor CurlTransport: HTTPTransport {
     /// curl_global_init(3), once.
     private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// How many requests are under way.
+    /// How many requests are under way, and how many handles wait for the next ones.
     package var underWay: Int { transfers.count }
+    package var idleHandles: Int { idle.count }
 
     /// Follows redirects itself: to http and https only, and what may be secret (headers, the client's certificate)
     /// goes to the request's own origin and nowhere else, which libcurl would only see to for `Authorization`.

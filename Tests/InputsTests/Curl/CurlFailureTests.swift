@@ -139,6 +139,32 @@ import Testing
         }
     }
 
+    @Test func oneDeadlineCoversAllRedirects() async throws {
+        try await withLoop { loop in
+            let server = try RawServer(on: loop) { request in
+                let hop = Int(request.dropFirst("GET /".count).prefix { $0 != " " }) ?? 0
+                return hop < 8
+                    ? .late(
+                        .milliseconds(100),
+                        "HTTP/1.1 302 x\r\nLocation: /\(hop + 1)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    : .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            }
+            let transport = try CurlTransport(on: loop)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await server.run() }
+                defer { group.cancelAll() }
+                var request = HTTPRequest(url: server.origin + "/0")
+                request.timeout = .milliseconds(500)
+                do throws(HTTPFailure) {
+                    let answer = try await transport.get(request)
+                    Issue.record("there was an answer after \(answer.timing.total) ms")
+                } catch {
+                    #expect(error.code == .timeout && error.message.contains("within 500 ms"), "\(error.message)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: [301, 302, 303, 307, 308])
     func whatIsSecretStaysWithItsOrigin(code: Int) async throws {
         try await CurlBench.run { bench in

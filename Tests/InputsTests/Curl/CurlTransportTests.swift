@@ -98,6 +98,7 @@ import Testing
                 return statuses
             }
             #expect(statuses.count == 100 && statuses.allSatisfy { $0 == 200 })
+            #expect(await bench.transport.idleHandles == 8)
         }
     }
 
@@ -120,6 +121,22 @@ import Testing
                 request.headers = [header]
                 let second = try await bench.transport.get(request)
                 #expect(second.status == 304 && second.body.isEmpty)
+            }
+        }
+    }
+
+    @Test func anInterimAnswersHeadersAreNotTheAnswers() async throws {
+        try await withLoop { loop in
+            let server = try RawServer(on: loop) { _ in
+                .text(
+                    "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\nRetry-After: 9\r\nContent-Type: text/css\r\n\r\n"
+                        + "HTTP/1.1 200 OK\r\nLast-Modified: then\r\nContent-Length: 2\r\n\r\n{}")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await server.run() }
+                defer { group.cancelAll() }
+                let answer = try await CurlTransport(on: loop).get(HTTPRequest(url: server.origin))
+                #expect(answer.status == 200 && answer.headers == HTTPAnswerHeaders(lastModified: "then"))
             }
         }
     }

@@ -124,6 +124,12 @@ import Testing
         #expect(feed.data.count > 500)
     }
 
+    @Test(arguments: [199, 200, 201, 203, 205, 206, 226, 299, 300])
+    func anyStatusFrom200To299IsASuccess(status: Int) async throws {
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .seconds(3)) { _, _ in .answer(status) }
+        #expect(feed.errors.isEmpty == (200...299).contains(status) && feed.data.isEmpty == !feed.errors.isEmpty)
+    }
+
     // MARK: Revalidation
 
     @Test(arguments: [true, false])

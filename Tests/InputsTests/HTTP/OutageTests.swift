@@ -97,6 +97,47 @@ import WebSocket
         #expect(feed.errors.count == 30)
         #expect(feed.errors.allSatisfy { ($0.retryIn ?? .zero) <= .seconds(30) })
         #expect(feed.recoveries.map(\.attempts) == [30])
+        // Only what comes behind the first page is given up: there is nothing to begin anew.
+        #expect(!feed.errors.contains { $0.message.contains("given up") })
+    }
+
+    @Test func nobodyCanAskBeforeTheUpstreamWantsToBeAsked() async throws {
+        let source = try SimulatedFeed.source(every: .seconds(3_600))
+        let feed = try await SimulatedFeed.run(for: .milliseconds(100_450)) { number, _ in
+            number == 0 ? .answer(429, "", headers: HTTPAnswerHeaders(retryAfter: "60")) : .answer()
+        } input: { place in
+            let poller = HTTPPoller(
+                source, store: place.store, desk: place.desk, transport: place.transport, on: place.loop,
+                wall: place.wall, random: SeededGenerator(seed: 1))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await poller.run() }
+                while true {
+                    try await place.loop.sleep(for: .milliseconds(700))
+                    #expect(await place.desk.requestPoll(of: "fact") == nil)
+                }
+            }
+        }
+        #expect(feed.begun[1] == .seconds(60), "\(feed.begun)")
+        #expect(zip(feed.begun.dropFirst(2), feed.begun.dropFirst()).allSatisfy { $0 - $1 >= .seconds(1) })
+        #expect((30...42).contains(feed.begun.count))
+    }
+
+    @Test func norConnectToAWebSocketBefore() async throws {
+        let feed = try await SimulatedSocket.run(
+            SimulatedSocket.source(), for: .milliseconds(100_450),
+            beside: { _, desk, loop in
+                while true {
+                    await desk.requestPoll(of: "aqi")
+                    try await loop.sleep(for: .milliseconds(100))
+                }
+            },
+            serve: { number, peer in
+                let retry = number == 0 ? "Retry-After: 60\r\n" : ""
+                try await peer.value.shakeHands("HTTP/1.1 503 x\r\n\(retry)\r\n")
+            })
+        let first = feed.attempts[0].duration(to: feed.attempts[1])
+        #expect(first >= .seconds(60) && first < .seconds(61), "\(first)")
+        #expect(feed.attempts.count > 30)
     }
 
     @Test func aWebSocketHasRecoveredWhenItIsOpen() async throws {

@@ -14,6 +14,8 @@ actor RawServer {
     enum Answer: Sendable {
         /// These bytes, and then the end of the connection.
         case text(String)
+        /// The same after a while.
+        case late(Duration, String)
         /// These bytes again and again, for as long as they are taken.
         case endless(head: String, again: String)
     }
@@ -66,6 +68,9 @@ actor RawServer {
         requests.append(request)
         switch answer(request) {
         case .text(let text): try await write(text, to: stream)
+        case .late(let pause, let text):
+            try await loop.sleep(for: pause)
+            try await write(text, to: stream)
         case .endless(let head, let again):
             try await write(head, to: stream)
             while true { try await write(again, to: stream) }

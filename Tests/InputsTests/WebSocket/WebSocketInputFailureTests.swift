@@ -101,6 +101,19 @@ import WebSocket
         }
     }
 
+    @Test func whatWasWrongWithTheLastMessagesOfAConnectionIsToldAtItsEnd() async throws {
+        let feed = try await SimulatedSocket.run(SimulatedSocket.source(), for: .milliseconds(300)) { number, peer in
+            guard number == 0 else { return try await peer.value.sleep(.seconds(60)) }
+            try await peer.value.shakeHands()
+            try await peer.value.send("first")
+            try await peer.value.sleep(.milliseconds(50))
+            for _ in 0..<3 { try await peer.value.send("more") }
+            try await peer.value.sleep(.milliseconds(50))
+        }
+        #expect(feed.errors.prefix(3).map(\.code) == [.notJSON, .notJSON, .closed])
+        #expect(feed.errors.count > 1 && feed.errors[1].message.hasPrefix("in 3 messages, the first one: "))
+    }
+
     @Test func badMessagesAreToldOnceASecondAndEndNothing() async throws {
         let feed = try await SimulatedSocket.run(SimulatedSocket.source(), for: .seconds(10)) { _, peer in
             try await peer.value.shakeHands()
