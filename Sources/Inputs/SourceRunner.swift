@@ -154,6 +154,6 @@ package actor SourceRunner {
     private func remove(_ name: String) async {
         slots[name] = nil
         news.signal()
-        await store.retire(named: name)
+        await store.release(named: name)
     }
 }

@@ -7,6 +7,8 @@ struct EndpointTable: Sendable {
 
     /// In the order they were first asked.
     private(set) var statistics: [EndpointStatistics] = []
+    /// Whose they are.
+    private var keys: [Key] = []
     private var indices: [Key: Int] = [:]
     private let limit: Int
 
@@ -26,6 +28,19 @@ struct EndpointTable: Sendable {
         var histogram = LatencyHistogram()
         change(&histogram)
         statistics.append(EndpointStatistics(endpoint: endpoint, source: name, histogram: histogram))
+        keys.append(key)
         return true
+    }
+
+    /// Forgets the endpoints of some sources; costs a look at every one there is.
+    mutating func remove(_ gone: Set<Int>) {
+        guard keys.contains(where: { gone.contains($0.source) }) else { return }
+        let (old, former) = (statistics, keys)
+        (statistics, keys, indices) = ([], [], [:])
+        for (key, statistic) in zip(former, old) where !gone.contains(key.source) {
+            indices[key] = keys.count
+            keys.append(key)
+            statistics.append(statistic)
+        }
     }
 }

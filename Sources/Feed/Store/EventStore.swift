@@ -178,6 +178,14 @@ package actor EventStore {
         if let id = state.source(named: name) { state.retire(id) }
     }
 
+    /// The same for good: what brought its events has ended, and it is forgotten once the history shows nothing of it.
+    package func release(named name: String) {
+        guard ending == nil, let id = state.source(named: name) else { return }
+        state.hold(from: admission.heldFrom)
+        state.release(id, wall: wall.now, now: loop.clock.now)
+        announce()
+    }
+
     /// The agent itself as a source, for what it says of itself.
     package var agentSource: SourceID {
         if let known = ownSource { return known }

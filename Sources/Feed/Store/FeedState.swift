@@ -17,6 +17,8 @@ package struct FeedState: ~Copyable, Sendable {
         package var nameBytes = 4 << 20
         /// How many endpoints have statistics.
         package var endpoints = 10_000
+        /// How many sources are remembered, with their windows and statistics, that nothing more comes from.
+        package var released = 1_000
         /// Data events after which no more are taken; nil for no limit.
         package var data: Int?
 
@@ -34,6 +36,8 @@ package struct FeedState: ~Copyable, Sendable {
     private var sources = SourceTable()
     private var series: [Series] = []
     private var prefixes: PrefixArena
+    /// How many bytes of `prefixes` are names of series that are gone.
+    private var wastedNames = 0
     private let width: Int64
     private let mostData: Int
     private var table: SeriesTable
@@ -69,6 +73,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// How the sources are doing that are not retired, in the order they were first registered.
     package var statuses: [SourceStatus] { sources.statuses }
 
+    /// How much room names of series take now, in bytes, for tests of their bound.
+    var nameBytes: Int { prefixes.buffer.count }
+
     /// Whether as many data events have come as `Limits.data` asks for.
     package var hasEnoughData: Bool { counts.data >= mostData }
 
@@ -89,6 +96,35 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
+
+    /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
+    /// history shows it, while there is room: its series and endpoints count as those of others.
+    package mutating func release(_ source: SourceID, wall: Timestamp, now: LoopInstant) {
+        sources.release(source, at: now)
+        // Not one by one, as each time costs a look at every series.
+        if sources.releasedCount > limits.released {
+            forget(Set(sources.released(atMost: sources.releasedCount - limits.released / 2)), wall, now)
+        }
+    }
+
+    /// Forgets released sources, once their windows have had their lines, of which no more than these will come.
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult
+    private mutating func forget(_ gone: Set<Int>, _ wall: Timestamp, _ now: LoopInstant) -> Bool {
+        guard !gone.isEmpty else { return false }
+        for index in series.indices where gone.contains(series[index].source) {
+            flush(index, wall, now, isComplete: true)
+            wastedNames += series[index].prefix.count
+            series[index] = Series(ring: newRing, source: -1, kind: .data, prefix: 0..<0, namesOffset: 0)
+        }
+        table.remove { gone.contains($0.index / 3) }
+        counts.series = table.count
+        endpointTable.remove(gone)
+        sources.remove(gone)
+        if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
+        return true
+    }
 
     // MARK: Events
 
@@ -155,7 +191,7 @@ package struct FeedState: ~Copyable, Sendable {
         let data = lend(record.data)
         let value = record.value.isNaN ? nil : record.value
 
-        if let value, let index = seriesIndex(source, kind: .data, key: key) {
+        if let value, let index = seriesIndex(source, kind: .data, key: key, wall, now) {
             self.record(value, in: index, at: time, wall, now)
             if !series[index].prefix.isEmpty {
                 return encode(value, text, data, record.flaws, time, .whole(names(of: index)), now)
@@ -216,7 +252,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// Everything but data: seldom enough that it need not be fast.
     @inline(never)
     private mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
-        newestReport = log.nextSequence
+        // Windows may come before it.
+        defer { newestReport = log.nextSequence - 1 }
         let source = sources.name(of: event.source.index)
         let isFuture = isFuture(event.time, wall)
         let time = isFuture ? wall : event.time
@@ -229,17 +266,17 @@ package struct FeedState: ~Copyable, Sendable {
             sample.endpoint = LineEncoder.cut(sample.endpoint)
             // What the line says is what counts, so that a reader who adds lines up comes to the same.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
-            if let index = seriesIndex(event.source, kind: .latency, key: nil) {
+            if let index = seriesIndex(event.source, kind: .latency, key: nil, wall, now) {
                 record(sample.ms, in: index, at: time, wall, now)
             }
             if sample.status == 304 { sources.setState(.ok, of: event.source, wall) }
-            updateEndpoint(sample.endpoint, of: event.source) { _ = $0.record(sample.ms) }
+            updateEndpoint(sample.endpoint, of: event.source, wall, now) { _ = $0.record(sample.ms) }
             log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
             markSeen(event.source, wall)
-            if let index = seriesIndex(event.source, kind: .memory, key: nil) {
+            if let index = seriesIndex(event.source, kind: .memory, key: nil, wall, now) {
                 record(Double(sample.resident), in: index, at: time, wall, now)
             }
             log.append(atMost: most, at: now) { sequence, writer in
@@ -250,7 +287,9 @@ package struct FeedState: ~Copyable, Sendable {
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.message(failure.message)
-            if let endpoint = failure.endpoint { updateEndpoint(endpoint, of: event.source) { $0.recordErrors() } }
+            if let endpoint = failure.endpoint {
+                updateEndpoint(endpoint, of: event.source, wall, now) { $0.recordErrors() }
+            }
             let texts =
                 failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
             log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
@@ -285,10 +324,17 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Counts something at an endpoint.
     private mutating func updateEndpoint(
-        _ endpoint: String, of source: SourceID, _ change: (inout LatencyHistogram) -> Void
+        _ endpoint: String, of source: SourceID, _ wall: Timestamp, _ now: LoopInstant,
+        _ change: (inout LatencyHistogram) -> Void
     ) {
-        let isKnown = endpointTable.update(endpoint, of: source.index, named: sources.name(of: source.index), change)
-        if !isKnown { counts.refusedEndpoints += 1 }
+        let name = sources.name(of: source.index)
+        if endpointTable.update(endpoint, of: source.index, named: name, change) { return }
+        if forget(Set(sources.released()), wall, now),
+            endpointTable.update(endpoint, of: source.index, named: name, change)
+        {
+            return
+        }
+        counts.refusedEndpoints += 1
     }
 
     // MARK: Series
@@ -318,28 +364,31 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// The series' index; made when it is new, nil when it cannot be.
     @inline(__always)
-    private mutating func seriesIndex(_ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?) -> Int? {
+    private mutating func seriesIndex(
+        _ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, _ wall: Timestamp, _ now: LoopInstant
+    ) -> Int? {
         let place = place(source, kind)
-        let found: Int?
-        if let key {
-            found = table.index(source: place, keyBytes: UnsafeRawBufferPointer(key))
-        } else {
-            found = table.index(source: place, key: nil)
-        }
-        guard let index = found else { return nil }
-        if index == series.count { addSeries(source, kind) }
+        if let index = table.find(source: place, keyBytes: key.map { .init($0) }) { return index }
+        return addSeries(source, kind, place, key, wall, now)
+    }
+
+    /// Adds a series that is not there; those of sources that nothing more comes from give way to it.
+    @inline(never)
+    private mutating func addSeries(
+        _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
+        _ wall: Timestamp, _ now: LoopInstant
+    ) -> Int? {
+        if table.count == table.limit { forget(Set(sources.released()), wall, now) }
+        let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
+        guard let index = added else { return nil }
+        let new = Series(ring: newRing, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0)
+        if index < series.count { series[index] = new } else { series.append(new) }
+        keepPrefix(of: index)
+        counts.series = table.count
         return index
     }
 
-    /// Adds the series that `table` has just numbered.
-    @inline(never)
-    private mutating func addSeries(_ source: SourceID, _ kind: SeriesKind) {
-        let index = series.count
-        let ring = WindowRing(width: limits.interval, history: limits.history)
-        series.append(Series(ring: ring, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0))
-        keepPrefix(of: index)
-        counts.series = series.count
-    }
+    private var newRing: WindowRing { WindowRing(width: limits.interval, history: limits.history) }
 
     private mutating func keepPrefix(of index: Int) {
         let prefix = encodedPrefix(of: index)
@@ -351,7 +400,23 @@ package struct FeedState: ~Copyable, Sendable {
     /// lets go of nothing.
     private mutating func renewPrefixes() {
         prefixes = PrefixArena(limit: limits.nameBytes)
-        for index in series.indices { keepPrefix(of: index) }
+        wastedNames = 0
+        for index in series.indices where series[index].source >= 0 { keepPrefix(of: index) }
+    }
+
+    /// Moves the names of the series that are left into new memory, and has those there that had no room before.
+    private mutating func movePrefixes() {
+        let old = prefixes
+        prefixes = PrefixArena(limit: limits.nameBytes)
+        wastedNames = 0
+        for index in series.indices where series[index].source >= 0 {
+            let range = series[index].prefix
+            if range.isEmpty {
+                keepPrefix(of: index)
+            } else {
+                series[index].prefix = prefixes.append(UnsafeBufferPointer(rebasing: old.buffer[range])) ?? 0..<0
+            }
+        }
     }
 
     /// `"type":"…","source":"…","series":"…"`
@@ -432,6 +497,8 @@ package struct FeedState: ~Copyable, Sendable {
             index += 1
         }
         closing = index < series.count ? index : nil
+        let past = now.advanced(by: .zero - limits.history - limits.interval)
+        if closing == nil { forget(Set(sources.released(before: past)), wall, now) }
         log.expire(at: now)
         return closing != nil
     }
@@ -487,9 +554,10 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant, isComplete: Bool = false) {
+        guard series[index].source >= 0 else { return }  // its place is free
         // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
         // in its place, or its memory would be shared and copied.
-        var ring = WindowRing(width: limits.interval, history: limits.history)
+        var ring = newRing
         swap(&ring, &series[index].ring)
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
         withWindowNames(of: index) { state, names in

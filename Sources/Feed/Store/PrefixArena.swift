@@ -18,7 +18,7 @@ final class PrefixArena: @unchecked Sendable {  // belongs to one `FeedState`, w
     var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: memory[..<used]) }
 
     /// Copies the bytes in and says where they lie; nil when they are more than the arena may take.
-    func append(_ bytes: [UInt8]) -> Range<Int>? {
+    func append(_ bytes: some Collection<UInt8>) -> Range<Int>? {
         guard bytes.count <= limit - used else { return nil }
         if used + bytes.count > memory.count {
             let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: min((used + bytes.count) * 2, limit))

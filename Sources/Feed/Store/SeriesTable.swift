@@ -1,4 +1,5 @@
-/// Numbers the series of a store densely from 0: which one a source and a key mean.
+/// Numbers the series of a store from 0: which one a source and a key mean. Numbers of series that were removed are given to
+/// others first, so that they stay dense.
 ///
 /// A source's own series (no key) is looked up directly by the source's index; one with a key in a hash table with open
 /// addressing. Keys come from upstream and may be chosen to collide, so the hash is seeded at random. Never more than
@@ -13,6 +14,7 @@ package struct SeriesTable: Sendable {
     package private(set) var refused = 0
 
     private struct Entry {
+        /// Negative where a series was removed.
         var source: Int
         /// Where the key lies in `keys`; negative for a source's own series, which has none.
         var offset: Int
@@ -28,6 +30,8 @@ package struct SeriesTable: Sendable {
     }
 
     private var entries: [Entry] = []
+    /// Those of `entries` that stand for nothing.
+    private var free: [Int] = []
     private var keys: [UInt8] = []
     /// By source: its own series, or -1.
     private var own: [Int32] = []
@@ -49,8 +53,8 @@ package struct SeriesTable: Sendable {
         hash = KeyHash(seed: seed)
     }
 
-    /// How many series there are; their indices are 0 until here.
-    package var count: Int { entries.count }
+    /// How many series there are.
+    package var count: Int { entries.count - free.count }
 
     /// The source of series `index`, which must exist.
     package func source(of index: Int) -> SourceID { SourceID(index: entries[index].source) }
@@ -116,29 +120,56 @@ package struct SeriesTable: Sendable {
         let entry = entries[index]
         guard entry.source == source, entry.length == key.count else { return false }
         return keys.withUnsafeBytes { keys in
-            // In bounds: `add` appended exactly `length` bytes at `offset`, and `keys` never shrinks.
+            // In bounds: `add` appended exactly `length` bytes at `offset`, and `remove` moves them together.
             KeyHash.areEqual(UnsafeRawBufferPointer(rebasing: keys[entry.offset..<entry.offset + entry.length]), key)
         }
     }
 
     @inline(never)
     private mutating func addOwn(_ source: Int) -> Int? {
-        guard entries.count < limit else { return refuse() }
+        guard count < limit else { return refuse() }
         if source >= own.count { own.append(contentsOf: repeatElement(-1, count: source - own.count + 1)) }
-        own[source] = Int32(entries.count)
-        entries.append(Entry(source: source, offset: -1, length: 0, hash: 0))
-        return entries.count - 1
+        let index = add(Entry(source: source, offset: -1, length: 0, hash: 0))
+        own[source] = Int32(index)
+        return index
     }
 
     @inline(never)
     private mutating func add(_ key: UnsafeRawBufferPointer, source: Int, hash: UInt64, slot: Int) -> Int? {
-        guard entries.count < limit else { return refuse() }
-        slots[slot] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(entries.count))
-        entries.append(Entry(source: source, offset: keys.count, length: key.count, hash: hash))
+        guard count < limit else { return refuse() }
+        let index = add(Entry(source: source, offset: keys.count, length: key.count, hash: hash))
+        slots[slot] = Slot(tag: UInt32(truncatingIfNeeded: hash >> 32), index: Int32(index))
         keys.append(contentsOf: key)
         keyed += 1
-        if keyed * 2 > slots.count { grow() }
-        return entries.count - 1
+        if keyed * 2 > slots.count { fill(slots.count * 2) }
+        return index
+    }
+
+    private mutating func add(_ entry: Entry) -> Int {
+        guard let index = free.popLast() else {
+            entries.append(entry)
+            return entries.count - 1
+        }
+        entries[index] = entry
+        return index
+    }
+
+    /// Removes the series of some sources; costs a look at every series there is.
+    package mutating func remove(where isGone: (SourceID) -> Bool) {
+        let before = free.count
+        for (index, entry) in entries.enumerated() where entry.source >= 0 && isGone(SourceID(index: entry.source)) {
+            if entry.offset < 0 { own[entry.source] = -1 } else { keyed -= 1 }
+            entries[index] = Entry(source: -1, offset: -1, length: 0, hash: 0)
+            free.append(index)
+        }
+        guard free.count > before else { return }
+        var kept: [UInt8] = []
+        for (index, entry) in entries.enumerated() where entry.offset >= 0 {
+            entries[index].offset = kept.count
+            kept += keys[entry.offset..<entry.offset + entry.length]
+        }
+        keys = kept
+        fill(slots.count)
     }
 
     private mutating func refuse() -> Int? {
@@ -146,9 +177,10 @@ package struct SeriesTable: Sendable {
         return nil
     }
 
-    private mutating func grow() {
-        slots = [Slot](repeating: Slot(tag: 0, index: -1), count: slots.count * 2)
-        let mask = slots.count - 1
+    /// Puts all keys into so many new slots.
+    private mutating func fill(_ count: Int) {
+        slots = [Slot](repeating: Slot(tag: 0, index: -1), count: count)
+        let mask = count - 1
         for (index, entry) in entries.enumerated() where entry.offset >= 0 {
             var place = Int(truncatingIfNeeded: entry.hash) & mask
             while slots[place].index >= 0 { place = (place + 1) & mask }

@@ -11,6 +11,8 @@ struct SourceTable: Sendable {
         var bands: Bands?
         /// Whether it is gone until it is registered again.
         var isRetired = false
+        /// Since when nothing more comes from it; nil while something may.
+        var releasedAt: LoopInstant?
     }
 
     struct Bands: Sendable {
@@ -24,8 +26,14 @@ struct SourceTable: Sendable {
         }
     }
 
-    private var sources: [Source] = []
+    /// By their indices, nil in a place that is free.
+    private var sources: [Source?] = []
+    private var free: [Int] = []
     private var indices: [String: Int] = [:]
+    /// In the order they were first registered.
+    private var order: [Int] = []
+    /// In the order they were released.
+    private var released: [Int] = []
 
     /// What lines reserve for names depends on this; real ones are far shorter.
     private static let longestName = 1_024
@@ -33,13 +41,18 @@ struct SourceTable: Sendable {
     static let longestUnit = 32
 
     /// How the sources are doing that are not retired, in the order they were first registered.
-    var statuses: [SourceStatus] { sources.lazy.filter { !$0.isRetired }.map(\.status) }
+    var statuses: [SourceStatus] {
+        order.compactMap { index in sources[index].flatMap { $0.isRetired ? nil : $0.status } }
+    }
 
-    @inline(__always) func state(of source: SourceID) -> SourceStatus.State { sources[source.index].status.state }
-    @inline(__always) func name(of index: Int) -> String { sources[index].name }
+    /// How many were released and not forgotten yet.
+    var releasedCount: Int { released.count }
+
+    @inline(__always) func state(of source: SourceID) -> SourceStatus.State? { sources[source.index]?.status.state }
+    @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
     /// `"type":"…","source":"…","series":"…`, without the closing quote.
-    @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index].prefix }
-    func bands(of index: Int) -> Bands? { sources[index].bands }
+    @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index]?.prefix ?? [] }
+    func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
     /// Adds a source, or gives the one of this name another description; says whether its type is another one now.
     mutating func register(_ description: SourceDescription, at time: Timestamp) -> (SourceID, isRenamed: Bool) {
@@ -52,14 +65,16 @@ struct SourceTable: Sendable {
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
                 takesN: description.takesN, rhythm: description.rhythm),
             bands: description.bands.map { Bands($0) })
-        guard let index = indices[name] else {
-            indices[name] = sources.count
-            sources.append(source)
-            return (SourceID(index: sources.count - 1), false)
+        guard let index = indices[name], let known = sources[index] else {
+            let index = free.popLast() ?? sources.count
+            indices[name] = index
+            order.append(index)
+            if index < sources.count { sources[index] = source } else { sources.append(source) }
+            return (SourceID(index: index), false)
         }
-        let isRenamed = sources[index].status.type != type
+        if known.releasedAt != nil { released.removeAll { $0 == index } }
         sources[index] = source
-        return (SourceID(index: index), isRenamed)
+        return (SourceID(index: index), known.status.type != type)
     }
 
     /// The source of this name that was registered.
@@ -67,12 +82,37 @@ struct SourceTable: Sendable {
         indices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
     }
 
-    mutating func retire(_ source: SourceID) { sources[source.index].isRetired = true }
+    mutating func retire(_ source: SourceID) { sources[source.index]?.isRetired = true }
+
+    /// Retires a source that nothing more comes from.
+    mutating func release(_ source: SourceID, at now: LoopInstant) {
+        retire(source)
+        guard let known = sources[source.index], known.releasedAt == nil else { return }
+        sources[source.index]?.releasedAt = now
+        released.append(source.index)
+    }
+
+    /// Those that were released first, so many at the most, of those before some time; in the order they were.
+    func released(atMost count: Int = .max, before time: LoopInstant? = nil) -> ArraySlice<Int> {
+        guard let time else { return released.prefix(count) }
+        return released.prefix(count).prefix { index in sources[index]?.releasedAt.map { $0 < time } ?? true }
+    }
+
+    /// Forgets sources, whose places are given to others.
+    mutating func remove(_ gone: Set<Int>) {
+        for index in gone {
+            if let name = sources[index]?.name { indices[name] = nil }
+            sources[index] = nil
+            free.append(index)
+        }
+        order.removeAll { gone.contains($0) }
+        released.removeAll { gone.contains($0) }
+    }
 
     mutating func setState(_ state: SourceStatus.State, of source: SourceID, _ wall: Timestamp) {
-        guard sources[source.index].status.state != state else { return }
-        sources[source.index].status.state = state
-        sources[source.index].status.since = wall
+        guard self.state(of: source) != state else { return }
+        sources[source.index]?.status.state = state
+        sources[source.index]?.status.since = wall
     }
 
     static func prefix(type: String, source: String, series: String) -> [UInt8] {

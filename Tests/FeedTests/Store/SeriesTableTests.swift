@@ -50,6 +50,41 @@ import Testing
         }
     }
 
+    /// Numbers of what was removed are given again, and nobody else's change.
+    @Test(arguments: [7, 300, 3_000], [UInt64(3), 4])
+    func agreesWithADictionaryWhenSourcesGo(limit: Int, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var table = SeriesTable(limit: limit, seed: (random.next(), random.next()))
+        var twin: [Name: Int] = [:]
+        var most = 0
+        for round in 0..<LongRun.rounds(short: 6_000, long: 200_000) {
+            let name = Name(source: Int(random.next() % 5), key: key(&random))
+            let found = table.index(source: SourceID(index: name.source), key: name.key.map { $0[...] })
+            if let known = twin[name] {
+                #expect(found == known, "seed \(seed), round \(round)")
+            } else if let found {
+                #expect(found < limit && !twin.values.contains(found), "seed \(seed), round \(round)")
+                #expect(table.source(of: found).index == name.source)
+                #expect(table.key(of: found).map(Array.init) == name.key)
+                twin[name] = found
+            } else {
+                #expect(twin.count == limit || (name.key?.count ?? 0) > SeriesTable.longestKey, "seed \(seed)")
+            }
+            most = max(most, twin.count)
+            guard random.next() % 700 == 0 else { continue }
+            let gone = Int(random.next() % 5)
+            table.remove { $0.index == gone }
+            twin = twin.filter { $0.key.source != gone }
+            #expect(table.count == twin.count)
+            for (name, index) in twin {
+                let found = table.find(source: SourceID(index: name.source), key: name.key.map { $0[...] })
+                #expect(found == index, "seed \(seed), round \(round)")
+                #expect(table.key(of: index).map(Array.init) == name.key)
+            }
+        }
+        #expect(twin.values.allSatisfy { $0 < most }, "seed \(seed): numbers are not dense")
+    }
+
     @Test func distinguishesNoKeyFromAnEmptyOne() {
         var table = SeriesTable()
         #expect(table.index(source: SourceID(index: 3), key: nil) == 0)

@@ -181,4 +181,20 @@ import Testing
             }
         }
     }
+
+    /// Their inputs have ended, so nothing more can come: a reload is not paid for as long as the program runs.
+    @Test func sourcesThatWereTakenOutAreForgotten() async throws {
+        try await Self.run([Self.source("a")]) { place, runner, _ in
+            let first = await place.store.register(SourceDescription(name: "b0"))
+            for round in 0..<3_000 {
+                _ = await runner.replace(with: [Self.source("a"), Self.source("b\(round)")])
+                try await place.loop.sleep(for: .milliseconds(10))
+            }
+            _ = await runner.replace(with: [Self.source("a")])
+            try await place.loop.sleep(for: .milliseconds(10))
+            // Those that are remembered, and no more.
+            #expect(await place.store.register(SourceDescription(name: "new")).index <= first.index + 1_000)
+            #expect(await place.store.sourceStates.map(\.source) == ["a", "new"])
+        }
+    }
 }
