@@ -87,7 +87,8 @@ package struct FaultDesk: Sendable {
             return Reply(.json(body), delivery: .endless)
         case "large":
             return Reply(.json(HostileJSON.large(try order.number("bytes", in: 32...1 << 26, default: 10_000_000))))
-        case "items": return Reply(.json(HostileJSON.items(try order.number("count", in: 0...1 << 20, default: 150_000))))
+        case "items":
+            return Reply(.json(HostileJSON.items(try order.number("count", in: 0...1 << 20, default: 150_000))))
         case "empty": return Reply(.json([]))
         case "no-content": return Reply(Answer(status: 204))
         case "html": return Reply(.html(status: 200))
