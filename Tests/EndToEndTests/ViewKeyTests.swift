@@ -99,7 +99,7 @@ import Testing
     @Test func sortsPausesAndWidens() async throws {
         try await Stage.run { stage in
             let screen = try await ViewScreen(stage, Self.demo + ["-e", "100ms"])
-            try await screen.wait(for: "name▾")
+            try await screen.wait(for: "aqi/Varanasi")
             let sorted = try await screen.type("s", for: "value▾")
             let values = sorted.compactMap { row in
                 row.contains("AQI") ? row.split(separator: " ").lazy.compactMap { Int($0) }.first : nil
