@@ -50,6 +50,11 @@ package protocol Listener: AnyObject {
     /// - Throws: `CancellationError` when the task is cancelled, `SystemError` (`EMFILE`, `EBADF` when closed).
     func accept() async throws -> any WatchedStream
 
+    /// The next stream that somebody has opened already; nil when there is none.
+    ///
+    /// - Throws: `SystemError`, as `accept` does.
+    func acceptNow() throws(SystemError) -> (any WatchedStream)?
+
     /// Stops listening; a waiting `accept` throws.
     func close()
 }

@@ -29,18 +29,17 @@ package final class SocketListener: Listener {
 
     package func accept() async throws -> any WatchedStream {
         while true {
-            guard descriptor != nil else { throw SystemError(code: EBADF, call: "accept4") }
-            if let accepted = try acceptNow() {
-                return try DescriptorStream(owning: Descriptor(owning: accepted), on: loop)
-            }
+            if let accepted = try acceptNow() { return accepted }
             try await ready.wait()
         }
     }
 
-    private func acceptNow() throws(SystemError) -> Int32? {
+    package func acceptNow() throws(SystemError) -> (any WatchedStream)? {
+        guard descriptor != nil else { throw SystemError(code: EBADF, call: "accept4") }
         while true {
             do {
-                return try nonblockingCall("accept4") { cw_accept(number) }
+                guard let accepted = try nonblockingCall("accept4", { cw_accept(number) }) else { return nil }
+                return try DescriptorStream(owning: Descriptor(owning: accepted), on: loop)
             } catch {
                 // That one left before it was let in: look for the next.
                 guard error.code == ECONNABORTED || error.code == EPROTO else { throw error }

@@ -135,11 +135,15 @@ package final class SimulatedListener: Listener {
     }
 
     package func accept() async throws -> any WatchedStream {
-        while waiting.isEmpty {
-            if isClosed { throw SystemError(code: EBADF, call: "accept") }
+        while true {
+            if let accepted = try acceptNow() { return accepted }
             try await arrived.wait()
         }
-        return waiting.removeFirst()
+    }
+
+    package func acceptNow() throws(SystemError) -> (any WatchedStream)? {
+        if isClosed { throw SystemError(code: EBADF, call: "accept") }
+        return waiting.isEmpty ? nil : waiting.removeFirst()
     }
 
     package func close() {

@@ -51,9 +51,18 @@ package actor FeedServer {
     package func stop(within time: Duration, isOver: Bool) {
         guard deadline == nil else { return }
         deadline = loop.clock.now.advanced(by: time)
-        listener?.close()
+        defer { listener?.close() }
         guard isOver else { return readers.dismissAll() }
+        admitWhoWaits()
         dismissal = loop.schedule(after: max(.zero, time - Self.timeForALine)) { [readers] in readers.dismissAll() }
+    }
+
+    /// Lets in who has connected already, and would get nothing but a reset; no more than may read, as others may go on connecting.
+    private func admitWhoWaits() {
+        for _ in 0..<limits.readers {
+            guard let stream = try? listener?.acceptNow() else { return }
+            readers.admit(stream, atMost: limits.readers)
+        }
     }
 
     /// Accepts readers until it is stopped or the task is cancelled; readers get what there is when the feed ends.

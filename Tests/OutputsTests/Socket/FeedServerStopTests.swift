@@ -67,6 +67,36 @@ import Testing
         #expect(outcome.transcript.isTorn)
     }
 
+    @Test func givesWhoHasJustConnectedEverythingWhenTheFeedIsOver() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(3)
+            var limits = FeedServer.Limits()
+            limits.readers = 2
+            try await stage.serving(limits) { server in
+                try await loop.sleep(for: .seconds(1))
+                // In one turn of the loop: nobody of them has been let in.
+                let readers = try await Self.stop(server, stage, readers: 3)
+                for reader in readers.prefix(2) {
+                    let transcript = try await reader.transcript(on: loop)
+                    #expect(transcript.bye?.lastSeq == 3 && transcript.numbers == [1, 2, 3])
+                }
+                #expect(try await readers[2].line() == nil)
+            }
+        }
+    }
+
+    /// Stops a server that so many readers connect to at that moment.
+    private static func stop(
+        _ server: isolated FeedServer, _ stage: FeedStage, readers: Int
+    ) throws(SystemError) -> [FeedReader] {
+        var connected: [FeedReader] = []
+        for _ in 0..<readers { connected.append(try stage.connect()) }
+        stage.store.assumeIsolated { $0.finish("end") }
+        server.stop(within: .seconds(5), isOver: true)
+        return connected
+    }
+
     @Test func endsTheLineOfEveryReaderWhenTheFeedGoesOn() async throws {
         let outcome = try await Self.stop(isOver: false, pause: .milliseconds(10))
         let transcript = outcome.transcript
