@@ -61,6 +61,9 @@ import Testing
             #expect(none.ending == .exited(2) && none.errors.contains("none' is no file that is there"))
             let folder = try await stage.finish([stage.folder])
             #expect(folder.ending == .exited(2) && folder.errors.contains("Is a directory"), "\(folder.errors)")
+            #expect(mknod("\(stage.folder)/s", S_IFSOCK | 0o600, 0) == 0)
+            let socket = try await stage.finish(["\(stage.folder)/s"])
+            #expect(socket.ending == .exited(2) && socket.errors.contains("read by --attach=PATH"), "\(socket.errors)")
         }
     }
 }

@@ -184,6 +184,9 @@ import Testing
         (["lisen"], nil, "unexpected 'lisen'; did you mean '--listen'?"),
         (["fibonaci"], nil, "unexpected 'fibonaci'; did you mean 'fibonacci'?"),
         (["--attach", "http://h/"], "--attach", attachFault), (["--attach", "-"], "--attach", attachFault),
+        (["--attach", "/x.sock"], "--attach", "a path is written --attach=PATH"),
+        (["./x.sock", "-l"], "--listen", "a path is written --listen=PATH"),
+        (["--listen=/x.sock", "./y"], nil, "'./y' \(neither)"),
     ])
     func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
         #expect(fault(arguments) == UsageError(message, option: option))
@@ -226,6 +229,27 @@ import Testing
         #expect(address.feeds.files.isEmpty && address[\.urls].count == 1)
         #expect(try words("localhost:80").feeds.files == ["localhost:80"])
         #expect(try words("/").feeds.files == ["/"])
+    }
+
+    @Test func aConfigurationIsNotReadAsLines() throws {
+        for words in [["x.jsonc"], ["check", "a/x.jsonc"]] {
+            #expect(throws: UsageError("'\(words[words.count - 1])' is a configuration by its name; write -c in front"))
+            {
+                try Command.parse(words, isThere: { _ in true })
+            }
+        }
+        #expect(throws: UsageError(Self.attachFault + "; its path is written --attach=PATH", option: "--attach")) {
+            try words("--attach", "a/b")
+        }
+    }
+
+    @Test func whatMayBeLeftOutStandsBehindASignInShort() throws {
+        #expect(try options("-l=/x.sock")[\.listen]?.path == "/x.sock")
+        #expect(try options("-a=x")[\.attach]?.path == "x" && options("-ax")[\.attach]?.path == "x")
+        #expect(try options("-l==x")[\.listen]?.path == "=x" && options("--listen==x")[\.listen]?.path == "=x")
+        #expect(try options("-l=")[\.listen] == .usual)
+        // As everywhere else, where it must be there.
+        #expect(fault(["-e=5s"])?.message.hasPrefix("'=5s' is not a duration") == true)
     }
 
     @Test(arguments: [

@@ -77,7 +77,17 @@ extension Command {
         let isCheck = words.first == "check"
         if isCheck { words = words.dropFirst() }
         var feeds = Options.Feeds()
-        for word in words { try feeds.take(word, isThere: isThere, into: &commandLine) }
+        for word in words {
+            do throws(UsageError) {
+                try feeds.take(word, isThere: isThere, into: &commandLine)
+            } catch {
+                // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
+                let sockets = [SettingTable.rows.listen, SettingTable.rows.attach]
+                guard word.contains("/"), let key = sockets.first(where: { commandLine.entry(of: $0)?.value == .usual })
+                else { throw error }
+                throw UsageError("a path is written \(key.flag)=PATH", option: key.flag)
+            }
+        }
         values.overlay(commandLine)
         var options = Options(values)
         options.feeds = feeds
@@ -115,7 +125,8 @@ extension Command {
             others.values.remove(rows.attach)
             if others.namesSources || options.configuration?.sources.isEmpty == false {
                 throw UsageError(
-                    "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses",
+                    "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses"
+                        + (options.feeds.files.isEmpty ? "" : "; its path is written \(rows.attach.flag)=PATH"),
                     option: rows.attach.flag)
             }
         } else if options[\.noReconnect] {

@@ -7,13 +7,17 @@ enum FeedWord: Equatable {
     case file(String)
 
     /// - Parameter isThere: whether there is a file of that path.
-    /// - Throws: `UsageError` when it is nothing of all this; says what it may have been meant to be.
+    /// - Throws: `UsageError` when it is nothing of all this, or a file that is named like a configuration; says what it may have
+    ///   been meant to be.
     init(_ word: String, isThere: (String) -> Bool) throws(UsageError) {
         if word == "-" {
             self = .stdin
         } else if word.utf8.containsScheme {
             self = .url(try FeedURL(word), isGuessed: false)
         } else if !word.isEmpty, isThere(word) {
+            guard !word.hasSuffix(".jsonc") else {
+                throw UsageError("\(UsageError.quoted(word)) is a configuration by its name; write -c in front")
+            }
             self = .file(word)
         } else if word.utf8.beginsWithHostAndPort {
             self = .url(try FeedURL("http://\(word)"), isGuessed: true)

@@ -58,7 +58,11 @@ enum LongOptions {
                 return scan
             }
             if let index = index(of: step.code, in: entries) {
-                let argument = step.argument.map { String(cString: $0) } ?? ""
+                var argument = step.argument.map { String(cString: $0) } ?? ""
+                // `-l=PATH` is what follows from `--listen=PATH`; getopt_long has the sign as a part of the path.
+                if case .optional = entries[index].argument, step.code < firstLong, argument.hasPrefix("=") {
+                    argument.removeFirst()
+                }
                 scan.occurrences.append(Occurrence(entry: index, argument: argument))
                 if case .request = entries[index].effect { return scan }
                 continue

@@ -145,12 +145,15 @@ struct SourceBuilder {
         return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
     }
 
-    /// Whether there is a file to read, and no folder; says so if not.
+    /// Whether there is a file to read, and no folder or socket; says so if not.
     private mutating func canRead(_ path: String, _ source: EffectiveSource) -> Bool {
         var status = stat()
-        let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        guard isFolder || access(path, R_OK) != 0 else { return true }
-        let reason = SystemError(code: isFolder ? EISDIR : errno, call: "access").reason
+        let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
+        guard kind == S_IFDIR || kind == S_IFSOCK || access(path, R_OK) != 0 else { return true }
+        let reason =
+            kind == S_IFSOCK
+            ? "is a socket; an agent's is read by \(rows.attach.flag)=PATH"
+            : SystemError(code: kind == S_IFDIR ? EISDIR : errno, call: "access").reason
         issues.add(source.draft.mark(rows.path), "\(UsageError.quoted(path)): \(reason)")
         return false
     }
