@@ -233,16 +233,24 @@ import Testing
         #expect(Self.transcript(try folder.read("b")).numbers == Array(1...45))
     }
 
+    private static func hasRoom(_ pipe: Int32) -> Bool {
+        var end = pollfd(fd: pipe, events: Int16(POLLOUT), revents: 0)
+        return poll(&end, 1, 0) > 0
+    }
+
     @Test func anotherOneRepeatsWhatMayNotHaveBeenWritten() async throws {
         let folder = try TemporaryFolder()
         try #require(mkfifo(folder.path("a"), 0o600) == 0)
         let reader = open(folder.path("a"), O_RDONLY | O_NONBLOCK)
-        defer { close(reader) }
+        let writer = open(folder.path("a"), O_WRONLY | O_NONBLOCK)
+        defer { for end in [reader, writer] { close(end) } }
         // More than a pipe holds: the first one never comes back from its write, for which virtual time would wait.
         try await Self.moving(
             from: folder.path("a"), to: folder.path("b"), patience: .milliseconds(50), isVirtual: false
         ) { stage, move in
             await stage.publish(40, text: 3_000)
+            // It is full, and the second piece under way, when there is no room for anybody.
+            while Self.hasRoom(writer) { try await stage.loop.sleep(for: .milliseconds(1)) }
             try await move()
             await stage.publish(5)
         }
