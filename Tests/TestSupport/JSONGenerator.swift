@@ -32,7 +32,10 @@ package struct JSONGenerator {
     }
 
     package mutating func number() -> String {
-        let samples = ["0", "-0", "1e999", "-1E-999", "123456789012345678901234567890", "0.1", "5e-324", "1E+2"]
+        let samples = [
+            "0", "-0", "1e999", "-1E-999", "123456789012345678901234567890", "0.1", "5e-324", "1E+2",
+            "12e9223372036854775806", "-0.01E-9223372036854775808",
+        ]
         switch Int.random(in: 0..<4, using: &random) {
         case 0: return samples.randomElement(using: &random) ?? "0"
         case 1: return "\(Int64.random(in: .min ... .max, using: &random))"

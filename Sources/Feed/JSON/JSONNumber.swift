@@ -38,8 +38,10 @@ package enum JSONNumber {
         if place < token.count {
             place += token[place + 1] == UInt8(ascii: "+") ? 2 : 1
             let isNegative = token[place] == UInt8(ascii: "-")
-            // One that no integer holds is more than any document has digits.
-            scale += integer(UnsafeBufferPointer(rebasing: token[place...])) ?? (isNegative ? -1 << 50 : 1 << 50)
+            // More than any document has digits, and little enough to be added.
+            let most = 1 << 50
+            let said = integer(UnsafeBufferPointer(rebasing: token[place...])) ?? (isNegative ? -most : most)
+            scale += min(max(-most, said), most)
         }
         guard scale == longestFinite + 1 else { return scale > longestFinite + 1 }
         for _ in count..<17 { digits *= 10 }
