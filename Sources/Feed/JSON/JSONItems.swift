@@ -23,6 +23,12 @@ package struct JSONItems {
         self.place = place + 1
     }
 
+    /// Whether there is an item behind the one that `next` gave last.
+    package func hasMore(in document: UnsafeBufferPointer<UInt8>) -> Bool {
+        // In bounds: behind an item of a valid document comes another one, or the bracket.
+        document[place] == UInt8(ascii: ",")
+    }
+
     /// The next item, with what `selection` finds in it: places in the item; nil behind the last one.
     ///
     /// - Parameter document: the same every time.

@@ -147,7 +147,7 @@ package struct Extractor: Sendable {
         _ document: Document, from source: SourceID, at now: Timestamp, to batch: inout EventBatch
     ) throws(Failure) -> Outcome {
         if var reading = try begin(document, from: source, at: now) {
-            _ = reading.read(atMost: .max, into: &batch)
+            while reading.read(atMost: .max, into: &batch) {}
             return reading.outcome
         }
         try document.json.withUnsafeBytes { (data) throws(Failure) in

@@ -50,7 +50,7 @@ package struct ItemReading {
         return true
     }
 
-    /// Adds the events of at most `limit` more items to `batch`.
+    /// Adds the events of at most `limit` more items to `batch`, until that is full.
     ///
     /// - Returns: whether there may be more.
     package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
@@ -58,6 +58,7 @@ package struct ItemReading {
             for _ in 0..<limit {
                 guard let item = items.next(in: bytes, extractor.fields, found) else { return false }
                 read(item, bytes, into: &batch)
+                if batch.isFull { return items.hasMore(in: bytes) }
             }
             return true
         }

@@ -270,4 +270,25 @@ import Testing
             #expect(reading.outcome.events == texts.count)
         }
     }
+
+    @Test(arguments: [false, true], 1...5)
+    func stopsAtTheItemThatFillsTheBatch(isObject: Bool, count: Int) throws {
+        let item = "\"\(String(repeating: "x", count: EventBatch.fullBytes / 2))\""
+        let items = (0..<count).map { isObject ? "\"\($0)\":\(item)" : item }.joined(separator: ",")
+        let extractor = Extractor(Extraction(items: .root, value: .nowhere, text: .nowhere))
+        let document = try extractor.read(Array((isObject ? "{\(items)}" : "[\(items)]").utf8)[...])
+        let begun = try extractor.begin(document, from: SourceID(index: 0), at: Self.arrival)
+        var reading = try #require(begun)
+        var counts: [Int] = []
+        var hasMore = true
+        while hasMore {
+            var batch = EventBatch()
+            hasMore = reading.read(atMost: 8, into: &batch)
+            counts.append(batch.count)
+        }
+        #expect(counts == Array(repeating: 2, count: count / 2) + Array(repeating: 1, count: count % 2))
+        var whole = EventBatch()
+        let outcome = try extractor.add(document, from: SourceID(index: 0), at: Self.arrival, to: &whole)
+        #expect(outcome.events == count && whole.count == count)
+    }
 }

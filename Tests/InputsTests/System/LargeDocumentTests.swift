@@ -219,6 +219,30 @@ import Testing
         }
     }
 
+    /// Few items, each of them longer than what is read before it is published.
+    @Test func aPollOfFewLongItemsWaitsAsWell() async throws {
+        try await withLoop(virtual: true) { loop in
+            let place = await Place(on: loop, log: 1 << 20)
+            let item = "\"\(String(repeating: "x", count: 500_000))\""
+            let body = "[\(Array(repeating: item, count: 7).joined(separator: ","))]"
+            let transport = ScriptedTransport(on: loop) { _, _ in .answer(200, body) }
+            var source = try Self.source(every: .seconds(600))
+            source.extraction.value = .nowhere
+            let poller = place.poller(source, transport)
+            async let result = place.read()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await poller.run() }
+                try? await loop.sleep(for: .seconds(60))
+                group.cancelAll()
+            }
+            await place.store.finish("end")
+            let (lines, gaps) = try await result
+            #expect(gaps == 0 && Self.errors(lines).isEmpty)
+            let lengths = lines.compactMap { if case .data(let data) = $0.body { data.data?.count } else { nil } }
+            #expect(lengths == Array(repeating: 500_002, count: 7))
+        }
+    }
+
     /// Whatever an output does not take, polls go on at their ticks, and the watchdog is content.
     @Test(arguments: [Duration.seconds(10), .seconds(600)])
     func anOutputThatTakesNothingStopsNoPolls(every: Duration) async throws {
