@@ -137,18 +137,25 @@ package actor AttachInput {
             slice.restart()
             repeat {
                 var lines: [RelayedLine] = []
+                var breach: ProtocolBreach?
                 for _ in 0..<Self.linesAtOnce {
                     guard let item = splitter.next() else {
                         hasMore = false
                         break
                     }
-                    guard case .line(let bytes) = item else { throw ProtocolBreach.tooLong }
+                    guard case .line(let bytes) = item else {
+                        breach = .tooLong
+                        break
+                    }
                     let line: Line
                     do throws(LineFault) {
                         line = try LineDecoder.decode(bytes)
                     } catch {
                         // It would stand in our requests.
-                        if case .wrong("run", _) = error.reason { throw ProtocolBreach(reason: "\(error)") }
+                        if case .wrong("run", _) = error.reason {
+                            breach = ProtocolBreach(reason: "\(error)")
+                            break
+                        }
                         if !hasHello { return "what answers there is not catwatch" }
                         continue  // its number is missing, and becomes a gap
                     }
@@ -162,7 +169,9 @@ package actor AttachInput {
                     note(line, &isLeaving)
                     lines.append(RelayedLine(line, bytes: bytes))
                 }
+                // Those before a breach too: they are noted, and nobody would ask for them again.
                 await store.relay(lines)
+                if let breach { throw breach }
                 // Not its end, which may never come, but its length decides.
                 if !hasMore, splitter.isSkipping { throw ProtocolBreach.tooLong }
             } while hasMore && slice.goesOn()

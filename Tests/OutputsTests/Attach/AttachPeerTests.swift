@@ -44,6 +44,16 @@ import Testing
         #expect(said[0].contains("breaks the protocol: ") && said[0].contains("1 to 64 letters, digits, - or _"))
     }
 
+    /// What came with it in one piece is passed on: an attached agent that comes back goes on behind that.
+    @Test func whatCameBeforeABreachIsPassedOn() async throws {
+        let lines = (1...3).map { number in
+            #"{"seq":\#(number),"time":"2025-01-02T03:04:05.678901Z","type":"fact","source":"fact","series":"fact","value":1}"#
+                + "\n"
+        }
+        let said = try await Self.saidAbout(Self.hello + lines.joined() + Self.evil, passingOn: 3)
+        #expect(said.count == 1 && said[0].contains("breaks the protocol: "))
+    }
+
     /// The line has no end, and the connection neither: its length is what is told.
     @Test(arguments: ["", hello], [0, 1_000])
     func aLineWithoutAnEndIsRefusedAndNotAskedForAgainAtOnce(greeting: String, extra: Int) async throws {
@@ -85,7 +95,7 @@ import Testing
     }
 
     /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
-    private static func saidAbout(_ greeting: String) async throws -> [String] {
+    private static func saidAbout(_ greeting: String, passingOn count: Int = 0) async throws -> [String] {
         try await withLoop(virtual: true) { loop in
             let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let (here, there) = SimulatedStream.pair(capacity: 1_000, on: loop)
@@ -101,8 +111,7 @@ import Testing
                 peer.value.close()
             } while: {
                 try await input.run()
-                // Not a line of it gets any further.
-                #expect(await relay.store.counts.data == 0)
+                #expect(await relay.store.counts.data == count)
             }
             return said.value.texts
         }
