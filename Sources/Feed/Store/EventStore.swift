@@ -179,11 +179,26 @@ package actor EventStore {
     }
 
     /// The same for good: what brought its events has ended, and it is forgotten once the history shows nothing of it.
-    package func release(named name: String) {
-        guard ending == nil, let id = state.source(named: name) else { return }
-        state.hold(from: admission.heldFrom)
-        state.release(id, wall: wall.now, now: loop.clock.now)
-        announce()
+    ///
+    /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
+    /// outputs that must get everything are waited for, for as long as a window is wide at most.
+    package func release(named name: String) async {
+        retire(named: name)
+        let deadline = loop.clock.now.advanced(by: state.limits.interval)
+        var next = 0
+        // While it waits, the source may be registered again.
+        while ending == nil, let id = state.source(named: name), state.isRetired(id) {
+            state.hold(from: admission.heldFrom)
+            let (wall, now) = (wall.now, loop.clock.now)
+            guard let place = state.complete(id, from: next, atMost: state.slice, wall: wall, now: now) else {
+                state.release(id, wall: wall, now: now)
+                return announce()
+            }
+            next = place
+            announce()
+            try? await loop.sleep(for: .zero)
+            _ = try? await admit(until: deadline)
+        }
     }
 
     /// The agent itself as a source, for what it says of itself.

@@ -97,6 +97,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
 
+    /// Whether it was taken out and not registered again.
+    func isRetired(_ source: SourceID) -> Bool { sources.isRetired(source) }
+
     /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
     /// history shows it, while there is room: its series and endpoints count as those of others.
     package mutating func release(_ source: SourceID, wall: Timestamp, now: LoopInstant) {
@@ -266,11 +269,12 @@ package struct FeedState: ~Copyable, Sendable {
             sample.endpoint = LineEncoder.cut(sample.endpoint)
             // What the line says is what counts, so that a reader who adds lines up comes to the same.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
+            // Before the window, which names the line that comes next: others' windows may have to come before it.
+            updateEndpoint(sample.endpoint, of: event.source, wall, now) { _ = $0.record(sample.ms) }
             if let index = seriesIndex(event.source, kind: .latency, key: nil, wall, now) {
                 record(sample.ms, in: index, at: time, wall, now)
             }
             if sample.status == 304 { sources.setState(.ok, of: event.source, wall) }
-            updateEndpoint(sample.endpoint, of: event.source, wall, now) { _ = $0.record(sample.ms) }
             log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
@@ -511,14 +515,17 @@ package struct FeedState: ~Copyable, Sendable {
     /// Gives the windows that are still open their line, as nothing more will come.
     ///
     /// - Parameters:
+    ///   - source: whose windows; nil for all.
     ///   - first: the first series, from 0.
     ///   - growth: after which it is enough for now; see `slice`.
     /// - Returns: where to go on; nil when that was all.
-    package mutating func complete(from first: Int, atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Int? {
+    package mutating func complete(
+        _ source: SourceID? = nil, from first: Int, atMost growth: Int, wall: Timestamp, now: LoopInstant
+    ) -> Int? {
         let start = log.totalCost
         var index = first
         while index < series.count, index == first || log.totalCost - start < growth {
-            flush(index, wall, now, isComplete: true)
+            if source == nil || series[index].source == source?.index { flush(index, wall, now, isComplete: true) }
             index += 1
         }
         return index < series.count ? index : nil

@@ -84,6 +84,8 @@ struct SourceTable: Sendable {
 
     mutating func retire(_ source: SourceID) { sources[source.index]?.isRetired = true }
 
+    func isRetired(_ source: SourceID) -> Bool { sources[source.index]?.isRetired == true }
+
     /// Retires a source that nothing more comes from.
     mutating func release(_ source: SourceID, at now: LoopInstant) {
         retire(source)

@@ -110,6 +110,72 @@ import Testing
         }
     }
 
+    private static func keyed(_ count: Int, from source: SourceID, at time: Timestamp) -> EventBatch {
+        EventBatch(
+            (0..<count).map { number in
+                Event(time: time, source: source, body: .data(Datum(key: Bytes("\(number)".utf8), value: 1)))
+            })
+    }
+
+    /// A source that a reload took out gives way to a new one, with windows that are larger than the log, all in one window's time.
+    @Test func theWindowsOfASourceThatGivesWayWaitForOutputs() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { limits in
+                limits.logCapacity = 1 << 18
+                limits.series = 4_000
+            }
+            let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
+            async let transcript = harness.readAll(stdout) { .milliseconds(1) }
+            await harness.store.publish(
+                Self.keyed(4_000, from: harness.source, at: harness.wall.now), waitingUntil: nil)
+            await harness.store.release(named: "fact")
+            let new = await harness.store.register(SourceDescription(name: "new"))
+            await harness.store.publish(Self.keyed(20, from: new, at: harness.wall.now))
+            #expect(await harness.store.counts.series == 20)
+            await harness.store.finish("end")
+            let result = try await transcript
+            #expect(result.fault == nil && result.gaps.isEmpty && result.windows.count == 4_000)
+            #expect(result.last == 8_020)
+        }
+    }
+
+    /// It is waited for while a window is wide: a reload is not held for ever, and what follows is the reader's gap.
+    @Test func aReleaseWaitsNoLongerThanAWindow() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            await harness.store.publish(Self.keyed(2_000, from: harness.source, at: harness.wall.now))
+            let (stdout, _) = await harness.store.open("stdout", from: .newest, holdsInputs: true)
+            let start = loop.clock.now
+            await harness.store.release(named: "fact")
+            #expect(start.duration(to: loop.clock.now) == .seconds(10) && loop.timerCount == 0)
+            await harness.store.finish("end")
+            let result = try await harness.readAll(stdout)
+            #expect(result.fault == nil && result.gaps.count == 1 && result.last == 4_000)
+        }
+    }
+
+    /// It goes on then, with the rest of its windows open.
+    @Test(arguments: ["register", "finish"])
+    func aReleaseEndsWithWhatComesMeanwhile(way: String) async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
+            await harness.store.publish(Self.keyed(2_000, from: harness.source, at: harness.wall.now))
+            let (stdout, _) = await harness.store.open("stdout", from: .newest, holdsInputs: true)
+            async let released: Void = harness.store.release(named: "fact")
+            try await loop.sleep(for: .seconds(1))
+            #expect(await harness.store.sourceStates.isEmpty)
+            if way == "register" {
+                _ = await harness.store.register(SourceDescription(name: "fact"))
+                try await loop.sleep(for: .seconds(20))
+            }
+            await harness.store.finish("end")
+            await released
+            #expect(await harness.store.sourceStates.count == (way == "register" ? 1 : 0))
+            let result = try await harness.readAll(stdout)
+            #expect(result.fault == nil && result.windows.count > 10 && result.windows.count < 500)
+        }
+    }
+
     /// 6,000 windows of some 250 bytes close at once, which is more than the log.
     @Test(arguments: [Duration.milliseconds(1), .seconds(3_600)])
     func windowsOfManySeriesWaitForOutputsUntilTheNextOnes(pause: Duration) async throws {

@@ -212,6 +212,20 @@ import Testing
         #expect(scene.state.newestReport == scene.lines.last?.seq)
     }
 
+    /// Windows that give way come before its line, and not between the number that its window names and that.
+    @Test func aWindowNamesItsOwnLineAlsoWhenOthersGiveWay() throws {
+        var scene = Scene { $0.endpoints = 1 }
+        let old = scene.register("old")
+        try scene.publish([Self.latency("GET http://a/old")], from: old)
+        try scene.publish(["a", "b"], from: old)
+        try scene.release(old)
+        try scene.publish([Self.latency("GET http://a/new")], from: scene.register("new"))
+        let line = try #require(scene.lines.last)
+        #expect(line.source == "new" && scene.windows.count == 3)
+        try scene.pass(20)
+        #expect(scene.windows.last?.series == "latency:new" && scene.windows.last?.lastSeq == line.seq)
+    }
+
     /// Names take room in the lines' own memory, which moves.
     @Test func thoseThatStayKeepTheirNames() throws {
         var scene = Scene { limits in
