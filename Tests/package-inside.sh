@@ -50,10 +50,36 @@ try() {
     grep -q '^complete -c catwatch ' /usr/share/fish/vendor_completions.d/catwatch.fish || fail "fish completes nothing"
 }
 
+# The service's configuration is everybody's: what it comes to for the unit that only reads the feed, and what it shows.
+outputs() {
+    local configuration=/etc/catwatch/config.jsonc agent status=0 command url
+    sed -n '/^\/\/ {$/,/^\/\/ }$/s#^// ##p' $configuration >/tmp/example.jsonc
+    catwatch check -c /tmp/example.jsonc >/tmp/effective 2>/dev/null || fail "the example of the configuration is wrong"
+    ! grep -E '"(output_file|listen|connect)"' /tmp/effective || fail "the example names outputs for everybody"
+    url=$(sed -n 's#.*\(https://[^ ]*\) every 2 seconds.*#\1#p' $configuration)
+    catwatch check 2>/dev/null | grep -qF "\"url\": \"${url:?}\"," ||
+        fail "the configuration does not say what nothing set comes to"
+    cp $configuration /tmp/kept.jsonc
+    echo '{ "output_file": "/tmp/theirs.ndjson" }' >$configuration
+    mkdir /run/catwatch
+    catwatch --config=/dev/null --demo -q -e 100ms -o none --listen=/run/catwatch/catwatch.sock &
+    agent=$!
+    command=$(sed -n 's/^ExecStart=//p' /lib/systemd/system/catwatch-journal.service)
+    # shellcheck disable=SC2086 # a command with its arguments
+    timeout 20 $command -n 2 >/tmp/lines || status=$?
+    kill $agent
+    wait $agent
+    cat /tmp/kept.jsonc >$configuration
+    rmdir /run/catwatch
+    [[ $status == 0 ]] || fail "catwatch-journal ended with $status"
+    [[ ! -e /tmp/theirs.ndjson ]] || fail "catwatch-journal writes to the file of the service"
+}
+
 [[ ! -e /usr/bin/systemctl && ! -e /usr/bin/systemd-sysusers ]] || fail "systemd is here already"
 files >/tmp/before
 apt install /tmp/catwatch.deb
 try
+outputs
 purge at-once
 echo "without systemd: installed, tried, purged"
 

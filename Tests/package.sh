@@ -29,8 +29,22 @@ lintian --fail-on error,warning "$package" || fail "lintian does not take it"
 size=$(dpkg-deb -f "$package" Installed-Size)
 echo "installed size: $size KiB"
 ((size <= 10240)) || fail "more than 10 MiB"
-cmp <(dpkg-deb -c "$package" | awk '{ print $6 }') \
-    <(tar -tf "$work"/*.tar.gz | sed -E 's#^[^/]+/#./#') || fail "the tar ball holds something else"
+# Units lie in usr/lib there; there are no folders and no configuration, which are the machine's own.
+diff <(dpkg-deb -c "$package" | awk '{ print $6 }' | sed -e '\#/$#d' -e '\#^\./etc/#d' -e 's#^\./lib/#./usr/lib/#' | sort) \
+    <(tar -tf "$work"/*.tar.gz | sed -E 's#^[^/]+/#./#' | sort) || fail "the tar ball holds something else"
+
+# Over a system that is one already, as on every machine that a tar ball is for.
+root=$work/root
+mkdir -p "$root"/usr/{bin,lib} "$root/etc/catwatch"
+ln -s usr/lib "$root/lib"
+echo '{ "every": "1m" }' >"$root/etc/catwatch/config.jsonc"
+tar -C "$root" --strip-components 1 -xf "$work"/*.tar.gz
+[[ -L $root/lib ]] || fail "the tar ball puts a folder where the link /lib was"
+[[ $(<"$root/etc/catwatch/config.jsonc") == '{ "every": "1m" }' ]] || fail "the tar ball overwrites a configuration"
+[[ $("$root/usr/bin/catwatch" --version) == "$("$program" --version)" ]] || fail "the tar ball has another program"
+for unit in examples/systemd/*.service examples/systemd/*.socket; do
+    [[ -f $root/usr/lib/systemd/system/${unit##*/} ]] || fail "the tar ball has no ${unit##*/}"
+done
 
 # Only Debian's own: what is beside it in this machine's sources is none of an empty system's.
 format="deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes catwatch_VERSION_ARCHITECTURE.deb and a tar ball of the same files: examples/package.sh [--program FILE] [FOLDER]
+# Makes catwatch_VERSION_ARCHITECTURE.deb, and a tar ball of what is in it but the configuration:
+# examples/package.sh [--program FILE] [FOLDER]
 #
 # They go to FOLDER (.build/package). Without --program the release is built first; what is in examples/package/ says the
 # rest. Two runs with one program and one commit make the same bytes; SOURCE_DATE_EPOCH sets another time than the
@@ -99,7 +100,9 @@ echo /etc/catwatch/config.jsonc | put 644 DEBIAN/conffiles
 (cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum) | put 644 DEBIAN/md5sums
 
 dpkg-deb --root-owner-group --build "$tree" "$folder/$name.deb" >/dev/null
-# The folder of the tar ball has the name of the package: tar -C / --strip-components 1 -xf …
-tar -C "$tree" --exclude ./DEBIAN --transform "s#^\.#$name#" --sort=name --owner=root:0 --group=root:0 \
-    --mtime="@$SOURCE_DATE_EPOCH" --format=gnu -c . | gzip -9n >"$folder/$name.tar.gz"
+# To be unpacked over a system by `tar -C / --strip-components 1 -xf …`. Hence only files, since tar replaces a link to a
+# folder, such as /lib, by a folder of that name; units where no link is in the way; and no configuration, which may be there.
+(cd "$tree" && find . \( -path ./DEBIAN -o -path ./etc \) -prune -o -type f -print0 | sort -z) |
+    tar -C "$tree" --null -T - --transform 's#^\./lib/#./usr/lib/#' --transform "s#^\.#$name#" \
+        --owner=root:0 --group=root:0 --mtime="@$SOURCE_DATE_EPOCH" --format=gnu -c | gzip -9n >"$folder/$name.tar.gz"
 say "$folder/$name.deb, $folder/$name.tar.gz"

@@ -82,7 +82,7 @@ package actor FileOutput {
         if let reader { await store.interrupt(reader) }
     }
 
-    /// Where it has ended, once; nil when nobody was said to follow it, or the feed has ended.
+    /// Where it has ended, once; nil when it has not, or nobody was said to follow it.
     package func takePlace() -> Place? {
         defer { end = nil }
         return end
