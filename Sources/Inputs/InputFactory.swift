@@ -12,6 +12,7 @@ package struct InputFactory: Sendable {
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     /// What was read of standard input and not looked at yet.
     private let lines = LoopBound(StdinLines())
+    private let files: LoopBound<FileQueue>
 
     /// - Parameters:
     ///   - disk: where files are read.
@@ -31,6 +32,7 @@ package struct InputFactory: Sendable {
         self.computer = computer
         self.random = random
         self.openStandardInput = openStandardInput
+        files = LoopBound(FileQueue(on: loop))
     }
 
     /// The input of a source, which brings its events into `store`.
@@ -52,15 +54,21 @@ package struct InputFactory: Sendable {
                 source, store: store, desk: desk, transport: transport, on: loop, wall: wall, worker: computer,
                 random: random())
         case .stdin(let source) where source.path != nil:
-            StdinInput(source, store: store, on: loop, wall: wall, worker: computer) {
-                [disk, path = source.path ?? ""] loop in
-                FileStream(path, on: loop, worker: disk.loop ?? loop)
-            }
+            file(source.path ?? "", of: source, into: store)
         case .stdin(let source):
             StdinInput(
                 source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
             FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
+        }
+    }
+
+    private func file(_ path: String, of source: StdinSource, into store: EventStore) -> FileInput {
+        let worker = disk.loop ?? loop
+        return FileInput(path, in: files, on: loop, worker: worker) { [loop, wall, computer] in
+            StdinInput(source, store: store, on: loop, wall: wall, worker: computer) { loop in
+                FileStream(path, on: loop, worker: worker)
+            }
         }
     }
 }

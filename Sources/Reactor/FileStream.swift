@@ -36,6 +36,12 @@ package final class FileStream: ByteStream {
         hungUp = Wakeup(loop: loop)
     }
 
+    /// Whether what has this path lies on a disk, and so has an end. Blocks as long as the disk does.
+    package static func isOnDisk(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && File.isOnDisk(status)
+    }
+
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
         switch state {
         case .idle:
@@ -120,14 +126,18 @@ private final class File: @unchecked Sendable {  // has work on one thread at a 
         case failure(SystemError)
     }
 
-    /// What is read at once.
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    /// What is read at once; not before there is something to read.
+    private(set) var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private let path: String
     private var descriptor: Descriptor?
 
     init(_ path: String) { self.path = path }
 
     deinit { memory.deallocate() }
+
+    static func isOnDisk(_ status: stat) -> Bool {
+        [S_IFREG, S_IFBLK, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
 
     /// Opens the file if it is not open, and reads.
     func next() -> Piece {
@@ -138,10 +148,9 @@ private final class File: @unchecked Sendable {  // has work on one thread at a 
                 var status = stat()
                 let number = opened.number
                 try systemCall("fstat") { fstat(number, &status) }
-                switch status.st_mode & S_IFMT {
-                case S_IFREG, S_IFBLK, S_IFDIR: descriptor = consume opened
-                default: return .descriptor(opened.release())
-                }
+                guard Self.isOnDisk(status) else { return .descriptor(opened.release()) }
+                descriptor = consume opened
+                memory = .allocate(byteCount: 256 << 10, alignment: 16)
             }
             guard let number = descriptor?.number else { return .bytes(0) }
             return .bytes(try systemCall("read") { read(number, memory.baseAddress, memory.count) })

@@ -25,6 +25,21 @@ import Testing
         }
     }
 
+    @Test func thereMayBeMoreFilesThanDescriptors() async throws {
+        try await Stage.run { stage in
+            for number in 1...200 { _ = try await stage.write("\(number)\n", to: "\(number).ndjson") }
+            let program = try await stage.bash(
+                """
+                ulimit -n 64
+                exec "$catwatch" "$folder"/*.ndjson
+                """)
+            let run = try await Finished(of: program)
+            #expect(run.ending == .exited(0) && run.errors == "", "\(run.errors)")
+            let data = try run.lines().filter(\.isData)
+            #expect(Set(data.compactMap { $0.number("value") }) == Set((1...200).map(Double.init)) && data.count == 200)
+        }
+    }
+
     @Test func aFIFOAndAProcessSubstitutionAreFilesToo() async throws {
         try await Stage.run { stage in
             let fifo = "\(stage.folder)/fifo"

@@ -1,0 +1,42 @@
+internal import Reactor
+
+/// Reads a file as standard input is read, once there is room for one more open file.
+///
+/// Only what lies on a disk is counted: a FIFO may never end, or have its first writer after another file's end, so it waits
+/// for nobody and holds nobody up.
+actor FileInput: Input {
+    private let path: String
+    private let queue: FileQueue
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let makeInput: @Sendable () -> StdinInput
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private(set) var isCutShort = false
+
+    /// - Parameter makeInput: what reads it; it has memory of its own, and is not made before that is needed.
+    init(
+        _ path: String, in queue: LoopBound<FileQueue>, on loop: EventLoop, worker: EventLoop,
+        makeInput: @escaping @Sendable () -> StdinInput
+    ) {
+        self.path = path
+        self.queue = queue.value
+        self.loop = loop
+        self.worker = worker
+        self.makeInput = makeInput
+    }
+
+    func run() async throws(CancellationError) {
+        let isOnDisk: Bool
+        do {
+            isOnDisk = try await loop.offload(to: worker) { [path] in FileStream.isOnDisk(path) }
+        } catch {
+            throw CancellationError()  // the work itself throws nothing
+        }
+        if isOnDisk { try await queue.enter() }
+        defer { if isOnDisk { queue.leave() } }
+        let input = makeInput()
+        try await input.run()
+        isCutShort = await input.isCutShort
+    }
+}
