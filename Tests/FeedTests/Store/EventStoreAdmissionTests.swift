@@ -132,6 +132,48 @@ import Testing
         }
     }
 
+    /// A long line of another agent is more than half a log, until its reader is behind the numbers that follow it.
+    @Test func anOutputThatIsToldWhatIsMissingLetsInputsGo() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            var limits = FeedState.Limits()
+            limits.logCapacity = 1 << 16
+            let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: true)
+            let (reader, _) = await store.open("stdout", holdsInputs: true)
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            let text = String(repeating: "x", count: 40_000)
+            let lines = [
+                #"{"type":"hello",\#(time),"format":1,"run":"r1","first_seq":1,"next_seq":2}"#,
+                #"{"seq":1,\#(time),"type":"fact","source":"s","series":"s","data":"\#(text)"}"#,
+                #"{"type":"gap",\#(time),"from":2,"to":2,"reason":"slow_reader"}"#,
+            ]
+            await store.relay(
+                try lines.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
+            let counter = Counter()
+            async let admitted: Void = {
+                try await store.admit()
+                counter.value += 1
+            }()
+            var deliveries: [String] = []
+            for _ in 0..<3 {
+                try await loop.sleep(for: .seconds(1))
+                #expect(counter.value == 0)
+                switch await store.take(for: reader) {
+                case .greeting: deliveries.append("greeting")
+                case .lines: deliveries.append("lines")
+                case .gap: deliveries.append("gap")
+                default: break
+                }
+            }
+            #expect(deliveries == ["greeting", "lines", "gap"])
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value == 1)
+            await store.close(reader)
+            try await admitted
+        }
+    }
+
     @Test(arguments: ["close", "finish", "cancel"])
     func lettingGoOfTheOutputLetsInputsGo(way: String) async throws {
         try await withLoop(virtual: true) { loop in

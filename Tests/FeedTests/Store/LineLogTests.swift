@@ -130,6 +130,25 @@ import Testing
         #expect(all == all.sorted(by: >) && all[5] == all[0] / 6)
     }
 
+    @Test func findsTheLineThatLiesSoManyBytesBack() {
+        // In several pieces of the log.
+        let lengths = [3, 1, 2, 5_000, 4_000, 1, 5]
+        var log = LineLog(capacity: 1 << 16)
+        for length in lengths { _ = append([UInt8](repeating: 7, count: length), to: &log, at: at(0)) }
+        for sequence in 1...lengths.count + 1 {
+            // Whose each byte is.
+            let owners = (1..<sequence).flatMap { [Int](repeating: $0, count: lengths[$0 - 1]) }
+            for back in 1...owners.count + 1 {
+                let (found, isWhole) = log.line(back, before: sequence)
+                let expected = back <= owners.count ? owners[owners.count - back] : 1
+                guard found == expected, isWhole == (back <= owners.count) else {
+                    Issue.record("\(back) bytes before \(sequence) lies \(found), not \(expected)")
+                    return
+                }
+            }
+        }
+    }
+
     // MARK: The twin
 
     /// A span that a reader keeps, and what was in it when it got it.

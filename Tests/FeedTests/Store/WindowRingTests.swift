@@ -96,6 +96,26 @@ import Testing
         #expect(ring.held.isEmpty)
     }
 
+    /// A window is under way again after one step back, and gone after the next: what it changes of the line behind it is said.
+    @Test func emitsTheTrendThatAClockStepTakesAway() throws {
+        let black = Band.Color(red: 0, green: 0, blue: 0)
+        let bands = [1.5, nil].map { Band(name: "b", letter: "b", color: black, upTo: $0) }
+        let scale = try #require(BandScale(bands, higherIsBetter: true))
+        var ring = WindowRing(width: .seconds(10))
+        func flushed(_ now: Double) -> [String] {
+            var lines: [String] = []
+            ring.flush(now: at(now), scale: scale) { lines.append("\($0.index) \($0.last) \($0.trend)") }
+            return lines
+        }
+        _ = ring.record(1, time: at(1_005), sequence: 1, now: at(1_005))
+        _ = ring.record(2, time: at(1_015), sequence: 2, now: at(1_015))
+        #expect(flushed(1_020) == ["100 1.0 none", "101 2.0 improving"])
+        #expect(flushed(1_008).isEmpty)
+        _ = ring.record(2, time: at(1_008), sequence: 3, now: at(1_008))
+        #expect(flushed(500) == ["100 2.0 none", "101 2.0 none"])
+        #expect(ring.held.isEmpty)
+    }
+
     @Test(arguments: [(1, 2, 2.0), (2, 1, 1.0), (1, 1, 2.0)])
     func breaksTiesBySequence(_ first: Int, _ second: Int, _ expected: Double) {
         var ring = WindowRing(width: .seconds(10))

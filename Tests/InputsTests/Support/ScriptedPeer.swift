@@ -80,6 +80,13 @@ final class ScriptedPeer {
         }
     }
 
+    /// What has come of frames, as it came; waits for some, and is empty at the end.
+    func nextBytes() async throws -> [UInt8] {
+        if input.isEmpty { _ = try await fill() }
+        defer { input = [] }
+        return input
+    }
+
     private func takeItem() throws -> FrameDecoder.Item? {
         var result: Result<FrameDecoder.Item?, WebSocketFault> = .success(nil)
         var used = 0

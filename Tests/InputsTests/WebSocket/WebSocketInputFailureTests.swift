@@ -88,6 +88,25 @@ import WebSocket
         #expect(feed.data.count == 1)
     }
 
+    /// The server closes in the middle of a long frame, and makes room for more of it some turns later.
+    @Test func noFrameIsWrittenInsideAnother() async throws {
+        var source = try SimulatedSocket.source()
+        source.subscribe = String(repeating: "a", count: 10_000)
+        let feed = try await SimulatedSocket.run(source, for: .seconds(600), capacity: 4_096) { number, peer in
+            try await peer.value.shakeHands()
+            try await peer.value.sleep(.milliseconds(1))
+            try await peer.value.send(.close, [])
+            for _ in 0..<number % 12 { try await peer.value.sleep(.zero) }
+            var bytes: [UInt8] = []
+            while case let more = try await peer.value.nextBytes(), !more.isEmpty { bytes += more }
+            // A text frame's head: two bytes, two of its length, and the mask.
+            try #require(bytes.count >= 4_096 && bytes.starts(with: [0x81, 0xFE]))
+            let isText = bytes.indices.dropFirst(8).allSatisfy { bytes[$0] ^ bytes[4 + $0 % 4] == UInt8(ascii: "a") }
+            #expect(isText, "connection \(number), \(bytes.count) bytes")
+        }
+        #expect(feed.attempts.count > 12)
+    }
+
     @Test func onlyAMessageEndsARowOfFailures() async throws {
         let feed = try await SimulatedSocket.run(SimulatedSocket.source(), for: .seconds(600)) { number, peer in
             try await peer.value.shakeHands()

@@ -94,6 +94,43 @@ import Testing
         }
     }
 
+    /// It has nothing of another run, and what is gone for good is not asked for again.
+    @Test func comesBackBehindTheLastNumberThatItHasOfTheRun() async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let gap = String(
+                decoding: ControlLine.gap(time: FeedStage.start, missing: 1...50, reason: "slow_reader"),
+                as: UTF8.self)
+            let greetings = [Self.hello, Self.hello + gap, Self.hello.replacing("r1", with: "r2"), Self.hello]
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4), tell: { _ in },
+                connect: { loop in
+                    let (here, there) = SimulatedStream.pair(capacity: 1_000, on: loop)
+                    let bytes = Array(greetings[min(said.value.peers.count, 3)].utf8)
+                    let taken = try bytes.withUnsafeBytes { bytes throws(SystemError) in try there.write(bytes) }
+                    #expect(taken == bytes.count)
+                    said.value.peers.append(there)
+                    return here
+                })
+            try await running {
+                try await input.run()
+            } while: {
+                for number in 0..<4 {
+                    while said.value.peers.count <= number { try await loop.sleep(for: .milliseconds(100)) }
+                    let peer = FeedReader(said.value.peers[number])
+                    if number > 0 {
+                        said.value.texts.append(String(decoding: try await peer.line() ?? [], as: UTF8.self))
+                    }
+                    try await loop.sleep(for: .milliseconds(100))
+                    peer.stream.close()
+                }
+            }
+            let resumes = [(0, "r1"), (50, "r1"), (0, "r2")].map { RequestLine.resume(after: $0, of: $1).dropLast() }
+            #expect(said.value.texts == resumes.map { String(decoding: $0, as: UTF8.self) })
+        }
+    }
+
     /// What it says about a peer that greets like that and closes, without `--no-reconnect` taken back.
     private static func saidAbout(_ greeting: String, passingOn count: Int = 0) async throws -> [String] {
         try await withLoop(virtual: true) { loop in

@@ -174,6 +174,94 @@ import Testing
         }
     }
 
+    /// Reads lines one by one as they come, each of them a write.
+    private static func readOneByOne(
+        _ numbers: ClosedRange<Int>, _ reader: FeedReader, _ publish: (Int) async throws -> Void
+    ) async throws {
+        for number in numbers {
+            try await publish(number)
+            var line: [UInt8] = []
+            repeat { line = try await reader.line() ?? [] } while !line.isEmpty && FeedTranscript.number(line) == nil
+            #expect(FeedTranscript.number(line) == number)
+        }
+    }
+
+    /// What was written over the connection before is no way back for this one, which began further back.
+    @Test func namesEverythingThatIsGoneSinceTheLastConnectionBegan() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
+            let peer = Peer(on: loop, capacity: 3_000)
+            let output = try Self.output("unix:/x?control=true&resend=20000", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                let first = try await peer.accept()
+                try await Self.readOneByOne(1...90, first) { _ in await stage.publish(text: 300) }
+                first.stream.close()
+                let second = try await peer.accept()
+                try await second.skip(2)
+                let begun = try #require(FeedTranscript.number(try await second.line() ?? []))
+                #expect((20...60).contains(begun))
+                peer.isPresent = false
+                second.stream.close()
+                for _ in 0..<300 { await stage.publish(text: 1_000) }
+                try await loop.sleep(for: .seconds(1))
+                peer.isPresent = true
+                let third = try await peer.accept()
+                try await third.skip(2)
+                guard case .gap(let gap)? = try await third.next()?.body else {
+                    Issue.record("no gap")
+                    return
+                }
+                #expect(gap.from == begun && gap.to > 90)
+            }
+        }
+    }
+
+    /// The same for what was written of another run, whose numbers mean nothing in this one.
+    @Test func namesEverythingThatIsGoneSinceTheRunBegan() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, run: "unknown", isRelay: true) { $0.logCapacity = 1 << 16 }
+            let peer = Peer(on: loop, capacity: 3_000)
+            let output = try Self.output("unix:/x?control=true&resend=20000", stage, peer)
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            let relay = { @Sendable (text: String) in
+                let bytes = Bytes(text.utf8)
+                await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+            }
+            let begin = { @Sendable (run: String, first: Int) in
+                try await relay(
+                    #"{"type":"hello",\#(time),"format":1,"run":"\#(run)","first_seq":\#(first),"next_seq":\#(first)}"#)
+            }
+            let publish = { @Sendable (number: Int) in
+                let text = String(repeating: "x", count: 400)
+                try await relay(
+                    #"{"seq":\#(number),\#(time),"type":"fact","source":"s","series":"s","text":"\#(text)"}"#)
+            }
+            try await begin("r1", 5_001)
+            try await running {
+                try await output.run()
+            } while: {
+                let first = try await peer.accept()
+                try await Self.readOneByOne(5_001...5_090, first, publish)
+                try await begin("r2", 1)
+                try await Self.readOneByOne(1...5, first, publish)
+                peer.isPresent = false
+                first.stream.close()
+                for number in 6...400 { try await publish(number) }
+                try await loop.sleep(for: .seconds(1))
+                peer.isPresent = true
+                let second = try await peer.accept()
+                try await second.skip(2)
+                guard case .gap(let gap)? = try await second.next()?.body else {
+                    Issue.record("no gap")
+                    return
+                }
+                #expect(gap.from == 1 && gap.to > 200)
+            }
+        }
+    }
+
     @Test func triesAnAbsentPeerForEverAndSaysSo() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
