@@ -32,7 +32,7 @@ extension LatencyHistogram {
         for (percent, value) in [(50, summary.p50), (90, summary.p90), (95, summary.p95), (99, summary.p99)] {
             let rank = Self.rank(percent, of: summary.count)
             record(value, times: rank - placed)
-            placed = Swift.max(placed, rank)
+            placed = rank
         }
         record(summary.maximum, times: summary.count - placed)
         restore(sum: summary.mean * Double(summary.count), last: summary.last)

@@ -108,11 +108,9 @@ package actor EventStore {
     package func run() async throws(CancellationError) {
         while true {
             let now = wall.now
-            // A wall clock that is stepped is noticed at the latest one width later.
-            let remaining = max(.milliseconds(1), min(state.limits.interval, state.nextBoundary(after: now) - now))
-            try await loop.sleep(for: remaining)
+            // A width at the most: by then a wall clock that is stepped is noticed.
+            try await loop.sleep(for: max(.milliseconds(1), state.nextBoundary(after: now) - now))
             try await closeWindows()
-            resumeInputs()
         }
     }
 

@@ -174,7 +174,6 @@ package actor PushOutput {
                     self.run = run
                     first = await store.place(of: reader)
                     trail.removeAll()
-                    unwritten = 0
                 }
                 if target.sendsControl { try await stream.write(all: line) }
             case .interrupted: break
