@@ -20,7 +20,6 @@ package struct FibonacciSource: Sendable, Equatable {
     package init(_ description: SourceDescription, n: Int, every: Duration? = nil) {
         self.description = description
         self.description.takesN = true
-        self.description.rhythm = Rhythm(every: every)
         self.n = n
         self.every = every
     }

@@ -16,7 +16,6 @@ package struct HTTPSource: Sendable, Equatable {
         _ description: SourceDescription, request: HTTPRequest, every: Duration, extraction: Extraction = Extraction()
     ) {
         self.description = description
-        self.description.rhythm = .every(every)
         self.request = request
         self.every = every
         self.extraction = extraction

@@ -21,7 +21,7 @@ struct SourceBuilder {
     mutating func build(_ source: EffectiveSource) -> Source? {
         let description = SourceDescription(
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
-            bands: source.scale?.scale)
+            bands: source.scale?.scale, rhythm: rhythm(of: source))
         switch source.kind {
         case .http:
             guard let request = request(source), let every = source[\.every] else { return nil }
@@ -44,6 +44,22 @@ struct SourceBuilder {
         }
     }
 
+    /// When something new is to be expected of a source.
+    private func rhythm(of source: EffectiveSource) -> Rhythm {
+        switch source.kind {
+        case .http, .fibonacci: Rhythm(every: source[\.every])
+        case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
+        // A pipe of that name goes on for as long as somebody writes into it.
+        case .file: source[\.path].map(isRegularFile) == true ? .once : .stream
+        case .stdin, .websocket: .stream
+        }
+    }
+
+    private func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     private mutating func pages(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
         let paging: PagesSource.Paging
         if let next = source[\.next] {
@@ -63,7 +79,6 @@ struct SourceBuilder {
         pages.followsOtherOrigins = source[\.otherOrigins]
         pages.retryMost = source[\.retryMost]
         pages.every = source[\.oneRun] ? nil : source[\.every]
-        pages.description.rhythm = Rhythm(every: pages.every)
         return .pages(pages)
     }
 

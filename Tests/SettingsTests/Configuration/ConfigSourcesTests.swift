@@ -1,4 +1,5 @@
 import Feed
+import Glibc
 import Inputs
 import TestSupport
 import Testing
@@ -259,6 +260,17 @@ import Testing
     ])
     func saysWhenSomethingNewIsToBeExpected(_ source: String, _ rhythm: Rhythm) throws {
         #expect(try ConfigFixture.sources(#"{"sources":[\#(source)]}"#).map(\.description.rhythm) == [rhythm])
+    }
+
+    /// What is in a file comes once; into a pipe of that name somebody may go on writing.
+    @Test func aFileIsReadOnceAndAPipeForAsLongAsItLasts() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "file")
+        #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+        for (name, rhythm) in [("file", Rhythm.once), ("pipe", .stream)] {
+            let text = #"{"sources":[{"kind":"file","path":"\#(folder.path(name))"}]}"#
+            #expect(try ConfigFixture.sources(text).map(\.description.rhythm) == [rhythm])
+        }
     }
 
     @Test func bandsMayBeDefinedAfterTheSourcesOrWithin() throws {
