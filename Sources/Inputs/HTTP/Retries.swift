@@ -4,7 +4,7 @@ internal import Reactor
 /// How a source is asked again that fails: how long it is let alone, and what its outage came to once it is over.
 struct Retries {
     private var backoff: Backoff
-    /// The longest pause where the upstream asks for fewer requests, whatever else was asked for.
+    /// The longest pause where the upstream asks for fewer requests: never shorter than after other failures.
     private let politeCap: Duration
     private var random: any RandomNumberGenerator & Sendable
     /// Until when the upstream wants to be left alone, whoever asks.
@@ -18,7 +18,7 @@ struct Retries {
     init(every: Duration?, most: Duration?, random: any RandomNumberGenerator & Sendable) {
         let usual = Duration.seconds(30)
         backoff = Backoff(cap: most ?? every.map { max(.seconds(2), min($0 * 4, usual)) } ?? usual)
-        politeCap = max(usual, every ?? .zero)
+        politeCap = max(usual, every ?? .zero, most ?? .zero)
         self.random = random
     }
 

@@ -31,9 +31,13 @@ import Testing
         #expect(longest <= bound && longest > bound * 0.99)
     }
 
-    @Test(arguments: [(Duration.milliseconds(500), 30), (.seconds(600), 600)])
-    func whoAsksForFewerRequestsIsLetAloneForLonger(every: Duration, seconds: Int) {
-        let longest = longest(every: every, most: .milliseconds(200), .rateLimited)
+    @Test(
+        arguments: [
+            (.milliseconds(500), .milliseconds(200), 30), (.seconds(600), .milliseconds(200), 600),
+            (.seconds(2), .seconds(600), 600), (nil, .seconds(120), 120), (.seconds(60), .seconds(45), 60),
+        ] as [(Duration?, Duration, Int)])
+    func whoAsksForFewerRequestsIsLetAloneForLonger(every: Duration?, most: Duration, seconds: Int) {
+        let longest = longest(every: every, most: most, .rateLimited)
         #expect(longest <= .seconds(seconds) && longest > .seconds(seconds) * 0.99)
     }
 
