@@ -21,8 +21,8 @@ package enum LineMending {
                 guard (try? scanner.value()) != nil else { return }
                 let isFatal = scanner.flaws.areFatal
                 switch LineKey(name: UnsafeBufferPointer(rebasing: bytes[name])) {
-                case .truncated: isTruncated = true
-                case .altered: isAltered = true
+                case .truncated: isTruncated = isTruncated || bytes[start] == UInt8(ascii: "t")
+                case .altered: isAltered = isAltered || bytes[start] == UInt8(ascii: "t")
                 case let key where key == .data || isFatal: isTruncated = true
                 default:
                     if mended.count > 1 { mended.append(UInt8(ascii: ",")) }

@@ -65,6 +65,15 @@ import Testing
                 #""type":"fact","source":"s","series":"s/\udc00\udc00","value":-1.50"#,
                 #""type":"fact","source":"s","series":"s/\ufffd\ufffd","value":-1.50,"altered":true"#
             ),
+            // What it was not before, it need not be now.
+            (
+                #""type":"fact","source":"s","series":"s","text":"\ud800","truncated":false,"altered":false"#,
+                #""type":"fact","source":"s","series":"s","text":"\ufffd","altered":true"#
+            ),
+            (
+                #""type":"fact","source":"s","series":"s","data":[1e400],"altered":false,"truncated":false"#,
+                #""type":"fact","source":"s","series":"s","truncated":true"#
+            ),
             // White space goes, and of a key that comes twice with a part that cannot be there, nothing is left.
             (
                 #" "type" : "fact" , "source":"s", "series":"s", "d\u0061ta" : [ 1e999 ], "truncated":true"#,
