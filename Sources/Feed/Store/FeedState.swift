@@ -382,7 +382,11 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
         _ wall: Timestamp, _ now: LoopInstant
     ) -> Int? {
-        if table.count == table.limit { forget(Set(sources.released()), wall, now) }
+        if table.count == table.limit {
+            forget(Set(sources.released()), wall, now)
+            // Not looked for again, to find that there is no room: every event of such a series comes here.
+            if table.count == table.limit { return table.refuse() }
+        }
         let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
         guard let index = added else { return nil }
         let new = Series(ring: newRing, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0)

@@ -10,7 +10,7 @@ package struct SeriesTable: Sendable {
 
     /// How many series there may be.
     package let limit: Int
-    /// How many times `index(source:key:)` had to answer nil.
+    /// How many times a series could not be added.
     package private(set) var refused = 0
 
     private struct Entry {
@@ -172,7 +172,8 @@ package struct SeriesTable: Sendable {
         fill(slots.count)
     }
 
-    private mutating func refuse() -> Int? {
+    /// Counts that a series could not be added.
+    mutating func refuse() -> Int? {
         refused &+= 1
         return nil
     }
