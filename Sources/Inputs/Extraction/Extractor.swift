@@ -117,22 +117,19 @@ package struct Extractor: Sendable {
     static let longestOnLoop = 512 << 10
 
     /// The same by `worker`, when the document is so long that others on the loop would wait for it.
+    ///
+    /// - Returns: nil when the task was cancelled meanwhile.
     func read(
         _ input: Bytes, mayHaveMark: Bool = true, on loop: EventLoop, or worker: Worker?
-    ) async throws(JSONFault) -> Document {
+    ) async throws(JSONFault) -> Document? {
         guard input.count > Self.longestOnLoop, let worker = worker?.loop else {
             return try read(input, mayHaveMark: mayHaveMark)
         }
-        let result: Result<Document, JSONFault>
-        do {
-            result = try await loop.offload(to: worker) {
-                Result { () throws(JSONFault) in try read(input, mayHaveMark: mayHaveMark) }
-            }
-        } catch {
-            // Never: the work throws nothing, and there is no other failure.
-            return try read(input, mayHaveMark: mayHaveMark)
+        // The work throws nothing: there is no other failure than a cancellation.
+        let result = try? await loop.offload(to: worker) {
+            Result { () throws(JSONFault) in try read(input, mayHaveMark: mayHaveMark) }
         }
-        return try result.get()
+        return try result?.get()
     }
 
     /// Adds a document's events to `batch`.

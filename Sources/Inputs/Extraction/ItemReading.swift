@@ -42,7 +42,7 @@ package struct ItemReading {
 
     /// Adds the events of further items to `batch`, until that is full or the slice of work is over.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there are more.
     package mutating func read(into batch: inout EventBatch, during slice: inout TimeSlice) -> Bool {
         repeat {
             if !read(atMost: Self.step, into: &batch) { return false }
@@ -52,15 +52,15 @@ package struct ItemReading {
 
     /// Adds the events of at most `limit` more items to `batch`, until that is full.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there are more.
     package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
         document.withUnsafeBytes { bytes in
             for _ in 0..<limit {
                 guard let item = items.next(in: bytes, extractor.fields, found) else { return false }
                 read(item, bytes, into: &batch)
-                if batch.isFull { return items.hasMore(in: bytes) }
+                if batch.isFull { break }
             }
-            return true
+            return items.hasMore(in: bytes)
         }
     }
 

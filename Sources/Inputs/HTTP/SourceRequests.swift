@@ -52,9 +52,10 @@ struct SourceRequests {
     func make(_ request: HTTPRequest, late: Duration) async -> HTTPExchange? {
         do throws(HTTPFailure) {
             let answer = try await transport.get(request)
+            guard let content = await read(answer, to: request) else { return nil }
             return HTTPExchange(
-                content: await read(answer, to: request), latency: sample(answer.status, answer.timing, late),
-                headers: answer.headers, location: answer.location, time: wall.now)
+                content: content, latency: sample(answer.status, answer.timing, late), headers: answer.headers,
+                location: answer.location, time: wall.now)
         } catch {
             if Task.isCancelled { return nil }
             return HTTPExchange(
@@ -82,7 +83,8 @@ struct SourceRequests {
         }
         // All of them in memory would be many times the document; they are read a second time to be published.
         repeat {
-            try? await loop.sleep(for: .zero)
+            // Nobody will publish what follows, nor needs to know what it comes to.
+            guard (try? await loop.sleep(for: .zero)) != nil else { break }
             batch.removeAll()
             slice.restart()
         } while reading.read(into: &batch, during: &slice)
@@ -115,7 +117,8 @@ struct SourceRequests {
         }
     }
 
-    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) async -> HTTPExchange.Content {
+    /// Nil when the task was cancelled.
+    private func read(_ answer: HTTPAnswer, to request: HTTPRequest) async -> HTTPExchange.Content? {
         let peer = request.endpoint.authority
         switch answer.status {
         case let status where !LatencySample.statuses.contains(status):
@@ -133,7 +136,7 @@ struct SourceRequests {
             return .failure(Failure(.notJSON, "\(peer) answered \(answer.status) with an empty body"))
         }
         do throws(JSONFault) {
-            return .document(try await extractor.read(answer.body[...], on: loop, or: worker))
+            return try await extractor.read(answer.body[...], on: loop, or: worker).map { .document($0) }
         } catch {
             return .failure(explain(error.failure, answer))
         }

@@ -60,7 +60,13 @@ package final class StdinLineParser {
         or worker: Worker?
     ) async -> Verdict {
         do throws(JSONFault) {
-            let document = try await extractor.read(line, mayHaveMark: false, on: loop, or: worker)
+            // Also when the task is cancelled meanwhile: nobody else gets this line any more.
+            let document =
+                if let document = try await extractor.read(line, mayHaveMark: false, on: loop, or: worker) {
+                    document
+                } else {
+                    try extractor.read(line, mayHaveMark: false)
+                }
             return take(document, from: source, at: now, into: &batch)
         } catch {
             return Self.verdict(error)

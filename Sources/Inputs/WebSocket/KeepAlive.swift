@@ -21,8 +21,8 @@ struct KeepAlive {
     /// The pings whose answers may come still, and when they were sent, the oldest first: more than one where an answer takes
     /// longer than the next ping.
     private var awaited: [(payload: [UInt8], sent: LoopInstant)] = []
-    /// Whether nothing is read, since an output that must get everything is behind.
-    var isHeld = false
+    /// Whether nothing is read, since an output that must get everything may be behind.
+    private var isHeld = false
 
     /// The most pings that are remembered for their answers.
     private static let mostAwaited = 16
@@ -43,6 +43,15 @@ struct KeepAlive {
     /// Notes that something came, whatever it was.
     mutating func hear(at now: LoopInstant) { lastHeard = now }
 
+    /// Notes that nothing is read for now: what comes meanwhile is in the kernel, and is not late.
+    mutating func hold() { isHeld = true }
+
+    /// Notes that it is read again: what came before now may be unread still.
+    mutating func goOn(at now: LoopInstant) {
+        isHeld = false
+        hear(at: now)
+    }
+
     /// Notes that a ping is written now.
     mutating func send(_ payload: [UInt8], at now: LoopInstant) {
         if awaited.count == Self.mostAwaited { awaited.removeFirst() }
@@ -60,7 +69,6 @@ struct KeepAlive {
     /// - Parameter isAsked: whether somebody wants a sign of life out of turn.
     mutating func next(at now: LoopInstant, isAsked: Bool) -> Step {
         if isHeld {
-            // What came is in the kernel, and is not late because nobody reads it.
             deadline = nil
             awaited = []
         } else if lastHeard >= lastPing {

@@ -317,7 +317,13 @@ package actor WebSocketInput: Input {
     ) async throws(CancellationError) {
         let document: Extractor.Document
         do throws(JSONFault) {
-            document = try await extractor.read(message[...], on: loop, or: worker)
+            // Also when the task is cancelled meanwhile: the message will not come again.
+            document =
+                if let document = try await extractor.read(message[...], on: loop, or: worker) {
+                    document
+                } else {
+                    try extractor.read(message[...])
+                }
         } catch {
             return note(error.failure)
         }
@@ -334,6 +340,7 @@ package actor WebSocketInput: Input {
             do throws(CancellationError) {
                 try await breathe(session)
             } catch {
+                // Not because the connection was given up: it is not while messages of it are published.
                 note(reading.cutShort)
                 throw error
             }
@@ -346,9 +353,9 @@ package actor WebSocketInput: Input {
         guard batch.count > 0 else { return }
         let collected = batch
         batch = EventBatch()
-        session.alive.isHeld = true
+        session.alive.hold()
         await store.publish(collected, waitingUntil: nil)
-        session.alive.isHeld = false
+        session.alive.goOn(at: loop.clock.now)
     }
 
     /// Publishes what there is, lets others have the loop, and waits while an output is behind.
@@ -361,9 +368,9 @@ package actor WebSocketInput: Input {
 
     /// Waits while an output that must get everything is behind.
     private func admit(_ session: WebSocketSession) async throws(CancellationError) {
-        session.alive.isHeld = true
+        session.alive.hold()
         try await store.admit()
-        session.alive.isHeld = false
+        session.alive.goOn(at: loop.clock.now)
     }
 
     private func note(_ failure: Failure) {

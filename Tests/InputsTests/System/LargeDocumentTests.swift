@@ -1,8 +1,9 @@
 import Feed
-import Inputs
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Inputs
 
 /// Documents with more items than the log has room for, and outputs that must get everything.
 @Suite(.limited) struct LargeDocumentTests {
@@ -284,6 +285,36 @@ import Testing
                 group.cancelAll()
             }
             #expect(await place.store.counts.data >= 990 * 8)
+        }
+    }
+
+    /// Nobody needs to know what a document comes to that is not published, nor has it validated a second time.
+    @Test func nothingIsReadThatNobodyPublishes() async throws {
+        try await withLoop(virtual: true) { loop in
+            let place = await Place(on: loop, log: 1 << 20)
+            let extractor = Extractor(try Self.extraction())
+            let requests = SourceRequests(
+                endpoint: Endpoint(url: "http://cats.test/"),
+                transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extractor: extractor,
+                store: place.store, loop: loop, wall: place.wall, worker: nil)
+            let source = await place.store.register(SourceDescription(name: "x"))
+            let document = try extractor.read(Bytes(Self.body.utf8))
+            let counting = Task(executorPreference: loop) {
+                let content = try await requests.read(document, from: source, at: place.wall.now)
+                return content.items == nil ? nil : content.outcome.events
+            }
+            counting.cancel()
+            let events = try await counting.value
+            #expect(events.map { $0 <= EventBatch.fullCount } == true)
+
+            let long = Bytes("[1,\(String(repeating: " ", count: 600_000))2]".utf8)
+            for isCancelled in [false, true] {
+                let reading = Task(executorPreference: loop) {
+                    try await extractor.read(long, on: loop, or: Worker(simulatedOn: loop)) != nil
+                }
+                if isCancelled { reading.cancel() }
+                #expect(try await reading.value == !isCancelled)
+            }
         }
     }
 

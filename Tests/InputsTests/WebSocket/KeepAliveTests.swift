@@ -75,10 +75,23 @@ import Testing
     @Test func isNotLateWhileNothingIsRead() throws {
         var alive = Self.begin()
         let payload = try Self.ping(&alive, at: 20)
-        alive.isHeld = true
+        alive.hold()
         #expect(alive.next(at: Self.at(35), isAsked: false) == .wait(until: Self.at(40)))
         // Its answer was in the kernel meanwhile, so it says nothing of the way.
         let time = alive.answer(payload, at: Self.at(36))
         #expect(time == nil)
+    }
+
+    /// What came meanwhile is read next, however long nobody could look.
+    @Test(arguments: [29, 30, 35] as [Int64])
+    func isNotLateBeforeWhatCameMeanwhileIsRead(end: Int64) throws {
+        var alive = Self.begin()
+        _ = try Self.ping(&alive, at: 20)
+        alive.hold()
+        alive.goOn(at: Self.at(end))
+        #expect(alive.next(at: Self.at(end), isAsked: false) == .wait(until: Self.at(40)))
+        // From then on, silence is silence.
+        _ = try Self.ping(&alive, at: 40)
+        #expect(alive.next(at: Self.at(50), isAsked: false) == .giveUp)
     }
 }
