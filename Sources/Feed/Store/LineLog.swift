@@ -201,7 +201,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
     /// that is written to without pause costs the allocator, and the kernel's zeroing of pages, nothing.
     private mutating func takeOldest(insteadOf size: Int) -> LineChunk? {
         guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
-            isTooMuch(chunks[0], besides: chunks[0].cost)
+            isTooMuch(0, besides: chunks[0].cost)
         else { return nil }
         var oldest = chunks.removeFirst()
         cost -= oldest.cost
@@ -213,7 +213,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         var gone = 0
         while gone < chunks.count {
             let chunk = chunks[gone]
-            let isTooMuch = gone < chunks.count - 1 && isTooMuch(chunk)
+            let isTooMuch = gone < chunks.count - 1 && isTooMuch(gone)
             let isTooOld = chunk.header.pointee.newest.duration(to: now) > history && chunk.endSequence <= heldFrom
             guard isTooMuch || isTooOld else { break }
             cost -= chunk.cost
@@ -224,14 +224,16 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         if chunks.isEmpty { tail = nil }
     }
 
-    /// Whether there is no room for a chunk when the log gets so many bytes more.
+    /// Whether there is no room for the chunk at `place`, with those before it gone, when the log gets so many bytes more.
     ///
     /// A line that has a chunk of its own does not push out what is held: it may be as long as the log.
-    private func isTooMuch(_ chunk: LineChunk, besides more: Int = 0) -> Bool {
+    private func isTooMuch(_ place: Int, besides more: Int = 0) -> Bool {
         guard cost + more > capacity else { return false }
-        guard chunk.endSequence > heldFrom else { return true }
+        guard chunks[place].endSequence > heldFrom else { return true }
         var longest = 0
-        for chunk in chunks where chunk.header.pointee.capacity > chunkSize { longest = max(longest, chunk.cost) }
+        for chunk in chunks[place...] where chunk.header.pointee.capacity > chunkSize {
+            longest = max(longest, chunk.cost)
+        }
         return cost + more - longest > capacity
     }
 

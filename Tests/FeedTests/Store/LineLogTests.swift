@@ -42,6 +42,19 @@ import Testing
         #expect(log.memory <= 1 << 20)
     }
 
+    /// A line that is let go of makes no room for those behind it by having been long.
+    @Test func aLongLineThatIsGoneMakesNoRoom() {
+        var log = LineLog(capacity: 1 << 16)
+        log.heldFrom = 1
+        _ = append([UInt8](repeating: 0x62, count: 100_000), to: &log, at: at(0))
+        // As many as fill the log without the long one.
+        for _ in 0..<56 { _ = append([UInt8](repeating: 0x61, count: 1_000), to: &log, at: at(0)) }
+        log.heldFrom = 2
+        #expect(log.firstSequence == 1 && log.memory > 160_000)
+        _ = append([UInt8](repeating: 0x61, count: 1_000), to: &log, at: at(0))
+        #expect(log.firstSequence > 2 && log.memory <= 1 << 16)
+    }
+
     @Test func isEmptyAtFirst() {
         let log = LineLog()
         #expect(log.firstSequence == 1 && log.nextSequence == 1 && log.memory == 0 && log.memoryBehind(1) == 0)
