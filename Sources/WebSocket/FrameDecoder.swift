@@ -45,10 +45,14 @@ package struct FrameDecoder: Sendable {
     private var message: Opcode?
     private var isReturned = false
     private var check = UTF8Check()
+    /// How many frames of the message had nothing in them.
+    private var emptyFrames = 0
     private var control: [UInt8] = []
 
     /// What a message's memory may hold on to between messages, in bytes.
     private static let keptCapacity = 64 << 10
+    /// How many parts of one message may have nothing in them.
+    private static let mostEmptyFrames = 1_024
 
     /// - Parameters:
     ///   - role: who we are: a client takes no masked frames, a server no others.
@@ -96,6 +100,7 @@ package struct FrameDecoder: Sendable {
         isReturned = false
         message = nil
         check = UTF8Check()
+        emptyFrames = 0
         if payload.capacity > Self.keptCapacity { payload = [] } else { payload.removeAll(keepingCapacity: true) }
     }
 
@@ -223,7 +228,14 @@ package struct FrameDecoder: Sendable {
             place = .closed
             return item
         case .text, .binary, .continuation:
-            guard isFinal else { return nil }
+            guard isFinal else {
+                // The limit of its bytes bounds all others.
+                if length == 0 { emptyFrames += 1 }
+                guard emptyFrames <= Self.mostEmptyFrames else {
+                    throw WebSocketFault(.tooBig, "sent more than \(Self.mostEmptyFrames) empty parts of a message")
+                }
+                return nil
+            }
             isReturned = true
             guard message == .text else { return .binary }
             guard check.isComplete else { throw Self.notText }

@@ -266,7 +266,8 @@ actor Agent {
         while true {
             try await reloadRequest.wait()
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
-            if plan.canReload { await reload() }
+            // What has ended would begin anew, and get all of it again.
+            if plan.canReload, stop == nil { await reload() }
             try await outputs.reopenFiles()
             service?.tell("READY=1")
         }

@@ -13,6 +13,7 @@ struct Catwatch {
         SignalWatch.block([SIGHUP])
         StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)  // a file that may not grow is like a disk that is full
         Memory.economise()
         let environment = ProcessEnvironment.variables()
         do {

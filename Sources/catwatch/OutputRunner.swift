@@ -180,7 +180,8 @@ actor OutputRunner {
         let followed = Set(beginnings.compactMap { $0.predecessor?.number })
         for slot in leaving { await stop(slot, isFollowed: followed.contains(slot.number), isOver: false) }
         await end(leaving, within: Self.drainTime)
-        for beginning in beginnings { await start(beginning) }
+        // Once the feed is over only what another one has begun goes on.
+        for beginning in beginnings where !isEnding || beginning.predecessor != nil { await start(beginning) }
         if case .open(let socket) = change {
             changes.started += 1
             // Nobody is let in any more.

@@ -72,6 +72,25 @@ import Testing
         }
     }
 
+    @Test func whatHasEndedDoesNotBeginAnew() async throws {
+        try await Stage.run { stage in
+            let file = "\(stage.folder)/lines"
+            let path = try await stage.write(
+                #"{"output_file":"\#(file)","sources":[{"url":"\#(stage.url("/fault/large?bytes=60000"))","every":"10ms"}]}"#,
+                to: "config.jsonc")
+            let program = try await stage.catwatch(["-c", path]) { $0.readsOutput = false }
+            try await stage.waitForRequests(20)
+            try await program.signal(SIGTERM)
+            func count(_ type: String) -> Int {
+                FeedLine.lines(FileContent.bytes(file)).count { $0?.type == type }
+            }
+            try await stage.wait(for: "the end of the file") { count("bye") == 1 }
+            try await program.signal(SIGHUP)
+            #expect(try await program.waitForExit() == .exited(0))
+            #expect(count("hello") == 1 && count("bye") == 1)
+        }
+    }
+
     @Test func manySignalsAreFewReloadsAndLoseNothing() async throws {
         try await Stage.run { stage in
             let path = try await stage.write(Self.configuration(stage, ["a", "b"]), to: "config.jsonc")

@@ -82,6 +82,17 @@ import Testing
         }
     }
 
+    /// By default the signal for it kills.
+    @Test func aFileThatMayNotGrowIsLikeAFullDisk() async throws {
+        try await Stage.run { stage in
+            let program = try await stage.bash(
+                "ulimit -f 8; exec $catwatch -u \(stage.url("/fact")) -e 10ms -o none --output-file $folder/file")
+            try await program.waitForError("File too large")
+            try await program.signal(SIGTERM)
+            #expect(try await program.waitForExit() == .exited(0))
+        }
+    }
+
     @Test func closedStandardStreamsAreNoTrouble() async throws {
         try await Stage.run { stage in
             let noInput = try await Finished(

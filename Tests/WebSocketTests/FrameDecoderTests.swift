@@ -112,6 +112,15 @@ import WebSocket
         #expect(DecoderTrace(role: .client, bytes).steps == [.close(code, "")])
     }
 
+    /// Of parts with something in them the message's own limit is the end.
+    @Test func emptyPartsHaveABoundToo() {
+        let message = [[0x01, 0x00]] + [[UInt8]](repeating: [0x00, 0x00], count: 1_023)
+        let end: [UInt8] = [0x80, 0x00]
+        let most = DecoderTrace(role: .client, limit: 10, message.joined() + end + message.joined() + end)
+        #expect(most.steps == [.text(""), .text("")] && most.fault == nil)
+        #expect(DecoderTrace(role: .client, limit: 10, message.joined() + [0, 0]).fault?.closeCode == .tooBig)
+    }
+
     @Test func repeatsItsFault() {
         var decoder = FrameDecoder(role: .client, limit: 10)
         var faults: [WebSocketFault] = []

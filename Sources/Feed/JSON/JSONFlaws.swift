@@ -10,7 +10,9 @@ package struct JSONFlaws: OptionSet, Sendable, Hashable {
     package static let overflow = JSONFlaws(rawValue: 2)
     /// Half of a surrogate pair, alone; it can be replaced.
     package static let surrogate = JSONFlaws(rawValue: 4)
+    /// A line's key that is there twice: readers differ in which of them counts, and so could take a line for another one.
+    package static let doubled = JSONFlaws(rawValue: 8)
 
     /// Whether a value that has them cannot be part of a line.
-    package var areFatal: Bool { !isSubset(of: .surrogate) }
+    package var areFatal: Bool { !isDisjoint(with: [.deep, .overflow]) }
 }

@@ -48,7 +48,11 @@ struct LineMembers: ~Copyable {
             let name = scanner.name
             let start = scanner.position
             try scanner.value()
-            guard let key = LineKey(name: name), range(key) == nil else { continue }
+            guard let key = LineKey(name: name) else { continue }
+            guard range(key) == nil else {
+                scanner.flaws.insert(.doubled)
+                continue
+            }
             ranges[Int(key.rawValue)] = [
                 UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: scanner.position),
             ]

@@ -1,12 +1,14 @@
 /// Makes lines of another agent what every reader can read.
 package enum LineMending {
-    /// A line with flaws encoded anew: without `data` and what else cannot be part of it, lone surrogates replaced.
+    /// A line with flaws encoded anew: without `data` and what else cannot be part of it, lone surrogates replaced, each key once.
     ///
     /// - Returns: nil when its type is unknown, so that nobody can say what it means without that; and when it gets too long.
     package static func mended(_ relayed: RelayedLine) -> Bytes? {
         if case .unknown = relayed.line.body { return nil }
         var isTruncated = false
         var isAltered = relayed.line.flaws.contains(.surrogate)
+        let isDoubled = relayed.line.flaws == .doubled
+        var seen: Set<LineKey> = []
         var mended = [UInt8(ascii: "{")]
         relayed.bytes.withUnsafeBufferPointer { bytes in
             var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels)
@@ -20,10 +22,12 @@ package enum LineMending {
                 scanner.flaws = []
                 guard (try? scanner.value()) != nil else { return }
                 let isFatal = scanner.flaws.areFatal
-                switch LineKey(name: UnsafeBufferPointer(rebasing: bytes[name])) {
+                let key = LineKey(name: UnsafeBufferPointer(rebasing: bytes[name]))
+                if let key, !seen.insert(key).inserted { continue }
+                switch key {
                 case .truncated: isTruncated = isTruncated || bytes[start] == UInt8(ascii: "t")
                 case .altered: isAltered = isAltered || bytes[start] == UInt8(ascii: "t")
-                case let key where key == .data || isFatal: isTruncated = true
+                case _ where isFatal || key == .data && !isDoubled: isTruncated = true
                 default:
                     if mended.count > 1 { mended.append(UInt8(ascii: ",")) }
                     mended += bytes[name.lowerBound - 1...name.upperBound]

@@ -150,7 +150,9 @@ import Testing
         }
         let usable = escaped.filter { $0.0.utf8.count > 7 && !$0.0.contains("\\u0022") }
         let repeated = usable + members.map { ($0.0, "false") }
-        #expect(try decode("{" + repeated.map { "\($0):\($1)" }.joined(separator: ",") + "}") == expected)
+        var first = expected
+        first.flaws = .doubled
+        #expect(try decode("{" + repeated.map { "\($0):\($1)" }.joined(separator: ",") + "}") == first)
     }
 
     /// No agent writes such times, and converting or adding them up would trap.
