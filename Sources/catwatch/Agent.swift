@@ -362,11 +362,14 @@ actor Agent {
         switch number {
         case SIGQUIT: summaryRequest.signal()
         case SIGHUP where plan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
-        // The second one leaves at once.
+        // The second one leaves at once, and one after `q` that a terminal holds up.
+        case SIGINT where isViewLeaving, SIGTERM where isViewLeaving: leave()
         case SIGINT where stop != nil && (stop != .complete || isHurried): leave()
         default: request(.signal(number))
         }
     }
+
+    private var isViewLeaving: Bool { view?.isLeaving == true }
 
     /// Ends the process on the spot, and leaves nothing of it behind.
     private func leave() {

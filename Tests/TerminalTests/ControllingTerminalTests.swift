@@ -78,6 +78,57 @@ import Testing
         #expect(cw_get_status_flags(ends.shell) == flags)
     }
 
+    /// What it gets within a while, until that ends with `end`.
+    private func whole(_ ends: Ends, upTo end: [UInt8], on loop: EventLoop) async throws -> [UInt8] {
+        var bytes = ends.read()
+        for _ in 0..<200 where bytes.suffix(end.count) != end[...] {
+            try await loop.sleep(for: .milliseconds(10))
+            bytes += ends.read()
+        }
+        return bytes
+    }
+
+    @Test func heldOutputGetsWhatGivesItBackOnceItGoesOn() async throws {
+        let ends = try Ends(rows: 24, columns: 80)
+        let before = ends.modes
+        try await withLoop { loop in
+            let terminal = ControllingTerminal(input: ends.shell, output: ends.shell)
+            let (input, output) = try terminal.open(on: loop)
+            let leaving = TerminalModes.leave(TerminalCapabilities(depth: .full), mouse: true)
+            try terminal.enter(TerminalModes.enter(mouse: true), leaving: leaving)
+            #expect(tcflow(ends.shell, TCOOFF) == 0)
+            #expect(!terminal.writeLeaving())
+            #expect(tcflow(ends.shell, TCOON) == 0)
+            #expect(terminal.writeLeaving() && ends.modes != before)
+            terminal.close()
+            #expect(ends.modes == before)
+            input.close()
+            output.close()
+            // Once, and not again by `close`.
+            #expect(
+                try await whole(ends, upTo: leaving, on: loop) == TerminalModes.enter(mouse: true) + leaving)
+        }
+    }
+
+    @Test func whatNobodyReadsIsThrownAwayForWhatGivesItBack() async throws {
+        let ends = try Ends(rows: 24, columns: 80)
+        let before = ends.modes
+        try await withLoop { loop in
+            let terminal = ControllingTerminal(input: ends.shell, output: ends.shell)
+            let (input, output) = try terminal.open(on: loop)
+            let leaving = TerminalModes.leave(TerminalCapabilities(depth: .full), mouse: true)
+            try terminal.enter(TerminalModes.enter(mouse: true), leaving: leaving)
+            let frame = [UInt8](repeating: 0x78, count: 1_000)
+            while try frame.withUnsafeBytes({ bytes throws(SystemError) in try output.write(bytes) }) > 0 {}
+            #expect(!terminal.writeLeaving())
+            terminal.close()
+            #expect(ends.modes == before)
+            input.close()
+            output.close()
+            #expect(try await whole(ends, upTo: leaving, on: loop).suffix(leaving.count) == leaving[...])
+        }
+    }
+
     /// Every mode that is switched on is switched off, in the opposite order.
     @Test(arguments: [true, false])
     func modesArePaired(_ mouse: Bool) {

@@ -14,6 +14,10 @@ final class SimulatedTerminal: TerminalDevice, @unchecked Sendable {
     /// The person's end.
     private(set) var keyboard: SimulatedStream?
     private(set) var screen: SimulatedStream?
+    private var output: SimulatedStream?
+    private var unwritten: [UInt8] = []
+    /// All that was ever taken.
+    private(set) var taken: [UInt8] = []
     private var handler: ((TerminalSignal) -> Void)?
 
     init(capacity: Int = 1 << 20) { self.capacity = capacity }
@@ -23,10 +27,21 @@ final class SimulatedTerminal: TerminalDevice, @unchecked Sendable {
         let (screen, output) = SimulatedStream.pair(capacity: capacity, on: loop)
         keyboard = keys
         self.screen = screen
+        self.output = output
         return (input, output)
     }
 
-    func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError) { log.append("enter") }
+    func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError) {
+        log.append("enter")
+        unwritten = leaving
+    }
+
+    func writeLeaving() -> Bool {
+        let count = unwritten.withUnsafeBytes { bytes in try? output?.write(bytes) } ?? unwritten.count
+        unwritten.removeFirst(count)
+        return unwritten.isEmpty
+    }
+
     func leave() { log.append("leave") }
     func askToSuspend() { handler?(.suspend) }
     func suspend() { log.append("stopped") }
@@ -51,6 +66,7 @@ final class SimulatedTerminal: TerminalDevice, @unchecked Sendable {
         while let count = try? buffer.withUnsafeMutableBytes({ bytes in try screen?.read(into: bytes) }), count > 0 {
             bytes += buffer[..<count]
         }
+        taken += bytes
         return bytes
     }
 }
@@ -289,6 +305,48 @@ private struct Harness: Sendable {
                 #expect(screen.faults == [])
                 harness.terminal.press("q")
             }
+        }
+    }
+
+    @Test func isGivenBackOnceATerminalThatTookNothingGoesOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop, capacity: 20)
+            let terminal = harness.terminal
+            let start = loop.clock.now
+            let ending = try await harness.run {
+                terminal.press("q")
+                try await loop.sleep(for: .seconds(3))
+                // What comes in the meantime changes nothing.
+                terminal.signal(.continued)
+                terminal.signal(.suspend)
+                terminal.press("\u{1A}")
+                while true {
+                    _ = terminal.take()
+                    try await loop.sleep(for: .milliseconds(1))
+                }
+            }
+            _ = terminal.take()
+            #expect(ending == .quit && terminal.log == ["enter", "close"])
+            #expect(String(decoding: terminal.taken, as: UTF8.self).hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
+            #expect((.seconds(3)..<(.milliseconds(3_100))).contains(start.duration(to: loop.clock.now)))
+        }
+    }
+
+    @Test(arguments: [(nil, 5.0), ("q", 1.0), ("\u{3}", 1.0), ("x", 5.0)] as [(String?, Double)])
+    func aTerminalThatTakesNothingIsWaitedForUntilSomebodyQuitsAgain(key: String?, seconds: Double) async throws {
+        try await withLoop(virtual: true) { loop in
+            let harness = await Harness(on: loop, capacity: 20)
+            let start = loop.clock.now
+            let ending = try await harness.run {
+                await harness.store.finish("SIGTERM")
+                try await loop.sleep(for: .seconds(1))
+                #expect(await harness.session.isLeaving)
+                if let key { harness.terminal.press(key) }
+                try await loop.sleep(for: .seconds(60))
+            }
+            let took = start.duration(to: loop.clock.now)
+            #expect(ending == .finished && took > .seconds(seconds) && took < .seconds(seconds + 0.1), "\(took)")
+            #expect(harness.terminal.log == ["enter", "close"])
         }
     }
 

@@ -14,9 +14,11 @@ package final class ControllingTerminal: TerminalDevice {
     private var own: Descriptor?
     private var saved: termios?
     private var leaving: [UInt8] = []
+    /// What of that is not written yet.
+    private var unwritten: ArraySlice<UInt8> = []
     private var signals: SignalWatch?
 
-    /// How long a terminal that takes nothing is waited for when it is given back.
+    /// How long a terminal that takes nothing holds everything up, in milliseconds.
     private static let patience: Int32 = 300
 
     /// - Parameters:
@@ -67,6 +69,7 @@ package final class ControllingTerminal: TerminalDevice {
         // Before anything is changed, so that no fault finds it changed and unarmed.
         _ = leaving.withUnsafeBytes { cw_arm_terminal_rescue(number, &modes, $0.baseAddress, $0.count) }
         self.leaving = leaving
+        unwritten = leaving[...]
         saved = modes
         do {
             try systemCall("tcsetattr") { tcsetattr(number, TCSANOW, &raw) }
@@ -74,32 +77,43 @@ package final class ControllingTerminal: TerminalDevice {
             leave()
             throw error
         }
-        write(bytes, to: number)
+        var rest = bytes[...]
+        _ = Self.write(&rest, to: number, patience: Self.patience)
+    }
+
+    package func writeLeaving() -> Bool {
+        guard let number = own?.number, saved != nil else { return true }
+        return Self.write(&unwritten, to: number, patience: 0)
     }
 
     package func leave() {
         guard let number = own?.number, var modes = saved else { return }
         saved = nil
-        write(leaving, to: number)
+        if !Self.write(&unwritten, to: number, patience: Self.patience) {
+            // What nobody has read is not worth a screen that is not given back.
+            tcflush(number, TCOFLUSH)
+            unwritten = leaving[...]
+            _ = Self.write(&unwritten, to: number, patience: 0)
+        }
         // What was typed and not read does not go to the shell.
         tcflush(number, TCIFLUSH)
         tcsetattr(number, TCSANOW, &modes)
         cw_disarm_terminal_rescue()
     }
 
-    /// Writes all of it, waiting a little for a terminal that takes nothing.
-    private func write(_ bytes: [UInt8], to number: Int32) {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress.map { $0 + done }, $0.count - done) }
+    /// Writes, and leaves in `bytes` what is not written; false when there was no room for that within so many milliseconds.
+    private static func write(_ bytes: inout ArraySlice<UInt8>, to number: Int32, patience: Int32) -> Bool {
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
             if count > 0 {
-                done += count
+                bytes = bytes.dropFirst(count)
                 continue
             }
-            guard errno == EAGAIN || errno == EINTR else { return }
+            guard errno == EAGAIN || errno == EINTR else { return true }
             var waited = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-            if poll(&waited, 1, Self.patience) == 0 { return }
+            if poll(&waited, 1, patience) == 0 { return false }
         }
+        return true
     }
 
     package func askToSuspend() { kill(0, SIGTSTP) }

@@ -13,7 +13,12 @@ package protocol TerminalDevice: AnyObject {
     func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError)
 
     /// Makes the terminal what it was before `enter`. Harmless when repeated.
+    ///
+    /// One that takes nothing for a moment loses what it has not shown yet, if that makes room.
     func leave()
+
+    /// Writes what there is room for of what `leave` writes; true once that is all, or the terminal is gone.
+    func writeLeaving() -> Bool
 
     /// Sends what Ctrl-Z sends to everybody in the foreground; this process gets it as `TerminalSignal.suspend`.
     func askToSuspend()

@@ -40,7 +40,13 @@ package actor TerminalSession {
     private var pendingActions: [Action] = []
     private var ending: Ending?
     private let ended: Wakeup
+    /// Whether the view is over, and the terminal is waited for to take what gives it back.
+    package private(set) var isLeaving = false
+    /// Signalled by who does not wait for that.
+    private let quitAgain: Wakeup
 
+    /// How long a terminal that takes nothing is waited for when the view ends, as other outputs are.
+    package static let leaveTime = Duration.seconds(5)
     /// The shortest time from frame to frame unless a key was pressed.
     package static let pace = Duration.milliseconds(100)
     /// How long an ESC may be the start of a sequence.
@@ -71,6 +77,7 @@ package actor TerminalSession {
         wake = Wakeup(loop: loop)
         actions = Wakeup(loop: loop)
         ended = Wakeup(loop: loop)
+        quitAgain = Wakeup(loop: loop)
     }
 
     /// How the feed comes here, to be shown.
@@ -105,7 +112,27 @@ package actor TerminalSession {
             throw error
         }
         await store.close(reader)
+        if ending != .terminalGone { try await waitForRoom() }
         return ending ?? .quit
+    }
+
+    /// Waits, but not for ever, until the terminal has taken what gives it back: output that is held (Ctrl-S) goes on.
+    private func waitForRoom() async throws {
+        guard !device.writeLeaving() else { return }
+        isLeaving = true
+        defer { isLeaving = false }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.writeLeaving() }
+            group.addTask { try await self.readKeys() }
+            group.addTask { try await self.quitAgain.wait() }
+            group.addTask { try await self.loop.sleep(for: Self.leaveTime) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func writeLeaving() async throws {
+        while let output, !device.writeLeaving() { try await output.waitUntilWritable() }
     }
 
     private func show(_ reader: ReaderID) async throws {
@@ -152,6 +179,7 @@ package actor TerminalSession {
     }
 
     private func received(_ signal: TerminalSignal) {
+        if isLeaving { return }
         switch signal {
         case .resized: redraw()
         case .suspend:
@@ -266,7 +294,12 @@ package actor TerminalSession {
 
     private func handle(_ keys: [Key]) {
         for key in keys {
-            switch view.handle(key, now: wall.now) {
+            let action = view.handle(key, now: wall.now)
+            if isLeaving {
+                if action == .quit { quitAgain.signal() }
+                continue
+            }
+            switch action {
             case .quit: end(.quit)
             case .suspend: device.askToSuspend()
             case .redraw: redraw()

@@ -81,6 +81,11 @@ struct ViewOutput: Sendable {
         }
     }
 
+    /// Whether the view is over, and its terminal takes nothing.
+    var isLeaving: Bool {
+        if case .live(let session) = form { session.assumeIsolated { $0.isLeaving } } else { false }
+    }
+
     /// Makes the terminal what it was, as the process ends on the spot.
     func giveBack() {
         if case .live(let session) = form { session.assumeIsolated { $0.giveBack() } }
