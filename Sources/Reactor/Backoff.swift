@@ -32,6 +32,9 @@ package struct Backoff: Sendable {
         return bound(after: attempt, upTo: other) * Double.random(in: 0...1, using: &random)
     }
 
+    /// Notes how long something lasted that then failed: a success when that was a second, and the longest pause before it.
+    package mutating func lasted(_ time: Duration) { if time >= max(.seconds(1), bound(after: attempt)) { succeed() } }
+
     /// Notes a success.
     package mutating func succeed() { attempt = 0 }
 }

@@ -96,6 +96,12 @@ package final class SimulatedStream: WatchedStream {
         if outgoing.isReaderGone { body(.hangUp) }
     }
 
+    /// Says no more, and goes on reading, as shutdown(2) with `SHUT_WR` does.
+    package func endWriting() {
+        outgoing.isWriterGone = true
+        outgoing.tellReader()
+    }
+
     package func close() {
         guard !isClosed else { return }
         isClosed = true

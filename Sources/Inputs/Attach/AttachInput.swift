@@ -38,8 +38,8 @@ package actor AttachInput {
 
     /// A local agent is back soon or not at all.
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
-    /// Whether an agent greeted in this connection.
-    private var wasAgent = false
+    /// When an agent greeted in this connection.
+    private var greeted: LoopInstant?
     private var run: String?
     private var lastSequence = 0
     private let buffer = ReadBuffer(count: 64 << 10)
@@ -76,7 +76,7 @@ package actor AttachInput {
             let reason: String
             do {
                 reason = try await readOnce()
-                if wasAgent { backoff.succeed() }
+                if let greeted { backoff.lasted(greeted.duration(to: loop.clock.now)) }
             } catch let breach as ProtocolBreach {
                 // One that greets in order and then goes wrong is not asked again at once, time after time.
                 reason = "what answers there breaks the protocol: \(breach.reason)"
@@ -94,7 +94,7 @@ package actor AttachInput {
     ///
     /// - Throws: `ProtocolBreach`, `CancellationError`.
     private func readOnce() async throws -> String {
-        wasAgent = false
+        greeted = nil
         let stream: any ByteStream
         do {
             stream = try connect(loop)
@@ -163,7 +163,7 @@ package actor AttachInput {
                         guard case .hello = line.body else { return Self.refusal(line) }
                         hasHello = true
                         self.stream = stream
-                        wasAgent = true
+                        greeted = loop.clock.now
                         await tell(.connected)
                     }
                     note(line, &isLeaving)

@@ -132,7 +132,12 @@ package actor PushOutput {
     /// Pushes over one connection; true when the feed has ended, or what it is to write before it stops is written.
     private func pushOnce(_ reader: ReaderID) async throws -> Bool {
         let stream = try await connect().value
-        defer { stream.close() }
+        let connected = loop.clock.now
+        defer {
+            stream.close()
+            // What it took says nothing: one that takes everything and closes is not sent the same time after time.
+            backoff.lasted(connected.duration(to: loop.clock.now))
+        }
         await store.setState("ok", of: reader)
         if hasConnected {
             await goBack(reader)
@@ -164,7 +169,6 @@ package actor PushOutput {
                 unwritten = span.count
                 trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
                 try await span.write(to: stream) { unwritten -= $0 }
-                backoff.succeed()
             case .gap(let line):
                 if target.sendsControl { try await stream.write(all: line) }
             case .greeting(let line):
@@ -184,7 +188,7 @@ package actor PushOutput {
         }
     }
 
-    /// Reads and drops what the peer says, until it says no more: then it is gone, or about to be.
+    /// Reads and drops what the peer says, until it is gone: one that only says no more may listen on.
     private func watch(_ bound: LoopBound<any ByteStream>) async throws {
         let stream = bound.value
         let buffer = ReadBuffer()
@@ -193,7 +197,7 @@ package actor PushOutput {
                 try await stream.waitUntilReadable()
                 continue
             }
-            if count == 0 { return }
+            if count == 0 { return try await stream.waitUntilHungUp() }
             try await loop.sleep(for: .zero)  // a chatty one is not to have the loop to itself
         }
     }

@@ -49,4 +49,17 @@ import Testing
         #expect(backoff.fail(using: &random) <= .seconds(1))
         #expect(backoff.attempt == 1)
     }
+
+    @Test func whatLastedAsLongAsThePauseBeforeStartsOver() {
+        var random = SeededGenerator(seed: 23)
+        func attempt(after failures: Int, lasting time: Duration) -> Int {
+            var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
+            for _ in 0..<failures { _ = backoff.fail(using: &random) }
+            backoff.lasted(time)
+            return backoff.attempt
+        }
+        #expect(attempt(after: 1, lasting: .milliseconds(999)) == 1 && attempt(after: 1, lasting: .seconds(1)) == 0)
+        #expect(attempt(after: 5, lasting: .milliseconds(3_999)) == 5 && attempt(after: 5, lasting: .seconds(4)) == 0)
+        #expect(attempt(after: 99, lasting: .seconds(14)) == 99 && attempt(after: 99, lasting: .seconds(15)) == 0)
+    }
 }

@@ -33,6 +33,8 @@ import Testing
     private static let hello =
         #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":1,"run":"r1","first_seq":1,"next_seq":1}"#
         + "\n"
+    private static let bye =
+        #"{"type":"bye","time":"2025-01-02T03:04:05.678901Z","run":"r1","last_seq":0,"reason":"SIGTERM"}"# + "\n"
     private static let evil =
         #"{"type":"hello","time":"2025-01-02T03:04:05.678901Z","format":1,"run":"r\"}\n{\"poll\":\"fact\"}","first_seq":1,"next_seq":1}"#
         + "\n"
@@ -128,6 +130,31 @@ import Testing
             }
             let resumes = [(0, "r1"), (50, "r1"), (0, "r2")].map { RequestLine.resume(after: $0, of: $1).dropLast() }
             #expect(said.value.texts == resumes.map { String(decoding: $0, as: UTF8.self) })
+        }
+    }
+
+    @Test(arguments: [hello, hello + bye])
+    func onePeerThatGreetsAndClosesIsTriedEverLessOften(greeting: String) async throws {
+        try await withLoop(virtual: true) { loop in
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let said = LoopBound(Said())
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4),
+                tell: { if case .lost(_, let pause?) = $0 { said.value.pauses.append(pause) } },
+                connect: { loop in
+                    let (here, there) = SimulatedStream.pair(on: loop)
+                    _ = try Array(greeting.utf8).withUnsafeBytes { bytes throws(SystemError) in try there.write(bytes) }
+                    there.endWriting()
+                    said.value.peers.append(there)
+                    return here
+                })
+            try await running {
+                try await input.run()
+            } while: {
+                try await loop.sleep(for: .seconds(60))
+            }
+            #expect((5...40).contains(said.value.pauses.count), "\(said.value.pauses.count)")
+            #expect(said.value.pauses.max() ?? .zero > .seconds(4))
         }
     }
 

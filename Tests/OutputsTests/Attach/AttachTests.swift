@@ -102,7 +102,7 @@ import Testing
                     for _ in 0..<rounds {
                         await origin.publish(Int(random.next() % 8), text: Int(random.next() % 300))
                         if random.next() % 3 == 0 { way.cut() }
-                        try await loop.sleep(for: .milliseconds(Int64(random.next() % 400)))
+                        try await loop.sleep(for: .milliseconds(Int64(random.next() % 1_600)))
                     }
                     try await loop.sleep(for: .seconds(60))
                     let end = await origin.store.place(of: origin.store.open(nil, from: .newest).0)

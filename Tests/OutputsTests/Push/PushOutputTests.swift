@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...5 as ClosedRange<UInt64>) func aPeerThatTookSomethingIsSoonTriedAgain(seed: UInt64)
+    @Test(arguments: 1...5 as ClosedRange<UInt64>) func aPeerThatStayedForLongIsSoonTriedAgain(seed: UInt64)
         async throws
     {
         try await withLoop(virtual: true) { loop in
@@ -302,11 +302,56 @@ import Testing
                 let reader = try await peer.accept()
                 await stage.publish()
                 #expect(try await reader.next()?.seq == 1)
+                try await loop.sleep(for: .seconds(15))
                 reader.stream.close()
                 let lost = loop.clock.now
                 _ = try await peer.accept()
                 // The first pause, and no longer one after many failures: that was up to 15 s.
                 #expect(lost.duration(to: loop.clock.now) <= .milliseconds(250), "seed \(seed)")
+            }
+        }
+    }
+
+    /// What it took is sent again each time.
+    @Test func aPeerThatTakesSomethingAndClosesIsTriedEverLessOften() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            await stage.publish(50)
+            let peer = Peer(on: loop, capacity: 1_000)
+            let output = try Self.output("unix:/x", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                try await running {
+                    while true {
+                        let reader = try await peer.accept()
+                        _ = try await reader.line()
+                        reader.stream.close()
+                    }
+                } while: {
+                    try await loop.sleep(for: .seconds(600))
+                }
+                #expect((40...250).contains(peer.attempts), "\(peer.attempts) attempts")
+            }
+        }
+    }
+
+    @Test func aPeerThatOnlySaysNoMoreIsPushedToOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            let peer = Peer(on: loop, capacity: 1_000)
+            let output = try Self.output("unix:/x", stage, peer)
+            try await running {
+                try await output.run()
+            } while: {
+                let reader = try await peer.accept()
+                (reader.stream as? SimulatedStream)?.endWriting()
+                try await loop.sleep(for: .milliseconds(100))
+                await stage.publish()
+                #expect(try await reader.next()?.seq == 1)
+                #expect(peer.attempts == 1)
+                reader.stream.close()
+                _ = try await peer.accept()
             }
         }
     }
