@@ -306,6 +306,29 @@ import Testing
         #expect(script.view.state.filter == "")
     }
 
+    @Test(arguments: [(80, 24), (40, 24), (40, 8)])
+    func aFilterThatHoldsIsSaid(columns: Int, rows: Int) {
+        var script = FeedScript.busy(columns: columns, rows: rows)
+        script.type("/Delhi")
+        script.press(.enter)
+        for key in ["1", "4"] {
+            script.type(key)
+            #expect(text(&script).holds("/Delhi  Esc clears  "))
+        }
+        script.type("2")
+        #expect(text(&script).holds("/Delhi  "))
+        script.type("3")
+        #expect(!text(&script).holds("/Delhi"))
+        // The old text is what is typed on, and nothing is called like that.
+        script.type("1/ nowhere in this world")
+        #expect(text(&script).holds("filter: Delhi nowhere"))
+        script.press(.enter)
+        let shown = text(&script)
+        #expect(shown.holds("no series is called") && shown.holds("  Esc clears  ") && shown.holds("? help  q quit"))
+        script.press(.escape)
+        #expect(!text(&script).holds("Esc clears"))
+    }
+
     @Test func nAsksForDigitsOnly() {
         var script = FeedScript.busy()
         _ = script.frame()

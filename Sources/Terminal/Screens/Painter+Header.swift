@@ -20,7 +20,7 @@ extension Painter {
             if let newSince {
                 column += put("  paused +\(newSince)", theme.warning, row: 0, column: column, width: end - column)
             }
-            if state.filter.isEmpty == false {
+            if !state.filter.isEmpty, Chrome(grid.size, hasKeys: hasKeys).hints == nil {
                 put("  /" + state.filter, theme.warning, row: 0, column: column, width: end - column)
             }
             return
@@ -176,6 +176,14 @@ extension Painter {
         let fixed = [("?", "help"), ("q", "quit")]
         var room = grid.columns - 2 - fixed.reduce(0) { $0 + $1.0.columns + $1.1.columns + 3 }
         var column = 1
+        if !state.filter.isEmpty, state.screen != .metrics {
+            // Why so little is there, before all that could be done.
+            let clears = state.screen == .detail ? "  " : "  Esc clears  "
+            column += put(
+                "/" + state.filter, theme.warning, row: row, column: column, width: max(1, room - clears.columns))
+            column += put(clears, theme.muted, row: row, column: column)
+            room -= column - 1
+        }
         for (key, word) in hints {
             let need = key.columns + word.columns + 3
             guard room >= need else { break }
