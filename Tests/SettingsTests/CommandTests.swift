@@ -186,6 +186,7 @@ import Testing
         (["--attach", "http://h/"], "--attach", attachFault), (["--attach", "-"], "--attach", attachFault),
         (["--attach", "/x.sock"], "--attach", "a path is written --attach=PATH"),
         (["./x.sock", "-l"], "--listen", "a path is written --listen=PATH"),
+        (["--listen", "x.sock"], "--listen", "a path is written --listen=PATH"),
         (["--listen=/x.sock", "./y"], nil, "'./y' \(neither)"),
     ])
     func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
@@ -247,7 +248,13 @@ import Testing
         #expect(try options("-l=/x.sock")[\.listen]?.path == "/x.sock")
         #expect(try options("-a=x")[\.attach]?.path == "x" && options("-ax")[\.attach]?.path == "x")
         #expect(try options("-l==x")[\.listen]?.path == "=x" && options("--listen==x")[\.listen]?.path == "=x")
-        #expect(try options("-l=")[\.listen] == .usual)
+        #expect(try options("-l")[\.listen] == .usual && options("--attach")[\.attach] == .usual)
+        // A variable that is not set.
+        for (word, option) in [("-l=", "--listen"), ("--listen=", "--listen"), ("--attach=", "--attach")] {
+            #expect(throws: UsageError("needs PATH behind '='; leave '=' out for the usual one", option: option)) {
+                try options(word)
+            }
+        }
         // As everywhere else, where it must be there.
         #expect(fault(["-e=5s"])?.message.hasPrefix("'=5s' is not a duration") == true)
     }

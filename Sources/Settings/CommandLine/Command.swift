@@ -83,7 +83,8 @@ extension Command {
             } catch {
                 // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
                 let sockets = [SettingTable.rows.listen, SettingTable.rows.attach]
-                guard word.contains("/"), let key = sockets.first(where: { commandLine.entry(of: $0)?.value == .usual })
+                guard word.contains("/") || word.hasSuffix(".sock"),
+                    let key = sockets.first(where: { commandLine.entry(of: $0)?.value == .usual })
                 else { throw error }
                 throw UsageError("a path is written \(key.flag)=PATH", option: key.flag)
             }

@@ -63,6 +63,11 @@ enum LongOptions {
                 if case .optional = entries[index].argument, step.code < firstLong, argument.hasPrefix("=") {
                     argument.removeFirst()
                 }
+                // Most likely a variable that is not set, and not meant as nothing at all.
+                if case .optional(let name) = entries[index].argument, step.argument != nil, argument.isEmpty {
+                    throw UsageError(
+                        "needs \(name) behind '='; leave '=' out for the usual one", option: "--\(entries[index].long)")
+                }
                 scan.occurrences.append(Occurrence(entry: index, argument: argument))
                 if case .request = entries[index].effect { return scan }
                 continue
