@@ -172,7 +172,7 @@ import Testing
             "fibonacci: '99999999999999999999' is too large; 100000 is the most"
         ),
         (["me:pw@host"], nil, "'…@host' \(neither)"), (["me:hunter2@host:80/x"], nil, "'…@host:80/x' \(neither)"),
-        (["me:1@2:80"], nil, "'…@2:80' \(neither)"),
+        (["me:1@2:80"], nil, "'…@2:80' \(neither)"), (["me@host:80"], nil, "'…@host:80' \(neither)"),
         (["catfact.ninja/fact?key=s"], nil, "'catfact.ninja/fact?…' \(neither)"),
         (["./fact"], nil, "'./fact' \(neither)"), (["http:/x"], nil, "'http:/x' \(neither)"),
         (["ftp://host/x"], nil, "'ftp://host/x' is no http, https, ws or wss URL"),

@@ -158,6 +158,26 @@ import Testing
         #expect(look(&young).first > 0.7)
     }
 
+    /// As a source that fails at first has a history too, with nothing but crosses in it.
+    @Test func theGrowingGraphBeginsWithAnErrorBeforeTheFirstValue() {
+        var script = FeedScript()
+        script.pass(4)
+        script.hello()
+        script.fail("x", Failure(.dns, "gone"))
+        script.pass(5)
+        for value in 1...3 {
+            script.data("x", Double(value))
+            script.pass(1)
+        }
+        _ = script.frame()
+        script.type("2")
+        let screen = text(&script)
+        let rows = screen.split(separator: "\n").map { Array($0) }
+        let left = rows.compactMap { $0.firstIndex(of: "└") }.first ?? 0
+        let crosses = rows.filter { $0.count > left + 1 && $0[left + 1] == "✕" }
+        #expect(crosses.count == 1, "\(screen)")
+    }
+
     /// Wide windows are not waited for: there is something to see, and a time below it, from the start.
     @Test func theGraphOfWideWindowsStartsSmall() {
         var script = FeedScript()
@@ -207,6 +227,31 @@ import Testing
         #expect(!text(&script).holds("back after"))
     }
 
+    /// Where nothing but the sources is shown, those that fail stand among the others.
+    @Test func aSourceThatFailsAgainBeforeItsFirstValueIsNotBack() {
+        var script = FeedScript()
+        script.hello()
+        for source in ["x", "y"] {
+            script.add("recovered", source, .recovered(Recovery(down: .seconds(2), attempts: 1)))
+        }
+        script.fail("y", Failure(.dns, "gone"))
+        let screen = text(&script)
+        #expect(screen.holds("● x back after 2 s") && screen.holds("✕ y gone"), "\(screen)")
+    }
+
+    @Test func theNewestOutagesAreToldFirst() {
+        var script = FeedScript()
+        script.hello()
+        for source in ["b", "c", "a"] {
+            script.add("recovered", source, .recovered(Recovery(down: .seconds(2), attempts: 1)))
+            script.pass(1)
+        }
+        script.type("3")
+        let screen = text(&script)
+        let rows = screen.split(separator: "\n").filter { String($0).holds(" back at ") }
+        #expect(rows.map { $0.drop { $0 == " " }.first } == ["a", "c", "b"], "\(screen)")
+    }
+
     @Test func saysWhichEndpointsTheSummaryHadNoRoomFor() {
         var script = FeedScript()
         script.hello()
@@ -218,6 +263,7 @@ import Testing
             script.type("3")
             let screen = script.frame().text()
             #expect(screen.holds(text ?? "none was called yet") && screen.holds("more endpoint") == (more > 0))
+            #expect(screen.holds("none was called yet") == (more == 0), "\(screen)")
         }
     }
 
@@ -385,6 +431,18 @@ import Testing
         #expect(script.view.state.selected == nil)
         #expect(script.view.paused == nil)
         #expect(text(&script).holds("waiting for the first value"))
+    }
+
+    @Test func anotherRunShowsItsNewestLines() {
+        var script = FeedScript.busy()
+        script.type("4")
+        _ = script.frame()
+        script.press(.pageUp)
+        #expect(text(&script).holds("newer below"))
+        script.hello(run: "2")
+        for number in 1...60 { script.data("x", Double(number), text: "line \(number).") }
+        let screen = text(&script)
+        #expect(screen.holds("line 60.") && !screen.holds("newer below"), "\(screen)")
     }
 
     @Test func theFeedScrollsBackAndFiltersByType() {
