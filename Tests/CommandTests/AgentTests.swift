@@ -148,6 +148,71 @@ import Testing
         #expect((.seconds(65)...(.milliseconds(65_500))).contains(end), "\(end)")
     }
 
+    /// What a source tells ten times a second, with more settings before it.
+    private static func busy(_ settings: String) -> String {
+        #"{\#(settings), "sources": [{"name": "a", "url": "http://cats.test/a", "every": "100ms"}]}"#
+    }
+
+    /// A peer that takes nothing has five seconds from the reload on; the agent's end, a second later, waits for who follows.
+    @Test func theEndWaitsForAReloadUnderWay() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = folder.path("config.jsonc")
+        try folder.write(Self.busy(#""connect": ["unix:/peer"]"#), to: "config.jsonc")
+        let (status, lines) = try await withLoop(virtual: true) { loop in
+            let fact = String(repeating: "Cats sleep. ", count: 200)
+            let machine = SimulatedMachine(on: loop) { _, _ in
+                HTTPAnswer(status: 200, body: Array(#"{"fact": "\#(fact)"}"#.utf8))
+            }
+            let agent = SimulatedProcess(on: machine, seed: 5)
+            let peer = machine.listen(at: "/peer")
+            async let status = agent.run(["-c", configuration, "--output=none"], isRead: false)
+            let stuck = try await peer.accept()
+            try await loop.sleep(for: .seconds(20))
+            try folder.write(Self.busy(#""connect": ["unix:/peer?control=true"]"#), to: "config.jsonc")
+            agent.signal(SIGHUP)
+            try await loop.sleep(for: .seconds(1))
+            agent.signal(SIGTERM)
+            let next = try await peer.accept()
+            try await loop.sleep(for: .milliseconds(200))
+            let lines = try await SimulatedProcess.lines(of: next)
+            stuck.close()
+            return (try await status, lines)
+        }
+        let (numbered, bye) = try Self.numbered(lines)
+        #expect(status == 0 && bye?.reason == "SIGTERM" && numbered.last?.line.seq == bye?.lastSeq)
+        #expect(numbered.count > 100)
+    }
+
+    @Test func aReloadChangesHowManyMayRead() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = folder.path("config.jsonc")
+        try folder.write(Self.busy(#""max_readers": 1"#), to: "config.jsonc")
+        let read = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in HTTPAnswer(status: 200, body: Array("17".utf8)) }
+            let agent = SimulatedProcess(on: machine, seed: 9)
+            async let status = agent.run(["-c", configuration, "--output=none", "--listen=/feed.sock"], isRead: false)
+            try await loop.sleep(for: .seconds(1))
+            async let first = SimulatedProcess.lines(of: machine.connect(to: "/feed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            async let early = SimulatedProcess.lines(of: machine.connect(to: "/feed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            try folder.write(Self.busy(#""max_readers": 2"#), to: "config.jsonc")
+            agent.signal(SIGHUP)
+            try await loop.sleep(for: .seconds(1))
+            async let second = SimulatedProcess.lines(of: machine.connect(to: "/feed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            async let third = SimulatedProcess.lines(of: machine.connect(to: "/feed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            agent.signal(SIGTERM)
+            _ = try await status
+            return try await [first, early, second, third]
+        }
+        for (lines, isLetIn) in zip(read, [true, false, true, false]) {
+            #expect(try Self.numbered(lines).bye?.reason == (isLetIn ? "SIGTERM" : nil))
+            if !isLetIn { #expect(lines.count == 1 && lines.first?.contains("readers already") == true) }
+        }
+    }
+
     @Test func runsTheSameWithTheSameSeed() async throws {
         let folder = try TemporaryFolder()
         let first = try await Self.hour(in: folder, seed: 11, half: 3)

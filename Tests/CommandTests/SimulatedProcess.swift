@@ -14,12 +14,19 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let loop: EventLoop
     let wall: SteppedWallClock
     let transport: SimulatedTransport
-    fileprivate var listeners: [String: SimulatedListener] = [:]
+    private var listeners: [String: SimulatedListener] = [:]
 
     init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
         self.loop = loop
         wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_800_000_000))
         transport = SimulatedTransport(on: loop, answer: answer)
+    }
+
+    /// Makes a socket at a path.
+    func listen(at path: String) -> SimulatedListener {
+        let listener = SimulatedListener(on: loop)
+        listeners[path] = listener
+        return listener
     }
 
     func connect(to path: String) throws(SystemError) -> SimulatedStream {
@@ -105,7 +112,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     func write(_ line: String) async throws { try await pipes[0].far.write(all: Array("\(line)\n".utf8)) }
 
     /// Reads a stream to its end.
-    static func lines(of stream: SimulatedStream) async throws -> [String] {
+    static func lines(of stream: any ByteStream) async throws -> [String] {
         let buffer = ReadBuffer()
         var bytes: [UInt8] = []
         while true {
@@ -137,9 +144,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             inheritSocket: { nil },
             listen: { options in
                 guard let path = options[\.listen]?.path else { return nil }
-                let listener = SimulatedListener(on: loop)
-                machine.listeners[path] = listener
-                return ListeningSocket(listener, at: path)
+                return ListeningSocket(machine.listen(at: path), at: path)
             },
             attach: { (try machine.connect(to: $0.path ?? ""), nil) },
             connect: { path throws(SystemError) in try machine.connect(to: path) },

@@ -244,6 +244,41 @@ import Testing
         }
     }
 
+    @Test func whatAReaderAskedForBeforeTheFirstHelloIsNotForAnotherRun() async throws {
+        let transcript = try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop)
+            await origin.publish(10)
+            let other = await FeedStage(on: loop, run: "r2")
+            await other.publish(3)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let way = Way(to: origin)
+            let input = Self.input(way, relay)
+            return try await origin.serving { _ in
+                try await other.serving { _ in
+                    try await relay.serving { _ in
+                        let reader = try relay.connect()
+                        try await reader.ask(#"{"replay":false}"#)
+                        try await loop.sleep(for: .seconds(1))
+                        return try await running {
+                            try await input.run()
+                        } while: {
+                            try await loop.sleep(for: .seconds(1))
+                            await origin.publish(2)
+                            try await loop.sleep(for: .seconds(1))
+                            way.stage = other
+                            way.cut()
+                            try await loop.sleep(for: .seconds(30))
+                            await relay.store.finish("end")
+                            return try await reader.transcript(on: loop)
+                        }
+                    }
+                }
+            }
+        }
+        #expect(transcript.fault == nil && transcript.gaps.isEmpty)
+        #expect(transcript.hellos.map(\.run) == ["r1", "r2"] && transcript.numbers == [11, 12, 1, 2, 3])
+    }
+
     @Test func triesAgainWithPausesWhileNobodyIsThere() async throws {
         try await withLoop(virtual: true) { loop in
             let origin = await FeedStage(on: loop)

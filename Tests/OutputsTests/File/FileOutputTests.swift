@@ -220,6 +220,18 @@ import Testing
         #expect(second.hellos.count == 1)
     }
 
+    @Test func oneThatWaitsForTheNextLineLetsGoAtOnce() async throws {
+        let folder = try TemporaryFolder()
+        try await Self.moving(from: folder.path("a"), to: folder.path("b")) { stage, move in
+            await stage.publish(3)
+            try await stage.loop.sleep(for: .seconds(1))
+            let before = stage.loop.clock.now
+            try await move()
+            #expect(before.duration(to: stage.loop.clock.now) < .milliseconds(10))
+        }
+        #expect(Self.transcript(try folder.read("a")).numbers == [1, 2, 3])
+    }
+
     @Test func anotherOneGetsWhatADiskHadNoRoomFor() async throws {
         let folder = try TemporaryFolder()
         symlink("/dev/full", folder.path("a"))

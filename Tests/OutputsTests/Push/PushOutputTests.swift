@@ -374,13 +374,13 @@ import Testing
 
     /// Has a push stop while `body` runs, and another one with `control=true` go on; gives what came over each connection.
     private static func replaced(
-        _ body: @escaping @Sendable (FeedStage, Peer) async throws -> Void
+        resend: Int = 0, _ body: @escaping @Sendable (FeedStage, Peer) async throws -> Void
     ) async throws -> (first: FeedTranscript, second: FeedTranscript, took: Duration) {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
             await stage.publish(3)
             let peer = Peer(on: loop, capacity: 4_000)
-            let first = try Self.output("unix:/x?resend=0", stage, peer)
+            let first = try Self.output("unix:/x?resend=\(resend)", stage, peer)
             let running = Task(executorPreference: loop) { try await first.run() }
             let reader = try await peer.accept()
             async let read = reader.transcript(on: loop)
@@ -392,7 +392,7 @@ import Testing
             let took = before.duration(to: loop.clock.now)
             peer.isPresent = true
             let second = PushOutput(
-                try PushTarget("unix:/x?resend=0&control=true"), store: stage.store, on: loop,
+                try PushTarget("unix:/x?resend=\(resend)&control=true"), store: stage.store, on: loop,
                 from: await first.takeReader(), tell: { _ in }, connect: { try peer.connect() })
             async let end: Void = second.run()
             let other = try await peer.accept()
@@ -410,6 +410,16 @@ import Testing
         let (first, second, took) = try await Self.replaced { stage, _ in await stage.publish(40, text: 1_000) }
         #expect(first.numbers == Array(1...43) && !first.isTorn && first.bye == nil && took < .seconds(1))
         #expect(second.numbers == Array(44...48) && second.bye?.lastSeq == 48)
+    }
+
+    @Test func anotherOneRepeatsWhatThePeerMayNotHaveRead() async throws {
+        let (first, second, _) = try await Self.replaced(resend: 5_000) { stage, _ in
+            await stage.publish(40, text: 1_000)
+        }
+        #expect(first.numbers == Array(1...43))
+        // Four or five of these lines are 5,000 bytes.
+        let again = try #require(second.numbers.first)
+        #expect((38...40).contains(again) && second.numbers == Array(again...48), "begins at \(again)")
     }
 
     @Test func oneWithoutAConnectionStopsAtOnce() async throws {
