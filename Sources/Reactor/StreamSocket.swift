@@ -9,32 +9,55 @@ package enum StreamSocket {
     /// A Unix socket bound to `path` with these permissions, not yet listening, so that nobody can connect.
     ///
     /// The permissions are the descriptor's before the file appears, and never wider than asked for: the umask takes some
-    /// away, which are put back on that very file. By its path it might be another one by then, in a folder that others may
-    /// write to.
+    /// away, which are put back on that very file. What fails leaves none behind.
     ///
     /// - Parameter made: called between the two, for tests of that.
     /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when there is a file, `EEXIST` when it was swapped for another one, and what
     ///   bind(2) says.
     package static func bound(
-        to path: String, mode: UInt32 = 0o600, made: () -> Void = {}
+        to path: String, mode: UInt32 = 0o600, made: () throws(SystemError) -> Void = {}
     ) throws(SystemError) -> Descriptor {
         let socket = try unix()
         let number = socket.number
         try systemCall("fchmod", on: path) { fchmod(number, mode) }
         try systemCall("bind", on: path) { cw_bind_unix(number, path) }
-        made()
-        let file = try Descriptor.open(path, flags: cw_o_path | O_NOFOLLOW)
-        var status = stat()
-        let opened = file.number
-        try systemCall("fstat", on: path) { fstat(opened, &status) }
-        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-            throw SystemError(code: EEXIST, call: "bind", subject: path)
-        }
-        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
-        if status.st_mode & 0o7777 != mode {
-            try systemCall("chmod", on: path) { chmod("/proc/self/fd/\(opened)", mode) }
+        do throws(SystemError) {
+            try made()
+            try setMode(mode, at: path)
+        } catch {
+            var status = stat()
+            if lstat(path, &status) == 0, isOwnSocket(status) { unlink(path) }
+            throw error
         }
         return socket
+    }
+
+    /// Gives a Unix socket of the caller's other permissions: that very file, since at its path another one may come to lie
+    /// meanwhile, in a folder that others may write to.
+    ///
+    /// - Parameters:
+    ///   - identity: which one it is to be; nil for any.
+    ///   - opened: called between looking at it and setting them, for tests of that.
+    /// - Throws: `EEXIST` when another file is there.
+    package static func setMode(
+        _ mode: UInt32, at path: String, of identity: FileIdentity? = nil, opened: () -> Void = {}
+    ) throws(SystemError) {
+        let file = try Descriptor.open(path, flags: cw_o_path | O_NOFOLLOW)
+        var status = stat()
+        let number = file.number
+        try systemCall("fstat", on: path) { fstat(number, &status) }
+        guard isOwnSocket(status), identity.map({ $0 == FileIdentity(status) }) ?? true else {
+            throw SystemError(code: EEXIST, call: "chmod", subject: path)
+        }
+        opened()
+        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
+        if status.st_mode & 0o7777 != mode {
+            try systemCall("chmod", on: path) { chmod("/proc/self/fd/\(number)", mode) }
+        }
+    }
+
+    private static func isOwnSocket(_ status: stat) -> Bool {
+        status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
     }
 
     /// Listens. `backlog` connections wait to be accepted at the most, fewer where the system says so.

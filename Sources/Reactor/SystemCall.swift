@@ -9,14 +9,14 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package let call: String
     /// The path, address or name it was made on; empty when that says nothing.
     package let subject: String
-    /// What the call itself has as words; nil for those of `code`.
+    /// Better words than those of `code`; nil when there are none.
     private let words: String?
 
-    package init(code: Int32, call: String, subject: String = "") {
+    package init(code: Int32, call: String, subject: String = "", words: String? = nil) {
         self.code = code
         self.call = call
         self.subject = subject
-        words = nil
+        self.words = words
     }
 
     /// A name that was not resolved: `answer` is what getaddrinfo(3) returned, whose words are not those of `errno`.

@@ -201,6 +201,10 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
         isGreeted = false
         let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
         let number = opened.number
+        guard isatty(number) == 0 else {
+            throw SystemError(
+                code: EINVAL, call: "open", subject: path, words: "a terminal would obey what upstreams say")
+        }
         var last: UInt8 = 0x0A
         let size = lseek(number, 0, SEEK_END)
         if size > 0, pread(number, &last, 1, size - 1) == 1, last != 0x0A {

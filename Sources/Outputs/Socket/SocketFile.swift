@@ -17,7 +17,7 @@ package struct SocketFile: ~Copyable {
 
     package let path: String
     private let lock: Descriptor
-    private let inode: UInt64
+    private let identity: FileIdentity
 
     /// Claims `path` and listens there.
     ///
@@ -42,36 +42,32 @@ package struct SocketFile: ~Copyable {
         }
         do throws(SystemError) {
             let socket = try StreamSocket.bound(to: path, mode: mode)
-            var status = stat()
-            try systemCall("stat", on: path) { lstat(path, &status) }
+            let identity = try FileIdentity(at: path)
             try StreamSocket.listen(socket)
             take(socket)
-            return SocketFile(path: path, lock: lock, inode: UInt64(status.st_ino))
+            return SocketFile(path: path, lock: lock, identity: identity)
         } catch {
             unlink(path + ".lock")
             throw Refusal("\(path): \(error.reason)")
         }
     }
 
-    private init(path: String, lock: consuming Descriptor, inode: UInt64) {
+    private init(path: String, lock: consuming Descriptor, identity: FileIdentity) {
         self.path = path
         self.lock = lock
-        self.inode = inode
+        self.identity = identity
     }
 
     /// Gives the socket other permissions, if it is still this one.
-    package borrowing func change(mode: UInt32) throws(SystemError) {
-        var status = stat()
-        try systemCall("stat", on: path) { lstat(path, &status) }
-        guard UInt64(status.st_ino) == inode else { throw SystemError(code: ESTALE, call: "chmod", subject: path) }
-        // Through no link that somebody may have put in its place since.
-        try systemCall("chmod", on: path) { fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
+    ///
+    /// - Parameter opened: see `StreamSocket.setMode`.
+    package borrowing func change(mode: UInt32, opened: () -> Void = {}) throws(SystemError) {
+        try StreamSocket.setMode(mode, at: path, of: identity, opened: opened)
     }
 
     /// Removes the socket, if it is still this one, and then the lock.
     package consuming func remove() {
-        var status = stat()
-        if lstat(path, &status) == 0, UInt64(status.st_ino) == inode { unlink(path) }
+        if (try? FileIdentity(at: path)) == identity { unlink(path) }
         unlink(path + ".lock")
     }
 

@@ -126,6 +126,29 @@ import Testing
         #expect(transcript.end > 300)
     }
 
+    @Test func aTerminalGetsNothing() async throws {
+        let folder = try TemporaryFolder()
+        var (screen, shell): (Int32, Int32) = (-1, -1)
+        try systemCall("openpty") { openpty(&screen, &shell, nil, nil, nil) }
+        defer {
+            close(screen)
+            close(shell)
+        }
+        let number = screen
+        symlink("/proc/self/fd/\(shell)", folder.path("out"))
+        let failures = try await Self.write(to: folder.path("out")) { stage, _ in
+            await stage.publish(5)
+            try await stage.loop.sleep(for: .seconds(3))
+            var ready = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&ready, 1, 0) == 0)
+            unlink(folder.path("out"))
+            try await stage.loop.sleep(for: .seconds(3))
+        }
+        #expect(failures.map(\.code) == [.disk])
+        #expect(failures.first?.message.contains("out: a terminal would obey what upstreams say; tried again") == true)
+        #expect(Self.transcript(try folder.read("out")).numbers.starts(with: 1...5))
+    }
+
     /// A file system of 64 KiB, where a write may be taken in part; only root may mount one.
     @Test(.enabled(if: geteuid() == 0))
     func leavesNoHalfALineOnADiskThatFillsUp() async throws {

@@ -19,6 +19,10 @@ import Testing
             }
         }
 
+        func change(mode: UInt32, opened: () -> Void) throws(SystemError) {
+            try file?.change(mode: mode, opened: opened)
+        }
+
         func remove() {
             socket = nil
             file.take()?.remove()
@@ -87,6 +91,65 @@ import Testing
         // The umask had taken bits away, and nothing gave them back to whoever moved it.
         #expect(folder.status("moved").map { $0.st_mode & 0o777 & ~0o666 } == 0)
         _ = other?.number
+    }
+
+    @Test func whatFailsLeavesNeitherSocketNorLock() throws {
+        let folder = try TemporaryFolder()
+        #expect(throws: SystemError(code: EMFILE, call: "open")) {
+            _ = try StreamSocket.bound(to: folder.path("s")) { () throws(SystemError) in
+                throw SystemError(code: EMFILE, call: "open")
+            }
+        }
+        #expect(folder.names.isEmpty)
+        // But not what somebody else has put in its place.
+        #expect(throws: SystemError.self) {
+            _ = try StreamSocket.bound(to: folder.path("s")) { () throws(SystemError) in
+                rename(folder.path("s"), folder.path("moved"))
+                try folder.write("precious", to: "s")
+            }
+        }
+        #expect(folder.names == ["moved", "s"])
+    }
+
+    /// A reload's other mode, while somebody swaps what lies at the path.
+    @Test func anotherModeIsThatOfItsOwnFileOnly() throws {
+        let folder = try TemporaryFolder()
+        let claim = try Claim(folder.path("s"))
+        try claim.change(mode: 0o660) {
+            rename(folder.path("s"), folder.path("moved"))
+            try? folder.write("precious", to: "s")
+            chmod(folder.path("s"), 0o600)
+        }
+        #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
+        #expect(folder.status("moved").map { $0.st_mode & 0o777 } == 0o660)
+        // What it does not find any more is left alone, and told.
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        unlink(folder.path("s"))
+        let other = try StreamSocket.bound(to: folder.path("s"), mode: 0o600)
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
+        _ = other.number
+        claim.remove()
+        #expect(folder.names == ["moved", "s"])
+    }
+
+    /// Files of two systems may have one number; only root may mount one.
+    @Test(.enabled(if: geteuid() == 0)) func aSocketOfTheSameNumberElsewhereIsAnother() throws {
+        let folder = try TemporaryFolder()
+        func mountOne() -> Bool { mount("tmpfs", folder.path, "tmpfs", 0, "size=64k") == 0 }
+        guard mountOne() else { return }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let claim = try Claim(folder.path("s"))
+        let number = folder.status("s")?.st_ino
+        guard mountOne() else { return }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let other = try Claim(folder.path("s"))
+        try #require(folder.status("s")?.st_ino == number)
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
+        claim.remove()
+        #expect(folder.names == ["s"])
+        other.remove()
     }
 
     /// A file system that is read-only, or that has no room for one more file; only root may mount one.

@@ -1,0 +1,19 @@
+internal import Glibc
+
+/// Which file something is, whatever its name is by now.
+package struct FileIdentity: Sendable, Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// What lies at `path`, a link being one itself.
+    package init(at path: String) throws(SystemError) {
+        var status = stat()
+        try systemCall("lstat", on: path) { lstat(path, &status) }
+        self.init(status)
+    }
+}
