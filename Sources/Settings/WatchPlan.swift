@@ -14,6 +14,9 @@ package struct WatchPlan: Sendable {
     /// What every request carries.
     private let headers: [HeaderField]
     private let secrets: SecretValues
+    /// The files that are sources: of this plan, and of the one that ran before it.
+    private let files: Set<String>
+    private let filesBefore: Set<String>
 
     /// Any stand-in will do for checking.
     private static let someOrigin = "http://127.0.0.1:1"
@@ -21,6 +24,12 @@ package struct WatchPlan: Sendable {
     /// - Parameter arguments: those that the options came from, for `reload`.
     /// - Throws: `UsageError` when a secret cannot be read or sources do not go together.
     package init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
+        try self.init(options, environment: environment, arguments: arguments, running: nil)
+    }
+
+    private init(
+        _ options: Options, environment: [String: String], arguments: [String], running: WatchPlan?
+    ) throws(UsageError) {
         self.options = options
         self.environment = environment
         self.arguments = arguments
@@ -34,15 +43,21 @@ package struct WatchPlan: Sendable {
                     + DurationText.format(options[\.interval]))
         }
         var secrets = SecretValues(environment: environment)
+        var files: Set<String> = []
+        let filesBefore = running?.files ?? []
         if options[\.attach] == nil {
             let demoOrigin = options[\.demo] ? Self.someOrigin : nil
             let sources = try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
-            var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
+            var builder = SourceBuilder(
+                headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
             for source in sources { _ = builder.build(source) }
+            files.formUnion(sources.compactMap { $0[\.path] })
             try builder.issues.check()
             secrets = builder.secrets
         }
         self.secrets = secrets
+        self.files = files
+        self.filesBefore = filesBefore
         self.notices = notices
     }
 
@@ -57,7 +72,8 @@ package struct WatchPlan: Sendable {
                 "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
             )
         }
-        var builder = SourceBuilder(headers: headers, secrets: secrets, issues: Self.issues(options))
+        var builder = SourceBuilder(
+            headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
         let sources = try effectiveSources(demoOrigin: demoOrigin).compactMap { builder.build($0) }
         try builder.issues.check()
         return sources
@@ -72,8 +88,9 @@ package struct WatchPlan: Sendable {
 
     /// Reads configuration, secrets and everything else anew, from the same arguments and environment. Blocks.
     ///
+    /// - Parameter running: what runs now, when it is another one already.
     /// - Throws: `UsageError` when something is wrong now.
-    package func reload() throws(UsageError) -> WatchPlan {
+    package func reload(running: WatchPlan? = nil) throws(UsageError) -> WatchPlan {
         let environment = environment
         // What was a file is one still, and be it gone.
         let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
@@ -81,8 +98,15 @@ package struct WatchPlan: Sendable {
         } isThere: {
             options.feeds.files.contains($0)
         }
-        guard case .watch(let options) = command else { throw UsageError("there is nothing to watch") }
-        return try WatchPlan(options, environment: environment, arguments: arguments)
+        guard case .watch(var options) = command else { throw UsageError("there is nothing to watch") }
+        // What attached by itself would do so still.
+        if self.options[\.attach] != nil, !self.options.values.isSaid(SettingTable.rows.attach),
+            options.mayAttachByDefault
+        {
+            options.values.set(\.attach, .usual)
+        }
+        return try WatchPlan(
+            options, environment: environment, arguments: arguments, running: running ?? self)
     }
 
     /// The keys of settings that differ from another plan's and hold from the next start on only: all but those of sources
@@ -97,8 +121,12 @@ package struct WatchPlan: Sendable {
         }.map(\.key)
     }
 
-    /// Whether there is anything to read again.
-    package var canReload: Bool { options.configuration != nil }
+    /// Whether there is anything to read again: a file that was named, or that sets something, or that a service manager may
+    /// have read anew. One that was found and sets nothing does not keep SIGHUP from ending a program in a terminal.
+    package var canReload: Bool {
+        guard let configuration = options.configuration else { return false }
+        return !configuration.isEmpty || options[\.config] != nil || environment["NOTIFY_SOCKET"]?.isEmpty == false
+    }
 
     private static func effective(
         _ options: Options, demoOrigin: String?, notices: inout [String]

@@ -65,7 +65,7 @@ actor Agent {
     private var runner: SourceRunner?
     /// Where the stand-in API is, when it runs.
     private var demoOrigin: String?
-    /// Who runs the agent that is attached to, when it is another user.
+    /// Whose the socket is that is attached to, when it is another user's.
     private var agentOwner: UInt32?
 
     /// How long stderr is waited for at the end.
@@ -188,13 +188,15 @@ actor Agent {
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
     }
 
-    /// Connects to a running agent; says whose it is when it is somebody else's, and was not said to be before.
+    /// Connects to a running agent; says whose its socket is when it is somebody else's, and was not said to be before.
     private func connect(to attach: SocketPath, at path: String) throws -> LoopBound<any ByteStream> {
         let (stream, owner) = try surroundings.attach(attach)
+        // Not who runs it: the service manager may have opened the socket.
         if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
-            let text = "catwatch: \(Sanitizer.visible(path)): this agent is run by \(DefaultSocket.name(of: owner))\n"
+            let text = "catwatch: \(Sanitizer.visible(path)): the socket is \(DefaultSocket.name(of: owner))'s\n"
             notices.assumeIsolated { $0.say(text) }
         }
+        view?.show(owner: owner.map(DefaultSocket.name))
         agentOwner = owner
         return LoopBound(stream)
     }
@@ -267,7 +269,7 @@ actor Agent {
             try await reloadRequest.wait()
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
             // What has ended would begin anew, and get all of it again.
-            if plan.canReload, stop == nil { await reload() }
+            if firstPlan.canReload, stop == nil { await reload() }
             try await outputs.reopenFiles()
             service?.tell("READY=1")
         }
@@ -277,6 +279,7 @@ actor Agent {
     private func reload() async {
         do {
             let (new, sources, socket) = try await readAnew()
+            await outputs.hold(socket)
             let isServed = new.options[\.listen] != nil || outputs.assumeIsolated { $0.socket != nil }
             makeRoom(for: sources ?? [], isServed ? new.options[\.maxReaders] : 0)
             var changes: SourceRunner.Changes?
@@ -306,7 +309,8 @@ actor Agent {
         } catch {
             let text = (error as? UsageError)?.description ?? "\(error)"
             await notices.say("\(text)\ncatwatch: nothing was reloaded\n")
-            guard plan.options[\.attach] == nil else { return }
+            // An attached feed gets no line of ours, whatever was written since.
+            guard firstPlan.options[\.attach] == nil else { return }
             let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
             await store.publish([Event(time: surroundings.wall.now, source: store.agentSource, body: .error(failure))])
         }
@@ -319,7 +323,7 @@ actor Agent {
         let served = await outputs.socket
         let (old, first, origin, listen) = (plan, firstPlan, demoOrigin, surroundings.listen)
         return try await loop.offload(to: worker) {
-            let new = try old.reload()
+            let new = try first.reload(running: old)
             // A feed is attached, or is one's own, to the end.
             let (isAttached, isToBe) = (first.options[\.attach] != nil, new.options[\.attach] != nil)
             let sources = isAttached || isToBe ? nil : try new.sources(demoOrigin: origin)
@@ -361,7 +365,7 @@ actor Agent {
     private func received(_ number: Int32) {
         switch number {
         case SIGQUIT: summaryRequest.signal()
-        case SIGHUP where plan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
+        case SIGHUP where firstPlan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
         // The second one leaves at once, and one after `q` that a terminal holds up.
         case SIGINT where isViewLeaving, SIGTERM where isViewLeaving: leave()
         case SIGINT where stop != nil && (stop != .complete || isHurried): leave()

@@ -7,9 +7,7 @@ extension Options {
     /// The same options, to see a running agent's feed when nobody has said what to watch and one answers at the default
     /// socket; and why not, when that one is not to be trusted.
     func attachingByDefault(environment: [String: String]) -> (Options, doubt: String?) {
-        guard self[\.attach] == nil, !namesSources, self[\.config] == nil, self[\.listen] == nil else {
-            return (self, nil)
-        }
+        guard mayAttachByDefault else { return (self, nil) }
         do {
             _ = try DefaultSocket.connected(to: DefaultSocket.path(environment: environment))
         } catch let refusal as SocketFile.Refusal {
@@ -28,7 +26,11 @@ enum DefaultSocket {
     /// `$XDG_RUNTIME_DIR/catwatch.sock`, else `/run/catwatch/catwatch.sock` for root, else
     /// `/tmp/catwatch-UID/catwatch.sock`.
     static func path(environment: [String: String]) -> String {
-        if let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") { return "\(folder)/catwatch.sock" }
+        if var folder = environment["XDG_RUNTIME_DIR"]?[...], folder.hasPrefix("/") {
+            // Behind these a link would be followed when it is looked at.
+            while folder.hasSuffix("/") || folder.hasSuffix("/.") { folder = folder.dropLast() }
+            return "\(folder)/catwatch.sock"
+        }
         let user = geteuid()
         return user == 0 ? "/run/catwatch/catwatch.sock" : "/tmp/catwatch-\(user)/catwatch.sock"
     }
@@ -48,9 +50,11 @@ enum DefaultSocket {
     /// Connects to whoever answers at the default path, unless that may be somebody who only made a folder of its name.
     ///
     /// - Throws: `SystemError` when nobody answers; `SocketFile.Refusal`, with the way out.
-    static func connected(to path: String) throws -> Descriptor {
+    static func connected(
+        to path: String, peer: (borrowing Descriptor) -> UInt32? = StreamSocket.peerUser
+    ) throws -> Descriptor {
         let socket = try StreamSocket.connected(to: path)
-        guard let folder = folder(of: path), let doubt = doubt(about: folder, peer: StreamSocket.peerUser(of: socket))
+        guard let folder = folder(of: path), let doubt = doubt(about: folder, peer: peer(socket) ?? unknown)
         else { return socket }
         throw SocketFile.Refusal("\(doubt); say --attach=\(path) if that is meant")
     }
@@ -89,8 +93,17 @@ enum DefaultSocket {
         return "\(folder) \(reason), below \(exposed), which others may write to"
     }
 
+    /// Nobody's number: of a peer of whom the kernel does not say who it is.
+    private static let unknown = UInt32.max
+
     /// A user, for a person.
-    static func name(of user: UInt32) -> String { user == 0 ? "root" : "user \(user)" }
+    static func name(of user: UInt32) -> String {
+        switch user {
+        case 0: "root"
+        case unknown: "an unknown user"
+        default: "user \(user)"
+        }
+    }
 
     /// The nearest of a folder and those above it that somebody else than root and the caller may write to.
     private static func exposed(_ folder: String, _ caller: UInt32) -> String? {

@@ -56,6 +56,8 @@ actor OutputRunner {
     private var next = 0
     /// Where the feed is served.
     private(set) var socket: ListeningSocket?
+    /// Where it is to be, while the outputs of before come to their end.
+    private var claimed: ListeningSocket?
     private var isReplacing = false
     /// Whether the feed is over.
     private var isEnding = false
@@ -123,6 +125,10 @@ actor OutputRunner {
 
     private func didEnd(_ number: Int) {
         tasks[number] = nil
+        // Nobody is let in any more, also when that was not asked for; another one is served only after this.
+        if slots.contains(where: { if case .server = $0.output { $0.number == number } else { false } }) {
+            closeSocket()
+        }
         slots.removeAll { $0.number == number }
         callWaiting()
     }
@@ -137,6 +143,9 @@ actor OutputRunner {
             try await file.waitUntilReopened()
         }
     }
+
+    /// Keeps in mind a socket that is claimed already, until `replace` serves it.
+    func hold(_ change: SocketChange) { if case .open(let socket) = change { claimed = socket } }
 
     /// Ends what options ask for no more, once it has what there is, and then starts what is new: a file goes on where the one
     /// before has ended, a push to the same address as after a lost connection. Equal ones are not touched, and readers of a
@@ -184,6 +193,7 @@ actor OutputRunner {
         for beginning in beginnings where !isEnding || beginning.predecessor != nil { await start(beginning) }
         if case .open(let socket) = change {
             changes.started += 1
+            claimed = nil
             // Nobody is let in any more.
             if isEnding { socket.remove() } else { serve(at: socket, FeedServer.Limits(options)) }
         }
@@ -209,9 +219,13 @@ actor OutputRunner {
         case .push(let push, _): await push.stop(isFollowed: isFollowed)
         case .server(let server):
             await server.stop(within: Self.drainTime, isOver: isOver)
-            socket?.remove()
-            socket = nil
+            closeSocket()
         }
+    }
+
+    private func closeSocket() {
+        socket?.remove()
+        socket = nil
     }
 
     /// Waits until outputs have ended, and cancels those that have not in time.
@@ -256,7 +270,10 @@ actor OutputRunner {
     }
 
     /// Removes the socket, as the process ends on the spot.
-    func giveBack() { socket?.remove() }
+    func giveBack() {
+        socket?.remove()
+        claimed?.remove()
+    }
 
     private func waitForEnd(until deadline: LoopInstant?) async {
         let ended = Wakeup(loop: loop)

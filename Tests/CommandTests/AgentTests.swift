@@ -129,6 +129,72 @@ import Testing
         #expect(hour.errors.contains("catwatch: reloaded: 1 sources added, 0 changed, 1 removed, 2 kept"))
     }
 
+    /// What it is, an agent with a feed of its own or somebody's who looks at another's, is settled when it starts.
+    @Test func anAttachedFeedGetsNoLineOfOursHoweverTheFileChanges() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(#"{"attach": "/feed.sock"}"#, to: "attached.jsonc")
+        try folder.write("{}", to: "own.jsonc")
+        let (agent, attached) = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in
+                HTTPAnswer(status: 200, body: Array(#"{"fact": "Cats sleep.", "length": 17}"#.utf8))
+            }
+            let agent = SimulatedProcess(on: machine, seed: 5)
+            let attached = SimulatedProcess(on: machine, seed: 6)
+            async let own = agent.run(["-c", folder.path("own.jsonc"), "--listen=/feed.sock", "--output=ndjson"])
+            try await loop.sleep(for: .seconds(1))
+            async let other = attached.run(["-c", folder.path("attached.jsonc"), "--output=ndjson"])
+            for (first, second) in [("{}", #"{"attach": "/feed.sock"}"#), ("{", "{")] {
+                try await loop.sleep(for: .seconds(10))
+                try folder.write(first, to: "attached.jsonc")
+                try folder.write(second, to: "own.jsonc")
+                attached.signal(SIGHUP)
+                agent.signal(SIGHUP)
+            }
+            try await loop.sleep(for: .seconds(10))
+            attached.signal(SIGTERM)
+            _ = try await other
+            agent.signal(SIGTERM)
+            _ = try await own
+            return (agent, attached)
+        }
+        for process in [agent, attached] {
+            #expect(process.errors.contains("catwatch: restart to change attach"), "\(process.errors)")
+            #expect(process.errors.contains("catwatch: nothing was reloaded"), "\(process.errors)")
+        }
+        let lines = try Self.numbered(agent.output).numbered
+        let failures = lines.filter { if case .error = $0.line.body { true } else { false } }
+        #expect(failures.count == 1 && failures.first?.text.contains("was not reloaded") == true)
+        // Byte for byte, with nothing in between.
+        let passed = try Self.numbered(attached.output).numbered.map(\.text)
+        #expect(!passed.isEmpty && lines.map(\.text).starts(with: passed))
+    }
+
+    @Test func aSocketThatDiedForGoodIsServedAgainByAReload() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("{}", to: "config.jsonc")
+        let process = try await withLoop(virtual: true) { loop in
+            let machine = SimulatedMachine(on: loop) { _, _ in
+                HTTPAnswer(status: 200, body: Array(#"{"fact": "Cats sleep.", "length": 17}"#.utf8))
+            }
+            let agent = SimulatedProcess(on: machine, seed: 8)
+            async let status = agent.run(["-c", folder.path("config.jsonc"), "--listen=/feed.sock", "--output=ndjson"])
+            try await loop.sleep(for: .seconds(1))
+            machine.listeners["/feed.sock"]?.close()
+            try await loop.sleep(for: .seconds(1))
+            #expect(throws: SystemError.self) { _ = try machine.connect(to: "/feed.sock") }
+            agent.signal(SIGHUP)
+            try await loop.sleep(for: .seconds(1))
+            async let read = SimulatedProcess.lines(of: machine.connect(to: "/feed.sock"))
+            try await loop.sleep(for: .seconds(1))
+            agent.signal(SIGTERM)
+            #expect(try await !Self.numbered(read).numbered.isEmpty)
+            _ = try await status
+            return agent
+        }
+        #expect(process.errors.contains { $0.hasPrefix("catwatch: --listen: ") }, "\(process.errors)")
+        #expect(process.errors.contains("catwatch: outputs: 1 started, 0 stopped, 0 kept"), "\(process.errors)")
+    }
+
     @Test(arguments: [1, 2]) func anOutputThatTakesNothingIsWaitedForUntilSomebodyInsists(signals: Int) async throws {
         let (status, exited, end) = try await withLoop(virtual: true) { loop in
             let machine = SimulatedMachine(on: loop) { _, _ in

@@ -105,6 +105,33 @@ import Testing
         #expect(DefaultSocket.doubt(about: folder, caller: 1_235)?.contains("below \(base)") == true)
     }
 
+    /// Behind a slash, lstat(2) looks at what a link leads to.
+    @Test(arguments: ["", "/", "//", "/.", "/./"]) func aLinkIsNoneTheLessOneBehindSlashes(end: String) throws {
+        try Self.withFolder { folder in
+            let link = "\(folder)-link"
+            symlink(folder, link)
+            defer { unlink(link) }
+            let path = DefaultSocket.path(environment: ["XDG_RUNTIME_DIR": link + end])
+            #expect(path == "\(link)/catwatch.sock")
+            #expect(throws: SocketFile.Refusal.self) { try DefaultSocket.prepareFolder(of: path) }
+        }
+        #expect(DefaultSocket.path(environment: ["XDG_RUNTIME_DIR": "/"]) == "/catwatch.sock")
+        #expect(DefaultSocket.path(environment: ["XDG_RUNTIME_DIR": "/a.b"]) == "/a.b/catwatch.sock")
+    }
+
+    @Test func aPeerOfWhomTheKernelDoesNotSayWhoItIsIsNotTrusted() throws {
+        try Self.withFolder { folder in
+            let path = "\(folder)/catwatch.sock"
+            let socket = try StreamSocket.bound(to: path)
+            defer { unlink(path) }
+            try StreamSocket.listen(socket)
+            let refusal = #expect(throws: SocketFile.Refusal.self) {
+                _ = try DefaultSocket.connected(to: path) { _ in nil }
+            }
+            #expect(refusal?.description.contains("has a socket of an unknown user, below /tmp") == true)
+        }
+    }
+
     @Test func connectsAndSaysTheWayOut() throws {
         try Self.withFolder { folder in
             let path = "\(folder)/catwatch.sock"

@@ -14,7 +14,7 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let loop: EventLoop
     let wall: SteppedWallClock
     let transport: SimulatedTransport
-    private var listeners: [String: SimulatedListener] = [:]
+    fileprivate(set) var listeners: [String: SimulatedListener] = [:]
 
     init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
         self.loop = loop

@@ -292,6 +292,29 @@ import Testing
         }
     }
 
+    @Test func aSocketThatIsNotServedYetIsGivenBackToo() async throws {
+        try await Stage.run { stage in
+            let pipe = "\(stage.folder)/pipe"
+            mkfifo(pipe, 0o600)
+            // Full, and read by nobody: the file's end is waited for, and the new socket's beginning with it.
+            let full = try Descriptor.open(pipe, flags: O_RDWR | O_NONBLOCK)
+            let block = [UInt8](repeating: 0x0A, count: 1 << 16)
+            while Glibc.write(full.number, block, block.count) > 0 {}
+            let program = try await Self.running(
+                stage, "\"output_file\": \"\(pipe)\", \"listen\": \"\(stage.folder)/a\",")
+            try await Self.write(stage, "\"listen\": \"\(stage.folder)/b\",")
+            try await program.signal(SIGHUP)
+            // The one before goes when both are in the outputs' hands.
+            try await stage.wait(for: "the other socket") {
+                try FolderListing.names(in: stage.folder).sorted() == ["b", "b.lock", "config.jsonc", "pipe"]
+            }
+            for _ in 0..<2 { try await program.signal(SIGINT) }
+            #expect(try await program.waitForEnd() == .exited(0))
+            #expect(try FolderListing.names(in: stage.folder).sorted() == ["config.jsonc", "pipe"])
+            unlink(pipe)
+        }
+    }
+
     @Test func aSocketThatCannotBeHadChangesNothing() async throws {
         try await Stage.run { stage in
             _ = try await stage.write("no socket", to: "taken")

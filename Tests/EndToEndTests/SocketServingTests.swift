@@ -93,7 +93,10 @@ import Testing
                 ["--attach", "--no-reconnect", "-o", "ndjson"], environment: environment)
             #expect(unnamed.ending == .exited(1) && unnamed.errors.contains("no agent to attach to: \(doubt); say "))
             let named = try await stage.finish(["--attach=\(path)", "-o", "ndjson", "-d", "1s"])
-            #expect(named.errors.contains("\(path): this agent is run by user 65534\n"), "\(named.errors)")
+            #expect(named.errors.contains("\(path): the socket is user 65534's\n"), "\(named.errors)")
+            // A view says it where it can be seen while it lasts.
+            let view = try await stage.finish(["--attach=\(path)", "--once", "--timeout", "100ms"])
+            #expect(view.outputText.contains("  socket of user 65534  "), "\(view.outputText)")
         }
     }
 }

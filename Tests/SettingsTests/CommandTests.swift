@@ -298,6 +298,34 @@ import Testing
         #expect(flagged[\.header].map(\.name) == ["C"])
     }
 
+    @Test(arguments: ["http://c/", "rooms.ndjson", "-"]) func wordsReplaceWhatTheEnvironmentSaysToWatch(word: String)
+        throws
+    {
+        func named(_ environment: [String: String], _ more: String...) throws -> Options {
+            let command = try Command.parse(
+                more + [word], environment: environment, isThere: { $0 == "rooms.ndjson" })
+            guard case .watch(let options) = command else { throw UsageError("no watch") }
+            return options
+        }
+        let alone = try named([:])
+        for environment in [
+            ["CATWATCH_URL": "http://a/x"], ["CATWATCH_PRESET": "breeds dogs"], ["CATWATCH_DEMO": "1"],
+            ["CATWATCH_ATTACH": "/x", "CATWATCH_NO_RECONNECT": "1"],
+            // What is replaced may be wrong.
+            ["CATWATCH_URL": "nonsense", "CATWATCH_DEMO": "maybe"],
+        ] {
+            #expect(try named(environment) == alone, "\(environment)")
+        }
+        // All else holds, and options add to words.
+        let other = try named(["CATWATCH_EVERY": "7s", "CATWATCH_URL": "http://a/x"], "--preset", "breeds")
+        #expect(
+            other[\.every] == .seconds(7) && other[\.presets] == [.breeds] && !other[\.urls].map(\.host).contains("a"))
+        #expect(throws: UsageError.self) { try named(["CATWATCH_EVERY": "soon"]) }
+        let check = try Command.parse(["check"], environment: ["CATWATCH_URL": "http://a/x"])
+        guard case .check(let options, _, _) = check else { throw UsageError("no check") }
+        #expect(options[\.urls].map(\.host) == ["a"])
+    }
+
     @Test func namesTheVariableThatIsWrongUnlessAFlagReplacesIt() throws {
         let wrong = fault([], ["CATWATCH_EVERY": "soon"])
         #expect(wrong?.option == "CATWATCH_EVERY")

@@ -289,6 +289,18 @@ import Testing
         #expect(dot(script.frame()) == script.view.theme.warning)
     }
 
+    @Test func whoseTheSocketIsStandsBesideTheHost() {
+        var script = FeedScript(columns: 100)
+        script.hello()
+        #expect(!text(&script).holds("socket of"))
+        script.view.owner = "root"
+        #expect(text(&script).holds("  socket of root  observatory  ") == false)
+        #expect(text(&script).holds("  observatory  socket of root  "))
+        script.view.resize(ScreenSize(columns: 80, rows: 24))
+        script.view.owner = "user 65534"
+        #expect(text(&script).holds("  socket of user 65534  "))
+    }
+
     @Test func theNewestFailureIsTold() {
         var script = FeedScript.busy()
         script.fail("fact", Failure(.dns, "first"))

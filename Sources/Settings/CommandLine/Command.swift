@@ -33,7 +33,7 @@ extension Command {
     ///
     /// Flags win over the environment, and the environment over the configuration, option by option. An option that
     /// replaces an earlier one (`--every 1s --every 2s`) wins over it; `--url`, `--preset` and `--header` add up, but do not
-    /// add to what the environment says. Empty variables count as unset. `--help` and its like win over everything that
+    /// add to what the environment says, and words that say what to watch replace all that it says of that. Empty variables count as unset. `--help` and its like win over everything that
     /// comes after them. When the command line or the environment says what to watch, the configuration does not.
     /// - Throws: `UsageError`.
     package static func parse(
@@ -45,6 +45,11 @@ extension Command {
         let scan = try LongOptions.scan(arguments, Option.all)
 
         let given = Set(scan.occurrences.map(\.entry))
+        var words = scan.operands[...]
+        let isCheck = words.first == "check"
+        if isCheck { words = words.dropFirst() }
+        /// Whether words say what to watch, and that of the environment's, whatever it is, is not meant.
+        func isReplaced(_ option: Option) -> Bool { !words.isEmpty && option.traits.contains(.choosesFeed) }
         var values = SettingValues()
         for (index, row) in rows.enumerated() {
             guard let setting = row.setting, let name = row.option.environment, let text = environment[name],
@@ -58,7 +63,7 @@ extension Command {
                 values = said
             } catch {
                 // What the command line replaces may be wrong.
-                if !given.contains(index) { throw UsageError(error.message, option: name) }
+                if !given.contains(index), !isReplaced(row.option) { throw UsageError(error.message, option: name) }
             }
         }
         var commandLine = SettingValues()
@@ -73,9 +78,6 @@ extension Command {
             if let command { return command }
             if case .check = option.effect { checks.insert(option.flag) }
         }
-        var words = scan.operands[...]
-        let isCheck = words.first == "check"
-        if isCheck { words = words.dropFirst() }
         var feeds = Options.Feeds()
         for word in words {
             do throws(UsageError) {
@@ -88,6 +90,9 @@ extension Command {
                 else { throw error }
                 throw UsageError("a path is written \(key.flag)=PATH", option: key.flag)
             }
+        }
+        for (option, setting) in rows where isReplaced(option) {
+            if let setting, !commandLine.isSaid(setting) { values.remove(setting) }
         }
         values.overlay(commandLine)
         var options = Options(values)

@@ -32,7 +32,8 @@ package enum HelpText {
             Every option that is not a request has an environment variable that an option on
             the command line overrides: CATWATCH_EVERY for --every, CATWATCH_MAX_BODY for
             --max-body. CATWATCH_URL takes several URLs separated by blanks, CATWATCH_HEADER
-            one header a line. What neither says a configuration file may: --config, else
+            one header a line. A URL, a FILE or - replaces all that they say to watch.
+            What neither says a configuration file may: --config, else
             $XDG_CONFIG_HOME/catwatch/config.jsonc, else /etc/catwatch/config.jsonc.
             http_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.
 

@@ -53,7 +53,7 @@ package enum ManualPage {
             A duration is 500ms, 10s, 1.5s, 2m, 1h, 7d, or bare seconds.
             A size is 64KiB, 1MiB, 1MB, 2GiB, or bare bytes.
             .SH ENVIRONMENT
-            An option on the command line overrides its variable.
+            An option on the command line overrides its variable, and a URL, a FILE or - all that they say to watch.
             CATWATCH_URL and CATWATCH_PRESET take several values separated by blanks, CATWATCH_HEADER one header a line.
             Flags are set by 1 and not by 0.
             .PP

@@ -92,6 +92,11 @@ package struct Options: Sendable, Equatable {
         !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || self[\.attach] != nil || !feeds.isEmpty
     }
 
+    /// Whether nobody has said what to watch, or that it is to be served: then a running agent's feed may be shown.
+    package var mayAttachByDefault: Bool {
+        self[\.attach] == nil && !namesSources && self[\.config] == nil && self[\.listen] == nil
+    }
+
     /// What the top level of a configuration would say, in the order of the table and without secrets.
     ///
     /// What is off, or was not given and has no default, is left out.

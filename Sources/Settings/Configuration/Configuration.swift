@@ -8,6 +8,8 @@ struct Configuration: Sendable, Equatable {
     var values = SettingValues()
     var sources: [SourceDraft] = []
     var scales: [String: ConfigScale] = [:]
+    /// Whether the file says nothing.
+    private(set) var isEmpty = true
 
     /// Reads a configuration.
     ///
@@ -41,6 +43,7 @@ struct Configuration: Sendable, Equatable {
         var resolver = SourceResolver(
             options: Options(values), scales: scales, demoOrigin: nil, issues: reader.issues)
         _ = resolver.resolve(sources)
+        isEmpty = values == SettingValues() && sources.isEmpty && scales.isEmpty
         reader.issues = resolver.issues
     }
 

@@ -9,12 +9,15 @@ struct SourceBuilder {
     let headers: [HeaderField]
     var secrets: SecretValues
     var issues: ConfigIssues
+    /// The files that run already, which may be gone by now.
+    private let filesBefore: Set<String>
     private let rows = SettingTable.rows
 
-    init(headers: [HeaderField], secrets: SecretValues, issues: ConfigIssues) {
+    init(headers: [HeaderField], secrets: SecretValues, issues: ConfigIssues, filesBefore: Set<String>) {
         self.headers = headers
         self.secrets = secrets
         self.issues = issues
+        self.filesBefore = filesBefore
     }
 
     /// Nil, and told, when a secret or a file cannot be read.
@@ -160,8 +163,9 @@ struct SourceBuilder {
         return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
     }
 
-    /// Whether there is a file to read, and no folder or socket; says so if not.
+    /// Whether there is a file to read, and no folder or socket, or there was one before a reload; says so if not.
     private mutating func canRead(_ path: String, _ source: EffectiveSource) -> Bool {
+        if filesBefore.contains(path) { return true }
         var status = stat()
         let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
         guard kind == S_IFDIR || kind == S_IFSOCK || access(path, R_OK) != 0 else { return true }

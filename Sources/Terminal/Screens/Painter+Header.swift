@@ -36,6 +36,12 @@ extension Painter {
                 ], row: 0, column: column)
             column += 1
         }
+        if let owner {
+            // What is somebody else's is said also where there is no room for the host.
+            let text = "socket of \(owner)"
+            put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
+            end -= text.columns + 2
+        }
         if !host.isEmpty, end - column > 8 {
             put(host, row: 0, endingAt: end - 1, style: theme.muted, width: end - column - 2)
         }

@@ -15,6 +15,7 @@ struct Painter {
     let rows: [Int32]
     let runs: FibonacciRuns
     let connection: TerminalView.Connection
+    let owner: String?
     /// The agent's time; it stands still while paused.
     let agentNow: Timestamp
     let localNow: Timestamp

@@ -86,6 +86,12 @@ package actor TerminalSession {
         changed()
     }
 
+    /// Whose the agent's socket is, to be shown; nil for the user's own.
+    package func setOwner(_ owner: String?) {
+        view.owner = owner
+        changed()
+    }
+
     /// Shows the feed until somebody quits, the feed ends, or the terminal does; the terminal is then as it was.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, `SystemError` when there is no terminal to be had.

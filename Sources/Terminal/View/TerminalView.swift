@@ -27,6 +27,8 @@ package struct TerminalView: Sendable {
     package private(set) var size: ScreenSize
     /// By the local clock.
     package var connection: Connection
+    /// Whose the socket is that the feed comes from, when it is somebody else's.
+    package var owner: String?
     package var theme = Theme()
     /// Whether there is somebody to press a key: what keys do, and what they have chosen, is only then shown.
     package var hasKeys = true
@@ -122,7 +124,8 @@ package struct TerminalView: Sendable {
         }
         var painter = Painter(
             grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
-            runs: paused?.runs ?? runs, connection: connection, agentNow: paused?.agentTime ?? live, localNow: now,
+            runs: paused?.runs ?? runs, connection: connection, owner: owner, agentNow: paused?.agentTime ?? live,
+            localNow: now,
             utcOffset: utcOffset, hasKeys: hasKeys,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
             fields: series?.event == nil ? [] : fields.rows)

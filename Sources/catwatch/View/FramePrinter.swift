@@ -37,6 +37,9 @@ actor FramePrinter {
     /// How the feed comes here, to be shown.
     func setConnection(_ connection: TerminalView.Connection) { view.connection = connection }
 
+    /// Whose the agent's socket is, to be shown; nil for the user's own.
+    func setOwner(_ owner: String?) { view.owner = owner }
+
     /// Prints until the feed ends, or the one frame is out.
     ///
     /// - Throws: `SystemError` when nothing can be written, `CancellationError` when the task is cancelled.

@@ -106,6 +106,14 @@ struct ViewOutput: Sendable {
         }
     }
 
+    /// Shows whose the agent's socket is; nil for the user's own.
+    func show(owner: String?) {
+        switch form {
+        case .live(let session): session.assumeIsolated { $0.setOwner(owner) }
+        case .frames(let printer, _): printer.assumeIsolated { $0.setOwner(owner) }
+        }
+    }
+
     /// Does what keys ask for.
     private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async {
         switch action {
