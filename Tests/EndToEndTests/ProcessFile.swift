@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Reactor
+import TestSupport
 
 /// What the system says about a process. (proc(5).)
 enum ProcessFile {
@@ -28,23 +29,6 @@ enum ProcessFile {
     /// The names in one of the process's folders.
     static func names(in folder: String, of process: Int32) throws -> [String] {
         try FolderListing.names(in: "/proc/\(process)/\(folder)")
-    }
-}
-
-/// What is in a folder. (readdir(3).)
-enum FolderListing {
-    /// All names but those that begin with a dot.
-    static func names(in folder: String) throws -> [String] {
-        guard let listing = opendir(folder) else { throw SystemError(code: errno, call: "opendir", subject: folder) }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
     }
 }
 

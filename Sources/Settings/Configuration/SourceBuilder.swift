@@ -53,14 +53,15 @@ struct SourceBuilder {
         case .http, .fibonacci: Rhythm(every: source[\.every])
         case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
         // A pipe of that name goes on for as long as somebody writes into it.
-        case .file: source[\.path].map(isRegularFile) == true ? .once : .stream
+        case .file: source[\.path].map(mayGoOn) == true ? .stream : .once
         case .stdin, .websocket: .stream
         }
     }
 
-    private func isRegularFile(_ path: String) -> Bool {
+    /// Whether it is there, and no file that lies on a disk.
+    private func mayGoOn(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
     private mutating func pages(_ source: EffectiveSource, _ description: SourceDescription) -> Source? {
