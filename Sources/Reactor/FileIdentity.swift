@@ -1,3 +1,4 @@
+import CLinux
 internal import Glibc
 
 /// Which file something is, whatever its name is by now.

@@ -1,3 +1,4 @@
+import CLinux
 internal import Feed
 internal import Glibc
 internal import Inputs
