@@ -46,6 +46,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"]),
@@ -54,12 +56,13 @@ let package = Package(
         module("Outputs", ["Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
+        module("Web", ["HTTPServer", "Page", "Outputs", "Feed", "Reactor", "CZlib"], small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
         module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"], small),
-        program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "CatAPI", "Feed", "Reactor"], small),
+        program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "Web", "CatAPI", "Feed", "Reactor"], small),
         program(
             "catwatch-bench",
-            ["Inputs", "Outputs", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"]),
+            ["Inputs", "Outputs", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"]),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
@@ -77,6 +80,7 @@ let package = Package(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"]),
+        tests("WebTests", ["Web", "HTTPServer", "Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests("SettingsTests", ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(
@@ -92,6 +96,8 @@ if Context.environment["CATWATCH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "catwatch-fuzz",
-            dependencies: ["Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket", "LineRules"],
+            dependencies: [
+                "Settings", "Terminal", "Web", "Inputs", "Outputs", "Feed", "Reactor", "WebSocket", "LineRules",
+            ],
             path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -7,7 +7,7 @@ set -euo pipefail
 build_packages=(
     ca-certificates git tzdata libncurses6 libsqlite3-0 libuuid1 libxml2
     binutils libc6-dev libstdc++-12-dev pkg-config
-    libcurl4-openssl-dev libmicrohttpd-dev
+    libcurl4-openssl-dev libmicrohttpd-dev zlib1g-dev
 )
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
@@ -74,7 +74,7 @@ install_packages() {
 # Without apt: what has to be there by whatever way.
 elsewhere() {
     local missing=() package tool library
-    for library in libcurl libmicrohttpd; do
+    for library in libcurl libmicrohttpd zlib; do
         pkg-config --exists "$library" 2>/dev/null || missing+=("$library with its headers")
     done
     for package in "$@"; do
