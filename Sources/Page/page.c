@@ -1,10 +1,14 @@
 #include "page.h"
 
+/* A file is an #embed here and a row below. */
 static const unsigned char index_html[] = {
 #embed "Files/index.html"
 };
 static const unsigned char page_css[] = {
 #embed "Files/page.css"
+};
+static const unsigned char dom_mjs[] = {
+#embed "Files/dom.mjs"
 };
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
@@ -15,6 +19,7 @@ static const unsigned char main_mjs[] = {
 static const struct cw_page_file files[] = {
     ENTRY("index.html", index_html),
     ENTRY("page.css", page_css),
+    ENTRY("dom.mjs", dom_mjs),
     ENTRY("main.mjs", main_mjs),
 };
 
