@@ -258,7 +258,8 @@ final class HTTPConnection {
     private func queue(_ response: HTTPResponse) -> MHD_Result {
         guard let made = make(response.body) else { return .NO }
         defer { MHD_destroy_response(made) }
-        for field in response.fields { MHD_add_response_header(made, field.name, field.value) }
+        let common = server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
+        for field in response.fields + common { MHD_add_response_header(made, field.name, field.value) }
         return MHD_queue_response(handle, UInt32(response.status), made)
     }
 

@@ -41,6 +41,8 @@ package final class HTTPServer {
     let loop: EventLoop
     let limits: Limits
     let handler: Handler
+    /// What every answer has besides its own fields, which win over these.
+    package var fields: [HTTPField] = []
     /// The port it listens on; 0 on a socket that has none.
     package private(set) var port: UInt16 = 0
     private(set) var isStopping = false

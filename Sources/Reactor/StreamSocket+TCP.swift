@@ -36,6 +36,48 @@ package struct SocketAddress: Sendable {
         return addresses
     }
 
+    /// Where a socket is bound.
+    package init(of socket: borrowing Descriptor) throws(SystemError) {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let number = socket.number
+        try withUnsafeMutablePointer(to: &storage) { pointer throws(SystemError) in
+            _ = try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address throws(SystemError) in
+                try systemCall("getsockname") { getsockname(number, address, &length) }
+            }
+        }
+        self.init(storage: storage, length: length)
+    }
+
+    private init(storage: sockaddr_storage, length: socklen_t) {
+        self.storage = storage
+        self.length = length
+    }
+
+    /// The port, in this machine's order; nil when the address has none.
+    package var port: UInt16? {
+        withUnsafeBytes(of: storage) { bytes in
+            switch Int32(storage.ss_family) {
+            case AF_INET: UInt16(bigEndian: bytes.load(as: sockaddr_in.self).sin_port)
+            case AF_INET6: UInt16(bigEndian: bytes.load(as: sockaddr_in6.self).sin6_port)
+            default: nil
+            }
+        }
+    }
+
+    /// Whether only this machine gets there: 127.0.0.0/8, ::1, or no address of a network at all.
+    package var isLoopback: Bool {
+        withUnsafeBytes(of: storage) { bytes in
+            switch Int32(storage.ss_family) {
+            case AF_INET: return UInt32(bigEndian: bytes.load(as: sockaddr_in.self).sin_addr.s_addr) >> 24 == 127
+            case AF_INET6:
+                var address = bytes.load(as: sockaddr_in6.self).sin6_addr
+                return withUnsafeBytes(of: &address) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+            default: return true
+            }
+        }
+    }
+
     /// A new socket bound to the address, also when connections of a former one have not quite ended.
     fileprivate func bound() throws(SystemError) -> Descriptor {
         var storage = self.storage

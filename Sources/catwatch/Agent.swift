@@ -6,6 +6,7 @@ internal import Outputs
 internal import Reactor
 internal import Settings
 internal import Terminal
+internal import Web
 
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.
 actor Agent {
@@ -107,10 +108,12 @@ actor Agent {
         defer { signals?.value.cancel() }
         let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
         defer { socket?.remove() }
+        let settings = try WebSettings(plan.options)
+        let port = try surroundings.openPort(plan.options)
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
         let sources = try plan.sources(demoOrigin: demoOrigin)
-        makeRoom(for: sources, socket == nil ? 0 : plan.options[\.maxReaders])
+        makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
         let service = surroundings.service
         let view = ViewOutput(
             stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
@@ -119,7 +122,7 @@ actor Agent {
 
         let status = await withTaskGroup(of: Void.self) { group in
             startInputs(sources, shownBy: view, in: &group)
-            await startOutputs(view, at: socket)
+            await startOutputs(view, at: socket, port.map { ($0, settings) })
             group.addTask { [notices, surroundings] in
                 try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
             }
@@ -167,7 +170,11 @@ actor Agent {
         request(.complete)
     }
 
-    private func makeRoom(for sources: [Source], _ readers: Int) { surroundings.makeRoom(sources.count + readers) }
+    private func makeRoom(for sources: [Source], _ options: Options, isServed: Bool, hasPage: Bool) {
+        let readers = isServed || hasPage ? options[\.maxReaders] : 0
+        // A reader by HTTP has two descriptors.
+        surroundings.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.Limits().requests : 0))
+    }
 
     /// Starts reading from a running agent.
     private func startAttach(
@@ -204,13 +211,22 @@ actor Agent {
     // MARK: Outputs
 
     /// Starts everything that gets the feed.
-    private func startOutputs(_ view: ViewOutput?, at socket: ListeningSocket?) async {
+    private func startOutputs(
+        _ view: ViewOutput?, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?
+    ) async {
         if let view { await outputs.start { if let stop = await view.run() { await self.request(stop) } } }
         if stdoutMode == .ndjson {
             let stdout = factory.stdout()
             await outputs.start { if let stop = await stdout() { await self.request(stop) } }
         }
-        await outputs.start(plan.options, at: socket)
+        await outputs.start(plan.options, at: socket, port)
+        await tell(of: port?.0)
+    }
+
+    /// Says where the page is; a view has no room for it.
+    private func tell(of port: ListeningPort?) async {
+        guard let url = port?.url, plan.options.verbosity > .quiet, stdoutMode.isLines else { return }
+        await notices.say("catwatch: the page is at \(url)\n")
     }
 
     /// What is waited for, as a person would name it.
@@ -278,15 +294,17 @@ actor Agent {
     /// Reads the configuration again, and swaps sources and outputs; a wrong one changes nothing.
     private func reload() async {
         do {
-            let (new, sources, socket) = try await readAnew()
+            let (new, sources, socket, port) = try await readAnew()
             await outputs.hold(socket)
             let isServed = new.options[\.listen] != nil || outputs.assumeIsolated { $0.socket != nil }
-            makeRoom(for: sources ?? [], isServed ? new.options[\.maxReaders] : 0)
+            let hasPage = new.options[\.http] != nil || outputs.assumeIsolated { $0.port != nil }
+            makeRoom(for: sources ?? [], new.options, isServed: isServed, hasPage: hasPage)
             var changes: SourceRunner.Changes?
             if let sources { changes = await runner?.replace(with: sources) }
             plan = new
             await store.greetAll()
-            let outputChanges = await outputs.replace(with: new.options, socket: socket)
+            let outputChanges = await outputs.replace(with: new.options, socket: socket, port: port)
+            if case .open(let port, _) = port { await tell(of: port) }
             for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
             let frozen = new.restartKeys(comparedTo: firstPlan)
             if !frozen.isEmpty {
@@ -318,10 +336,14 @@ actor Agent {
 
     /// Reads the plan anew where files may take their time, and claims the socket that it asks for: what cannot be had is found
     /// before anything is changed.
-    private func readAnew() async throws -> (WatchPlan, [Source]?, OutputRunner.SocketChange) {
+    private func readAnew() async throws -> (
+        WatchPlan, [Source]?, OutputRunner.SocketChange, OutputRunner.PortChange
+    ) {
         guard let worker = surroundings.reloads.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
         let served = await outputs.socket
-        let (old, first, origin, listen) = (plan, firstPlan, demoOrigin, surroundings.listen)
+        let bound = await outputs.port
+        let (old, first, origin) = (plan, firstPlan, demoOrigin)
+        let (listen, claimPort) = (surroundings.listen, surroundings.claimPort)
         return try await loop.offload(to: worker) {
             let new = try first.reload(running: old)
             // A feed is attached, or is one's own, to the end.
@@ -330,7 +352,12 @@ actor Agent {
             let wanted = new.options.socketPath(environment: new.environment)
             // The service manager's is served instead, whatever is written.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
-            return (new, sources, isKept ? .keep : try listen(new.options).map { .open($0) } ?? .close)
+            let settings = try WebSettings(new.options)
+            let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
+            if staysBound, let bound { try bound.check(new.options) }
+            let port: OutputRunner.PortChange =
+                staysBound ? .keep(settings) : try claimPort(new.options).map { .open($0, settings) } ?? .close
+            return (new, sources, isKept ? .keep : try listen(new.options).map { .open($0) } ?? .close, port)
         }
     }
 

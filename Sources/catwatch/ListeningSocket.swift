@@ -33,7 +33,7 @@ final class ListeningSocket: @unchecked Sendable {
 
     /// The service manager's; nil when there is none. It can be had once.
     static func inherited(environment: [String: String]) -> ListeningSocket? {
-        guard let socket = InheritedSockets.takeListener(environment: environment) else { return nil }
+        guard let socket = InheritedSockets.take(.feed, environment: environment) else { return nil }
         return ListeningSocket(socket, at: nil, file: nil)
     }
 

@@ -4,6 +4,7 @@ internal import Inputs
 internal import Outputs
 internal import Reactor
 internal import Settings
+internal import Web
 
 /// Makes the outputs that get the feed line by line.
 struct OutputFactory: Sendable {
@@ -67,6 +68,21 @@ struct OutputFactory: Sendable {
             }
         }
         return (output, { try? await output.run() })
+    }
+
+    /// Serves the page at a port.
+    func web(at port: ListeningPort, _ settings: WebSettings) -> (WebServer, Run) {
+        let server = WebServer(store: store, desk: desk, on: surroundings.loop, settings: settings)
+        return (
+            server,
+            { [notices] in
+                do {
+                    try await server.run { () throws(SystemError) in try port.open() }
+                } catch let error as SystemError {
+                    await notices.say("catwatch: --http: \(error.reason)\n")
+                } catch {}  // cancelled
+            }
+        )
     }
 
     /// Serves the feed to whoever connects to a socket.

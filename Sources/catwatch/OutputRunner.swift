@@ -2,6 +2,7 @@ internal import Feed
 internal import Outputs
 internal import Reactor
 internal import Settings
+internal import Web
 
 /// Runs the outputs that get the feed, ends them with what they are owed, and swaps some of them while the others go on.
 actor OutputRunner {
@@ -20,12 +21,21 @@ actor OutputRunner {
         case open(ListeningSocket)
     }
 
+    /// What becomes of the port that the page is served at.
+    enum PortChange: Sendable {
+        case keep(WebSettings)
+        case close
+        /// This one is bound already.
+        case open(ListeningPort, WebSettings)
+    }
+
     private enum Output {
         /// stdout or the view, which stay to the end.
         case fixed
         case file(FileOutput, String)
         case push(PushOutput, PushTarget)
         case server(FeedServer)
+        case web(WebServer)
     }
 
     private struct Slot {
@@ -56,6 +66,8 @@ actor OutputRunner {
     private var next = 0
     /// Where the feed is served.
     private(set) var socket: ListeningSocket?
+    /// Where the page is.
+    private(set) var port: ListeningPort?
     /// Where it is to be, while the outputs of before come to their end.
     private var claimed: ListeningSocket?
     private var isReplacing = false
@@ -82,11 +94,12 @@ actor OutputRunner {
     /// Starts stdout or the view, which stays to the end.
     func start(_ run: @escaping OutputFactory.Run) { start(.fixed, run) }
 
-    /// Starts the outputs that options ask for, and serves the feed at a socket.
-    func start(_ options: Options, at socket: ListeningSocket?) async {
+    /// Starts the outputs that options ask for, and serves the feed at a socket, and the page at a port.
+    func start(_ options: Options, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?) async {
         if let path = options[\.outputFile] { await start(.file(path, after: nil)) }
         for target in options[\.connect] { await start(.push(target, after: nil)) }
         if let socket { serve(at: socket, FeedServer.Limits(options)) }
+        if let (port, settings) = port { serve(at: port, settings) }
     }
 
     private func start(_ beginning: Beginning) async {
@@ -113,6 +126,12 @@ actor OutputRunner {
         start(.server(server), run)
     }
 
+    private func serve(at port: ListeningPort, _ settings: WebSettings) {
+        self.port = port
+        let (server, run) = factory.web(at: port, settings)
+        start(.web(server), run)
+    }
+
     private func start(_ output: Output, _ run: @escaping OutputFactory.Run) {
         let number = next
         next += 1
@@ -129,6 +148,7 @@ actor OutputRunner {
         if slots.contains(where: { if case .server = $0.output { $0.number == number } else { false } }) {
             closeSocket()
         }
+        if slots.contains(where: { if case .web = $0.output { $0.number == number } else { false } }) { port = nil }
         slots.removeAll { $0.number == number }
         callWaiting()
     }
@@ -150,7 +170,7 @@ actor OutputRunner {
     /// Ends what options ask for no more, once it has what there is, and then starts what is new: a file goes on where the one
     /// before has ended, a push to the same address as after a lost connection. Equal ones are not touched, and readers of a
     /// socket that stays are not either.
-    func replace(with options: Options, socket change: SocketChange) async -> Changes {
+    func replace(with options: Options, socket change: SocketChange, port portChange: PortChange) async -> Changes {
         isReplacing = true
         defer {
             isReplacing = false
@@ -177,6 +197,10 @@ actor OutputRunner {
         }
         beginnings = follow(leaving, beginnings)
         if case .keep = change { _ = keep { if case .server = $0 { true } else { false } } }
+        if case .keep(let settings) = portChange {
+            _ = keep { if case .web = $0 { true } else { false } }
+            for case .web(let server) in slots.map(\.output) { await server.change(to: settings) }
+        }
         for case .server(let server) in slots.map(\.output) { await server.change(to: FeedServer.Limits(options)) }
         do throws(SystemError) {
             if case .keep = change { try socket?.change(mode: options[\.listenMode]) }
@@ -196,6 +220,10 @@ actor OutputRunner {
             claimed = nil
             // Nobody is let in any more.
             if isEnding { socket.remove() } else { serve(at: socket, FeedServer.Limits(options)) }
+        }
+        if case .open(let port, let settings) = portChange {
+            changes.started += 1
+            if isEnding { port.close() } else { serve(at: port, settings) }
         }
         return changes
     }
@@ -220,6 +248,7 @@ actor OutputRunner {
         case .server(let server):
             await server.stop(within: Self.drainTime, isOver: isOver)
             closeSocket()
+        case .web(let server): await server.stop(within: Self.drainTime, isOver: isOver)
         }
     }
 
@@ -248,7 +277,12 @@ actor OutputRunner {
     func drain(within limit: Duration?) async {
         isEnding = true
         var deadline = limit.map { loop.clock.now.advanced(by: $0) }
-        for slot in slots { if case .server = slot.output { await stop(slot, isFollowed: false, isOver: true) } }
+        for slot in slots {
+            switch slot.output {
+            case .server, .web: await stop(slot, isFollowed: false, isOver: true)
+            default: break
+            }
+        }
         while !tasks.isEmpty || isReplacing, !Task.isCancelled {
             if deadline == nil, isHurried { deadline = loop.clock.now.advanced(by: Self.drainTime) }
             if let deadline, loop.clock.now >= deadline { return }

@@ -41,6 +41,10 @@ struct Surroundings: Sendable {
     let inheritSocket: @Sendable () -> ListeningSocket?
     /// Claims the socket that readers connect to; nil when the feed is not to be served. Blocks.
     let listen: @Sendable (Options) throws(UsageError) -> ListeningSocket?
+    /// The port that the service manager hands over, or the one that options ask for; nil when the page is not to be served.
+    let openPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
+    /// The same without the service manager's, for a reload. Blocks a little.
+    let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
     /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
     let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -104,6 +108,11 @@ extension Surroundings {
         exit = { Self.leave($0) }
         inheritSocket = { ListeningSocket.inherited(environment: environment) }
         listen = { options throws(UsageError) in try ListeningSocket.claim(options, environment: environment) }
+        openPort = { options throws(UsageError) in
+            if let port = try ListeningPort.inherited(options, environment: environment) { return port }
+            return try ListeningPort.claim(options)
+        }
+        claimPort = { options throws(UsageError) in try ListeningPort.claim(options) }
         attach = { place in
             let socket =
                 try place.path.map { path in try StreamSocket.connected(to: path) }

@@ -146,6 +146,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 guard let path = options[\.listen]?.path else { return nil }
                 return ListeningSocket(machine.listen(at: path), at: path)
             },
+            openPort: { _ in nil }, claimPort: { _ in nil },
             attach: { (try machine.connect(to: $0.path ?? ""), nil) },
             connect: { path throws(SystemError) in try machine.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },

@@ -28,7 +28,8 @@ import Testing
             "bands", "config", "connect", "count", "n", "name", "output", "time", "timeout", "total", "type", "unit",
             "version",
         ],
-        "Outputs": ["connect", "n"], "Reactor": ["connect", "listen"], "catwatch": ["count", "duration"],
+        "Inputs": ["http"], "Outputs": ["connect", "n"], "Reactor": ["connect", "listen"],
+        "catwatch": ["count", "duration"],
         "Terminal": [
             "connect", "help", "history", "n", "name", "next", "output", "pause", "text", "type", "url", "value",
         ],

@@ -30,22 +30,42 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// Sockets that a service manager opened for this process. (sd_listen_fds(3).)
+/// Sockets that a service manager opened for this process. (sd_listen_fds_with_names(3).)
 package enum InheritedSockets {
+    /// What is served at one, by its name (`FileDescriptorName=`).
+    package enum Use: String, CaseIterable {
+        /// The feed, to readers of a socket; also at one of any other name, which has no other use.
+        case feed
+        /// The page.
+        case http
+    }
+
     private static let first: Int32 = 3
 
-    /// Takes the first of them; nil when there is none for this process.
-    package static func takeListener(environment: [String: String]) -> Descriptor? {
-        guard environment["LISTEN_PID"] == "\(getpid())", let text = environment["LISTEN_FDS"], let count = Int32(text),
-            count > 0
-        else { return nil }
-        var isListening: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
-            return nil
+    /// Takes the first one that listens for a use; nil when there is none for this process. Each can be taken once.
+    package static func take(_ use: Use, environment: [String: String]) -> Descriptor? {
+        guard environment["LISTEN_PID"] == "\(getpid())" else { return nil }
+        for number in numbers(for: use, environment: environment) {
+            var isListening: Int32 = 0
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
+                continue
+            }
+            let flags = cw_get_status_flags(number)
+            if flags >= 0 { _ = cw_set_status_flags(number, flags | O_NONBLOCK) }
+            return Descriptor(owning: number)
         }
-        let flags = cw_get_status_flags(first)
-        if flags >= 0 { _ = cw_set_status_flags(first, flags | O_NONBLOCK) }
-        return Descriptor(owning: first)
+        return nil
+    }
+
+    /// Which descriptors there are for a use, by what the environment says of them.
+    static func numbers(for use: Use, environment: [String: String]) -> [Int32] {
+        // More than any manager passes on; what is none does not listen.
+        guard let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), 1...1_024 ~= count else { return [] }
+        let names = environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
+        return (0..<count).filter { place in
+            let name = Int(place) < names.count ? String(names[Int(place)]) : ""
+            return Use(rawValue: name) ?? .feed == use
+        }.map { first + $0 }
     }
 }

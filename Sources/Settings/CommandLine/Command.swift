@@ -83,6 +83,10 @@ extension Command {
             do throws(UsageError) {
                 try feeds.take(word, isThere: isThere, into: &commandLine)
             } catch {
+                if commandLine.entry(of: SettingTable.rows.http)?.value == .usual, (try? HTTPAddress(word)) != nil {
+                    let flag = SettingTable.rows.http.flag
+                    throw UsageError("an address is written \(flag)=HOST:PORT", option: flag)
+                }
                 // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
                 let sockets = [SettingTable.rows.listen, SettingTable.rows.attach]
                 guard word.contains("/") || word.hasSuffix(".sock"),
@@ -117,6 +121,17 @@ extension Command {
             options, online: checks.contains(table.online.flag), explain: checks.contains(table.explain.flag))
     }
 
+    /// What an address needs that others than this machine get to.
+    ///
+    /// - Throws: `UsageError`, when nobody has said whom to let in.
+    package static func checkAccess(to address: String, _ options: Options) throws(UsageError) {
+        let rows = SettingTable.rows
+        guard options[\.httpTokenFile] == nil, !options[\.httpOpen] else { return }
+        throw UsageError(
+            "others get to \(address); say who may with \(rows.httpTokenFile.flag), or \(rows.httpOpen.flag) for everybody",
+            option: rows.http.flag)
+    }
+
     /// What only holds between options.
     private static func check(_ options: Options) throws(UsageError) {
         let rows = SettingTable.rows
@@ -137,6 +152,9 @@ extension Command {
             }
         } else if options[\.noReconnect] {
             throw UsageError("says nothing without --attach", option: rows.noReconnect.flag)
+        }
+        if let address = options[\.http], !address.isLoopback {
+            try checkAccess(to: "\(address)", options)
         }
         if options[\.keyFile] != nil && options[\.certificate] == nil {
             throw UsageError(

@@ -95,6 +95,7 @@ package struct Options: Sendable, Equatable {
     /// Whether nobody has said what to watch, or that it is to be served: then a running agent's feed may be shown.
     package var mayAttachByDefault: Bool {
         self[\.attach] == nil && !namesSources && self[\.config] == nil && self[\.listen] == nil
+            && self[\.http] == nil
     }
 
     /// What the top level of a configuration would say, in the order of the table and without secrets.

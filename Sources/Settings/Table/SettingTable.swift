@@ -155,6 +155,25 @@ package struct SettingTable: Sendable {
     package let readerTimeout = SettingKey(
         "reader_timeout", Types.duration(.milliseconds(100)...day), initial: FeedServer.Limits().stall,
         option: .init(nil, .feed, "close readers that take nothing for so long (60s)", traits: .reloads))
+    package let http = SettingKey(
+        "http", Types.address,
+        option: .init(nil, .feed, "serve the page and the feed by HTTP (127.0.0.1:2287)", traits: .reloads))
+    package let httpTokenFile = SettingKey(
+        "http_token_file", Types.path,
+        option: .init(nil, .feed, "let in by HTTP who knows the token in it", traits: .reloads))
+    package let httpOpen = SettingKey(
+        "http_open", Types.flag, absent: false,
+        option: .init(nil, .feed, "let everybody in who gets to that address", traits: .reloads))
+    package let httpHost = SettingKey(
+        "http_host", Types.host.list(once: true), absent: [],
+        option: .init(
+            nil, .feed, "a name that it may be called by; repeatable", argument: "NAME", repeats: .words,
+            traits: .reloads))
+    package let httpFrame = SettingKey(
+        "http_frame", Types.origin.list(once: true), absent: [],
+        option: .init(
+            nil, .feed, "let pages of that origin show it; repeatable", argument: "ORIGIN", repeats: .words,
+            traits: .reloads))
     package let attach = SettingKey(
         "attach", Types.socket, option: .init("a", .feed, "read from a running agent's socket", traits: .choosesFeed))
     package let noReconnect = SettingKey(

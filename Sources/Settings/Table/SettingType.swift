@@ -10,6 +10,8 @@ enum ValueShape: Sendable {
     case path
     /// A path, or nothing for the usual one.
     case optionalPath
+    /// A host and a port, or nothing for the usual ones.
+    case optionalAddress
     /// A name of a source, or of its lines' type.
     case name
     case words([String])
@@ -39,6 +41,7 @@ enum ValueShape: Sendable {
         switch self {
         case .boolean: .none
         case .optionalPath: .optional("PATH")
+        case .optionalAddress: .optional("HOST:PORT")
         case .optionalWord(let word): .optional(word)
         case .path: .required("FILE")
         case .integer: .required("N")
@@ -130,6 +133,29 @@ enum Types {
     static let socket = SettingType(
         .optionalPath, parse: { SocketPath(path: $0.isEmpty ? nil : $0) },
         tree: { $0.path.map(JSONTree.string) ?? .boolean(true) })
+    static let address = SettingType(
+        .optionalAddress, parse: HTTPAddress.init, tree: { .string($0.description) })
+    /// A name of this machine, as `Host` has it.
+    static let host = SettingType(
+        .string(limit: 253),
+        parse: { text throws(UsageError) in
+            let name = text.lowercased()
+            let isName = name.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x2D...0x39 ~= $0 && $0 != 0x2F || $0 == 0x5F }
+            guard 1...253 ~= name.utf8.count, isName else {
+                throw UsageError("\(UsageError.quoted(text)) is no name of a host; write one without a port")
+            }
+            return name
+        }, tree: JSONTree.string)
+    /// Where other pages come from: `https://HOST`, with a port if need be.
+    static let origin = SettingType(
+        .string(limit: 8_192),
+        parse: { text throws(UsageError) in
+            let url = try FeedURL(text)
+            guard !url.scheme.isWebSocket, text.lowercased() == url.origin else {
+                throw UsageError("\(UsageError.quoted(text)) is no origin; write one like https://HOST")
+            }
+            return url.origin
+        }, tree: JSONTree.string)
     static let header = SettingType(
         .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
     // What only a configuration can say.

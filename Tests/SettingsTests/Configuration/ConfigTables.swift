@@ -23,7 +23,8 @@ enum ConfigTables {
     private static func type(of entry: Option, _ shape: ValueShape) -> String {
         switch (entry.argument, entry.completion) {
         case (.none, _): return "boolean"
-        case (.optional, _): return "true, or a path"
+        case (.optional, _):
+            return if case .optionalAddress = shape { "true, or `HOST:PORT`" } else { "true, or a path" }
         case (.required(let name), .words(let words)):
             let list = words.map { "`\($0)`" }.joined(separator: ", ")
             return entry.repeats == .last ? "one of \(list)" : "one or several of \(list) (\(name))"
@@ -67,7 +68,7 @@ enum ConfigTables {
 
     private static func type(of shape: ValueShape) -> String {
         switch shape {
-        case .string, .path, .optionalPath, .optionalWord: "string"
+        case .string, .path, .optionalPath, .optionalAddress, .optionalWord: "string"
         case .name: "string of 1 to \(SourceName.maximumLength) characters"
         case .words(let words): "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
         case .boolean: "boolean"

@@ -65,6 +65,7 @@ import Testing
             "url": "http://h/x", "preset": "fact", "every": "3s", "value": "/a", "text": "/b", "items": "", "key": "#",
             "time": "/t", "number": "lenient", "interval": "20s", "history": "60s", "output": "none", "count": "5",
             "duration": "1m", "listen": "/x", "listen-mode": "660", "max-readers": "7", "reader-timeout": "5s",
+            "http": "[::1]:8080", "http-token-file": "t", "http-host": "cats.test", "http-frame": "https://wall.test",
             "attach": "/y", "connect": "unix:/z", "output-file": "f", "timeout": "3s", "max-body": "2MiB",
             "max-redirects": "3", "retry-most": "5s", "header": "A: b", "header-file": "h", "bearer-file": "t",
             "bearer-env": "E",

@@ -1,0 +1,62 @@
+internal import Glibc
+package import Reactor
+
+/// Where the page is served: an address of this machine, and a port.
+package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
+    /// C-A-T-S on a telephone.
+    package static let usualPort: UInt16 = 2287
+    package static let usual = HTTPAddress(host: "127.0.0.1", port: usualPort)
+
+    /// Numeric; one of IPv6 without its brackets.
+    package let host: String
+    /// 0 has the system choose one.
+    package let port: UInt16
+
+    private init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `HOST:PORT` or `PORT`, which is one on loopback; nothing stands for the usual one.
+    ///
+    /// - Throws: `UsageError`.
+    init(_ text: String) throws(UsageError) {
+        guard !text.isEmpty else {
+            self = .usual
+            return
+        }
+        func fault(_ what: String) -> UsageError { UsageError("\(UsageError.quoted(text)) \(what)") }
+        let colon = text.lastIndex(of: ":")
+        let digits = colon.map { text[text.index(after: $0)...] } ?? text[...]
+        guard digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = UInt16(digits) else {
+            throw fault("has no port from 0 to 65535; write HOST:PORT, such as \(Self.usual)")
+        }
+        var host = colon.map { text[..<$0] } ?? Self.usual.host[...]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            throw fault("is no address; one of IPv6 stands in brackets: [::1]:\(Self.usualPort)")
+        }
+        if host.lowercased() == "localhost" { host = Self.usual.host[...] }
+        self.init(host: String(host), port: port)
+        do throws(SystemError) {
+            _ = try address()
+        } catch {
+            throw fault("has no address of this machine; write one, such as \(Self.usual), or 0.0.0.0 for all")
+        }
+    }
+
+    /// For a socket.
+    ///
+    /// - Throws: `SystemError` when it is none after all.
+    package func address() throws(SystemError) -> SocketAddress {
+        let addresses = try SocketAddress.resolve(host: host, port: port, isNumeric: true)
+        guard let address = addresses.first else { throw SystemError(code: EADDRNOTAVAIL, call: "bind") }
+        return address
+    }
+
+    /// Whether only this machine gets there.
+    var isLoopback: Bool { (try? address())?.isLoopback ?? false }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,77 @@
+internal import HTTPServer
+
+/// Serves a file of the page: with gzip to whoever takes it, and nothing but 304 to whoever has it.
+final class PageFileHandler: WebHandler {
+    /// A form of the file, and what it is known by.
+    private struct Form {
+        let bytes: UnsafeRawBufferPointer
+        let owner: AnyObject?
+        let tag: String
+    }
+
+    private let file: PageFiles.File
+    private let type: String
+    // Made at the first request for them.
+    private lazy var plain = Form(bytes: file.bytes, owner: nil, tag: tag("\""))
+    private lazy var compressed: Form? = {
+        guard let gzip = Gzip(file.bytes), gzip.bytes.count < file.bytes.count else { return nil }
+        return Form(bytes: gzip.bytes, owner: gzip, tag: tag("-gzip\""))
+    }()
+
+    init(_ file: PageFiles.File) {
+        self.file = file
+        type = Self.type(of: file.name)
+    }
+
+    func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
+        let wantsGzip = request["Accept-Encoding"].map(Self.takesGzip) ?? false
+        let form = wantsGzip ? compressed ?? plain : plain
+        // A new program has other files: they are asked for each time, and sent when they are others.
+        var fields = [
+            HTTPField("ETag", form.tag), HTTPField("Cache-Control", "no-cache"), HTTPField("Vary", "Accept-Encoding"),
+        ]
+        if let known = request["If-None-Match"], Self.names(form.tag, in: known) {
+            return .now(HTTPResponse(status: 304, fields: fields))
+        }
+        fields.append(HTTPField("Content-Type", type))
+        if form.owner != nil { fields.append(HTTPField("Content-Encoding", "gzip")) }
+        return .now(HTTPResponse(status: 200, fields: fields, body: .memory(form.bytes, owner: form.owner)))
+    }
+
+    /// Whether gzip is among the codings that are taken (RFC 9110, section 12.5.3).
+    static func takesGzip(_ value: String) -> Bool {
+        value.split(separator: ",").contains { entry in
+            let parts = entry.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let coding = parts.first, coding == "gzip" || coding == "x-gzip" || coding == "*" else {
+                return false
+            }
+            return !parts.dropFirst().contains {
+                $0.hasPrefix("q=0") && $0.dropFirst(3).allSatisfy { ".0".contains($0) }
+            }
+        }
+    }
+
+    /// Whether `If-None-Match` has a tag, which it compares weakly, or any (RFC 9110, section 13.1.2).
+    static func names(_ tag: String, in value: String) -> Bool {
+        value.split(separator: ",").contains { entry in
+            let known = entry.filter { $0 != " " && $0 != "\t" }
+            return known == "*" || known == tag || known == "W/\(tag)"
+        }
+    }
+
+    /// FNV-1a of 64 bits: tells the files of one program from another one's.
+    private func tag(_ end: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in file.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return "\"\(String(hash, radix: 16))\(end)"
+    }
+
+    private static func type(of name: String) -> String {
+        let types = [
+            "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+            "mjs": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "png": "image/png",
+            "json": "application/json", "webmanifest": "application/manifest+json",
+        ]
+        return name.split(separator: ".").last.flatMap { types[String($0)] } ?? "application/octet-stream"
+    }
+}

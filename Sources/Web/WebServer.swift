@@ -1,0 +1,86 @@
+package import Feed
+internal import HTTPServer
+package import Reactor
+
+/// Serves the page, the feed and what there is to know of the agent by HTTP, on the loop that everything else runs on.
+package actor WebServer {
+    package struct Limits: Sendable {
+        /// How many requests may be under way at once, besides the streams of readers.
+        package var requests = 256
+        /// Bytes of a connection's memory: a request's head has 8 KiB of it.
+        package var memory = 12 << 10
+
+        package init() {}
+    }
+
+    private let loop: EventLoop
+    private let context: WebContext
+    private let routes: WebRoutes
+    private let limits: Limits
+    private var server: HTTPServer?
+    private let ended: Wakeup
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    package init(
+        store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits()
+    ) {
+        self.loop = loop
+        self.limits = limits
+        context = WebContext(store: store, desk: desk, on: loop, settings)
+        routes = WebRoutes(context)
+        ended = Wakeup(loop: loop)
+    }
+
+    /// The port it listens on; 0 while it does not, and on a socket that has none.
+    package var port: UInt16 { server?.port ?? 0 }
+
+    /// Other settings from the next request on.
+    package func change(to settings: WebSettings) {
+        context.settings = settings
+        server?.fields = settings.fields
+    }
+
+    /// Serves until it is stopped or the task is cancelled.
+    ///
+    /// - Parameter open: the socket, which listens already.
+    /// - Throws: `CancellationError`, or why it cannot serve there.
+    package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
+        var limits = HTTPServer.Limits()
+        limits.connections = self.limits.requests
+        limits.memory = self.limits.memory
+        let server = try HTTPServer(on: loop, listeningAt: try open(), limits: limits) { [routes, context] request in
+            Self.reply(to: request, routes, context)
+        }
+        server.fields = context.settings.fields
+        self.server = server
+        defer {
+            server.stop()
+            self.server = nil
+        }
+        try await ended.wait()
+    }
+
+    /// Has `run` come back.
+    ///
+    /// - Parameters:
+    ///   - time: how long whoever reads has for what there is.
+    ///   - isOver: whether the feed is, so that they get its end; otherwise they get the rest of their line.
+    package func stop(within time: Duration, isOver: Bool) { ended.open() }
+
+    private static func reply(to request: HTTPRequest, _ routes: WebRoutes, _ context: WebContext) -> HTTPReply {
+        let found = routes.find(request.path)
+        if let refusal = WebGuard.refusal(of: request, isOpen: found?.handler.isOpen == true, context.settings) {
+            return .now(refusal)
+        }
+        guard let (handler, rest) = found else { return .now(.refusal(404, "there is nothing here")) }
+        let method = request.method == "HEAD" ? "GET" : request.method
+        guard handler.methods.contains(method) else {
+            let methods = handler.methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
+            return .now(
+                .refusal(
+                    405, "this path does not take \(request.method.prefix(20))",
+                    [HTTPField("Allow", methods.joined(separator: ", "))]))
+        }
+        return handler.reply(to: request, below: rest)
+    }
+}

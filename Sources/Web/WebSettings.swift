@@ -1,0 +1,56 @@
+internal import HTTPServer
+
+/// What a web server is told by the settings; a reload may change all of it.
+package struct WebSettings: Sendable, Equatable {
+    /// What whoever asks has to know; nil when that is not asked for.
+    package var token: WebToken?
+    /// Names beside `localhost` and addresses that a request may call this machine by, in lower case.
+    package var hosts: [String] = []
+    /// Origins whose pages may show this one in a frame.
+    package var frames: [String] = []
+    /// Origins that pictures may come from besides the server's own: `https://…`.
+    package var pictures: [String] = []
+    /// The program's, as `--version` says it.
+    package var version = ""
+
+    package init() {}
+
+    /// The fields that every answer has.
+    var fields: [HTTPField] {
+        let frames = frames.isEmpty ? "'none'" : frames.joined(separator: " ")
+        let policy = [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "worker-src 'self'",
+            (["img-src 'self'"] + pictures).joined(separator: " "), "frame-ancestors \(frames)", "base-uri 'none'",
+            "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types catwatch",
+        ]
+        return [
+            HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),
+            HTTPField("X-Content-Type-Options", "nosniff"), HTTPField("Referrer-Policy", "no-referrer"),
+            HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
+            HTTPField("Cross-Origin-Opener-Policy", "same-origin"),
+        ]
+    }
+}
+
+/// What whoever asks has to know. It is not printed by anything.
+package struct WebToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// How long one is, in bytes of visible ASCII.
+    package static let lengths = 16...1_024
+    private let bytes: [UInt8]
+
+    /// - Returns: nil when it is too short to be one, too long for a header field, or has blanks or control characters.
+    package init?(_ text: String) {
+        bytes = Array(text.utf8)
+        guard Self.lengths ~= bytes.count, bytes.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+    }
+
+    /// Whether somebody said it, in a time that only depends on how long what was said is.
+    func matches(_ said: some Collection<UInt8>) -> Bool {
+        var difference = said.count ^ bytes.count
+        for (index, byte) in said.enumerated() { difference |= Int(byte ^ bytes[index % bytes.count]) }
+        return difference == 0
+    }
+
+    package var description: String { "a token" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
