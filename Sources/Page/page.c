@@ -13,6 +13,21 @@ static const unsigned char dom_mjs[] = {
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
 };
+static const unsigned char axis_mjs[] = {
+#embed "Files/axis.mjs"
+};
+static const unsigned char graph_mjs[] = {
+#embed "Files/graph.mjs"
+};
+static const unsigned char ink_mjs[] = {
+#embed "Files/ink.mjs"
+};
+static const unsigned char sparkline_mjs[] = {
+#embed "Files/sparkline.mjs"
+};
+static const unsigned char standing_mjs[] = {
+#embed "Files/standing.mjs"
+};
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
 
@@ -21,6 +36,11 @@ static const struct cw_page_file files[] = {
     ENTRY("page.css", page_css),
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("main.mjs", main_mjs),
+    ENTRY("axis.mjs", axis_mjs),
+    ENTRY("graph.mjs", graph_mjs),
+    ENTRY("ink.mjs", ink_mjs),
+    ENTRY("sparkline.mjs", sparkline_mjs),
+    ENTRY("standing.mjs", standing_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -1,0 +1,221 @@
+// One series: its graph, what its newest event says, and what can be done with it.
+
+import { badgeText } from "./bands.mjs"
+import { newestTime } from "./board.mjs"
+import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
+import { createFibonacci } from "./fibonaccipanel.mjs"
+import { rowsOf } from "./fields.mjs"
+import { age, clock } from "./format.mjs"
+import { createGraph, graphModel } from "./graph.mjs"
+import { pictureAddress } from "./pictures.mjs"
+import { nameParts, shapes, standing } from "./standing.mjs"
+
+export function create(context) {
+    const prefix = element("span", { class: "prefix" })
+    const rest = element("span")
+    const amount = element("strong", { class: "amount" })
+    const unit = element("span", { class: "unit" })
+    const badge = element("span", { class: "badge none" })
+    const band = element("span", { class: "band-name" })
+    const arrow = element("span")
+    const since = element("span", { class: "age" })
+    const head = element("header", { class: "detail-head" },
+        element("h2", { id: "detail-title" }, prefix, rest),
+        element("p", { class: "detail-value" }, amount, " ", unit, " ", badge, " ", band, " ", arrow, " ", since))
+
+    const graph = createGraph()
+    const button = (text, run, more = {}) => element("button", { type: "button", onclick: run, ...more }, text)
+    const tableButton = button("Table", () => toggleTable(), { "aria-pressed": "false" })
+    const pollButton = button("Poll now", () => shown && context.poll(source(context.board)))
+    const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, pollButton,
+        element("span", { class: "detail-export" }, "Save as ",
+            button("CSV", () => save("csv")), button("JSON", () => save("json")), button("SVG", () => save("svg"))))
+
+    const eventTitle = element("h3")
+    const text = element("p", { class: "event-text" })
+    const fields = element("dl", { class: "event-fields" })
+    const event = element("section", { class: "event" }, eventTitle, text, fields)
+    const picture = element("figure", { class: "picture", hidden: true })
+    const fibonacci = createFibonacci(context)
+    const below = element("div", { class: "detail-below" }, fibonacci.element, event, picture)
+    const missing = element("p", { class: "empty", hidden: true })
+    const root = element("section", { class: "detail", "aria-labelledby": "detail-title" },
+        head, tools, graph.element, below, missing)
+
+    /** The name of the series shown; null for none. */
+    let shown = null
+    let eventKey = null
+    let graphKey = null
+    let hasTable = false
+
+    const source = board => board.series[board.seriesNamed(shown)]?.source
+
+    function toggleTable() {
+        hasTable = !hasTable
+        setAttribute(tableButton, "aria-pressed", hasTable)
+        graph.showTable(hasTable)
+    }
+
+    function update(board, now) {
+        const index = shown === null ? undefined : board.seriesNamed(shown)
+        const isKnown = index !== undefined
+        for (const part of [head, tools, graph.element, below]) part.hidden = !isKnown
+        missing.hidden = isKnown
+        if (!isKnown) {
+            setText(missing, shown === null ? "no series" : `no series of the name ${visible(shown)} is known`)
+            return
+        }
+        const series = board.series[index]
+        const windows = series.newest ? context.windows(index) : []
+        drawHead(board, series, windows, now, context.isStale(index))
+        graph.element.hidden = series.newest === null
+        if (series.newest) drawGraph(board, index, now)
+        drawEvent(series, now)
+        fibonacci.update(board, series)
+        pollButton.hidden = context.isSnapshot
+    }
+
+    function drawHead(board, series, windows, now, isStale) {
+        const [before, own] = nameParts(series)
+        setText(prefix, visible(before))
+        setText(rest, visible(own))
+        const stands = standing(board, series, windows, context.width)
+        setText(amount, stands.quantity?.text ?? "")
+        setText(unit, visible(stands.quantity?.unit ?? ""))
+        setAttribute(badge, "class", stands.band ? `badge shape-${Math.max(stands.band.place, 0) % shapes}` : "badge none")
+        setText(badge, visible(stands.band?.letter ?? ""))
+        setStyle(badge, "background-color", stands.band?.color ?? "")
+        setStyle(badge, "color", stands.band?.color ? badgeText(stands.band.color) : "")
+        setText(band, visible(stands.band?.name ?? ""))
+        setText(arrow, stands.arrow)
+        setAttribute(arrow, "class", ("arrow " + stands.course).trim())
+        const time = newestTime(series)
+        setText(since, time === null ? "" : age(now - time) + " ago")
+        setClass(since, "warning", isStale)
+        setClass(head, "old", isStale)
+    }
+
+    function drawGraph(board, index, now) {
+        const series = board.series[index]
+        const described = board.describedSource(series.source)
+        const looks = {
+            name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
+            scale: series.kind === "data" ? described?.bands ?? null : null,
+            isLog: context.view.isLog, range: context.view.range, offset: context.utcOffset(now),
+            isStale: context.isStale(index) || context.isLost, isTrimmed: board.isTrimmed(index), now,
+        }
+        const last = series.windows.at(-1)
+        const { width, span, start, lastWindow } = context
+        const model = { width, start, lastWindow, span: context.view.span }
+        const key = JSON.stringify([
+            series.count, series.newest.sequence, series.windows.length, last?.start, last?.revision, described?.errors,
+            span, model, { ...looks, now: Math.floor(now / Math.min(width, 5e6)) },
+        ])
+        if (key === graphKey) return
+        graphKey = key
+        graph.update(graphModel(board, index, model, now), looks)
+    }
+
+    function drawEvent(series, now) {
+        const said = series.event
+        event.hidden = said === null
+        if (said === null) {
+            picture.hidden = true
+            eventKey = null
+            return
+        }
+        const offset = context.utcOffset(now)
+        const title = `newest event · ${clock(said.time, offset)}` + (said.isCut ? " · more than is shown" : "")
+        setText(eventTitle, title)
+        // Kept parts of an event may go for others' sake.
+        const key = JSON.stringify([series.name, said.sequence, said.isCut, context.config.pictures, context.config.demo])
+        if (key === eventKey) return
+        eventKey = key
+        text.hidden = !said.text
+        setText(text, visible(said.text ?? ""))
+        const rows = said.data === null ? [] : rowsOf(said.data, said.text)
+        fields.replaceChildren(...rows.flatMap(row => [
+            element("dt", {}, visible(row.label)), element("dd", {}, value(row)),
+        ]))
+        drawPicture(rows, said.text)
+    }
+
+    function value(row) {
+        const address = row.link ? pictureAddress(row.link, context.config) : null
+        if (!address?.link) return visible(row.value)
+        return element("a", { href: address.link, target: "_blank", rel: "noreferrer noopener" }, visible(row.value))
+    }
+
+    function drawPicture(rows, title) {
+        const found = rows.filter(row => row.link && /(^|\d )picture$/.test(row.label))
+            .map(row => pictureAddress(row.link, context.config)).find(address => address?.image)
+        picture.hidden = !found
+        if (!found) {
+            picture.replaceChildren()
+            return
+        }
+        // The same picture again is not loaded again.
+        const old = picture.querySelector("img")
+        if (old?.getAttribute("src") === found.image) return
+        const image = element("img", {
+            src: found.image, alt: title ? visible(title) : "picture of the newest event", referrerpolicy: "no-referrer",
+            decoding: "async", onerror: () => { picture.hidden = true },
+        })
+        picture.replaceChildren(image)
+    }
+
+    function save(form) {
+        const { board } = context
+        const index = board.seriesNamed(shown)
+        if (index === undefined) return
+        const series = board.series[index]
+        if (form === "svg") {
+            const taken = `${visible(series.name)} · ${isoTime(board.clock ?? 0)}`
+            download(standaloneSVG(graph.plot, taken), fileName(shown, "svg"), "image/svg+xml")
+            return
+        }
+        const described = board.describedSource(series.source)
+        const ring = board.points(index)
+        const points = Array.from({ length: ring.count }, (_, place) =>
+            ({ time: ring.time(place), value: ring.value(place), sequence: ring.sequence(place) }))
+            .sort((a, b) => a.time - b.time)
+        const units = { latency: "ms", memory: "bytes" }
+        const rows = seriesRows({
+            name: series.name, unit: units[series.kind] ?? described?.unit ?? null,
+            scale: series.kind === "data" ? described?.bands ?? null : null,
+        }, points, series.windows)
+        if (form === "csv") download(csv(rows), fileName(shown, "csv"), "text/csv;charset=utf-8")
+        else download(json(rows), fileName(shown, "json"), "application/json")
+    }
+
+    return {
+        element: root,
+        update,
+        show({ name }) {
+            const isOther = shown !== (name ?? null)
+            shown = name ?? null
+            if (!isOther) return
+            graphKey = null
+            eventKey = null
+            graph.leave()
+            root.scrollTop = 0
+        },
+        hide() { graph.leave() },
+        keys: {
+            ArrowLeft: { text: "read the graph", run: () => graph.step(-1) },
+            ArrowRight: { run: () => graph.step(1) },
+            h: { run: () => graph.step(-1) },
+            l: { run: () => graph.step(1) },
+            Home: { text: "to the graph's ends", run: () => graph.step(-Infinity) },
+            End: { run: () => graph.step(Infinity) },
+            ArrowUp: { text: "the series before and after", run: () => context.step(-1) },
+            ArrowDown: { run: () => context.step(1) },
+            k: { run: () => context.step(-1) },
+            j: { run: () => context.step(1) },
+            t: { text: "the graph as a table", run: toggleTable },
+            r: { text: "ask this source now", run: () => !context.isSnapshot && shown !== null && context.poll(source(context.board)) },
+            n: { text: "for a Fibonacci source: run it up to N", run: () => fibonacci.focus() },
+        },
+    }
+}
