@@ -13,9 +13,6 @@ static const unsigned char dom_mjs[] = {
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
 };
-static const unsigned char axis_mjs[] = {
-#embed "Files/axis.mjs"
-};
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
 };
@@ -36,7 +33,6 @@ static const struct cw_page_file files[] = {
     ENTRY("page.css", page_css),
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("main.mjs", main_mjs),
-    ENTRY("axis.mjs", axis_mjs),
     ENTRY("graph.mjs", graph_mjs),
     ENTRY("ink.mjs", ink_mjs),
     ENTRY("sparkline.mjs", sparkline_mjs),

@@ -1,9 +1,9 @@
 // The graph of one series: every value it has, its bands, its errors, and what is where the cursor is.
 
-import { timeMarks, valueAxis } from "./axis.mjs"
+import { ValueAxis } from "./axis.mjs"
 import { textColor } from "./bands.mjs"
 import { element, setAttribute, setClass, setStyle, setText, svg, visible } from "./dom.mjs"
-import { clock, quantity, short } from "./format.mjs"
+import { bytes, clock, quantity, short } from "./format.mjs"
 import { setInk } from "./ink.mjs"
 import { longestStep } from "./sparkline.mjs"
 
@@ -143,6 +143,41 @@ export function nearest(sorted, time) {
     return low
 }
 
+/**
+ * The axis of values, `{place(value), marks: [{value, text}]}`: in the terminal's steps, but for memory, whose steps are round in
+ * the unit that they are written in.
+ */
+export function axisOf(values, { kind, isLog, range }, count) {
+    const unit = kind === "memory" && !isLog ? bytes(values.reduce((most, value) => Math.max(most, value), 0)).unit : ""
+    const divisor = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit] ?? 1
+    const scaled = divisor === 1 ? values : values.map(value => value / divisor)
+    const axis = new ValueAxis(scaled, { fixed: range && range.map(value => value / divisor), isLog, count })
+    return {
+        place: value => axis.place(value / divisor),
+        marks: axis.marks.map(mark => ({ value: mark * divisor, text: unit === "" ? axis.label(mark) : `${axis.label(mark)} ${unit}` })),
+    }
+}
+
+const second = 1e6
+const day = 86400
+const steps = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, day]
+
+/**
+ * The marks of a time axis, `{time, text}`, at round times of the clock that is `offset` seconds ahead of UTC, and no nearer
+ * to one another than `room` of the `pixels` from `start` to `end`.
+ */
+export function timeMarks(start, end, pixels, room, offset) {
+    const least = Math.max(end - start, 1) / second * room / Math.max(pixels, 1)
+    const step = (steps.find(each => each >= least) ?? Math.ceil(least / day) * day) * second
+    const shift = offset * second
+    const marks = []
+    for (let local = Math.ceil((start + shift) / step) * step; local - shift <= end; local += step) {
+        const text = clock(local - shift, offset)
+        marks.push({ time: local - shift, text: step % (60 * second) === 0 ? text.slice(0, 5) : text })
+    }
+    return marks
+}
+
 // MARK: The element
 
 let graphs = 0
@@ -225,12 +260,8 @@ export function createGraph() {
         const { scale } = looks
         const top = Math.round(font * 0.8)
         const bottom = height - Math.round(font * 1.9)
-        const axis = valueAxis(model.samples.map(sample => sample.value), {
-            isLog: looks.isLog, range: looks.range, count: Math.max(Math.floor((bottom - top) / (font * 4)), 2),
-            isBytes: looks.kind === "memory",
-        })
-        const labels = axis.marks.filter(mark => axis.place(mark) >= 0 && axis.place(mark) <= 1)
-            .map(mark => ({ mark, text: axis.label(mark) }))
+        const axis = axisOf(model.samples.map(sample => sample.value), looks, Math.max(Math.floor((bottom - top) / (font * 4)), 2))
+        const labels = axis.marks.filter(mark => axis.place(mark.value) >= 0 && axis.place(mark.value) <= 1)
         // All figures have one width, about this much.
         const longest = Math.max(...labels.map(label => label.text.length), 1)
         const left = Math.round(longest * font * 0.6 + 12)
@@ -247,12 +278,12 @@ export function createGraph() {
         const box = [width, height, font, left, right]
         if (isNew("box", width, height)) setAttribute(plot, "viewBox", `0 0 ${width} ${height}`)
         if (isNew("values", box, labels)) {
-            parts.grid.replaceChildren(...labels.map(({ mark }) => {
-                const at = Math.round(y(mark)) + 0.5
+            parts.grid.replaceChildren(...labels.map(({ value }) => {
+                const at = Math.round(y(value)) + 0.5
                 return svg("path", { class: "graph-rule", d: `M${left} ${at}H${right}` })
             }))
-            parts.values.replaceChildren(...labels.map(({ mark, text }) =>
-                svg("text", { class: "graph-label", x: left - 8, y: round(y(mark) + font * 0.36), "text-anchor": "end" }, text)))
+            parts.values.replaceChildren(...labels.map(({ value, text }) =>
+                svg("text", { class: "graph-label", x: left - 8, y: round(y(value) + font * 0.36), "text-anchor": "end" }, text)))
         }
         const times = timeMarks(model.start, model.end, right - left, font * 7.5, looks.offset)
         if (isNew("times", box, times, model.start, model.end)) drawTimes(times)
