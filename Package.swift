@@ -69,9 +69,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
-        .testTarget(
-            name: "FeedTests", dependencies: ["Feed", "Reactor", "TestSupport", "LineRules"], exclude: ["Vectors"],
-            swiftSettings: settings),
+        tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
             "InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),

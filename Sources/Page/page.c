@@ -7,17 +7,41 @@ static const unsigned char index_html[] = {
 static const unsigned char page_css[] = {
 #embed "Files/page.css"
 };
+static const unsigned char board_mjs[] = {
+#embed "Files/board.mjs"
+};
+static const unsigned char detail_mjs[] = {
+#embed "Files/detail.mjs"
+};
 static const unsigned char dom_mjs[] = {
 #embed "Files/dom.mjs"
 };
-static const unsigned char main_mjs[] = {
-#embed "Files/main.mjs"
+static const unsigned char export_mjs[] = {
+#embed "Files/export.mjs"
+};
+static const unsigned char fibonaccipanel_mjs[] = {
+#embed "Files/fibonaccipanel.mjs"
 };
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
 };
+static const unsigned char histogram_mjs[] = {
+#embed "Files/histogram.mjs"
+};
 static const unsigned char ink_mjs[] = {
 #embed "Files/ink.mjs"
+};
+static const unsigned char line_mjs[] = {
+#embed "Files/line.mjs"
+};
+static const unsigned char main_mjs[] = {
+#embed "Files/main.mjs"
+};
+static const unsigned char pictures_mjs[] = {
+#embed "Files/pictures.mjs"
+};
+static const unsigned char ring_mjs[] = {
+#embed "Files/ring.mjs"
 };
 static const unsigned char sparkline_mjs[] = {
 #embed "Files/sparkline.mjs"
@@ -25,18 +49,34 @@ static const unsigned char sparkline_mjs[] = {
 static const unsigned char standing_mjs[] = {
 #embed "Files/standing.mjs"
 };
+static const unsigned char text_mjs[] = {
+#embed "Files/text.mjs"
+};
+static const unsigned char windows_mjs[] = {
+#embed "Files/windows.mjs"
+};
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
 
 static const struct cw_page_file files[] = {
     ENTRY("index.html", index_html),
     ENTRY("page.css", page_css),
+    ENTRY("board.mjs", board_mjs),
+    ENTRY("detail.mjs", detail_mjs),
     ENTRY("dom.mjs", dom_mjs),
-    ENTRY("main.mjs", main_mjs),
+    ENTRY("export.mjs", export_mjs),
+    ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
     ENTRY("graph.mjs", graph_mjs),
+    ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("ink.mjs", ink_mjs),
+    ENTRY("line.mjs", line_mjs),
+    ENTRY("main.mjs", main_mjs),
+    ENTRY("pictures.mjs", pictures_mjs),
+    ENTRY("ring.mjs", ring_mjs),
     ENTRY("sparkline.mjs", sparkline_mjs),
     ENTRY("standing.mjs", standing_mjs),
+    ENTRY("text.mjs", text_mjs),
+    ENTRY("windows.mjs", windows_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

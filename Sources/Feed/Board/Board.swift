@@ -3,7 +3,7 @@ package import Reactor
 /// What every view shows: a fold over the lines of a feed, the same wherever it is done.
 ///
 /// A pure function of the lines, without clock: two boards that were given the same lines are equal. The page's
-/// JavaScript has a twin; both are tested with Tests/FeedTests/Vectors/board. The rules, in the order of a line's way:
+/// JavaScript has a twin; both are tested with Tests/Vectors/board. The rules, in the order of a line's way:
 ///
 /// 1. **Runs.** A `hello` with another `run` than the last one's empties the board: nothing of the old run is kept but
 ///    `runChanges`, which goes up by one (not for the first run). With the same run, everything is kept and only `hello`

@@ -272,9 +272,8 @@ import Testing
 
     @Test func survivesEveryLineOfTheVectorsInAnyOrder() throws {
         var lines: [Line] = []
-        for name in VectorFiles.names(in: BoardVectorTests.folder) {
-            let bytes = try #require(VectorFiles.read(BoardVectorTests.folder + "/" + name))
-            for line in try VectorJSON(parsing: bytes)["lines"]?.elements ?? [] {
+        for name in VectorFiles.names(of: "board") {
+            for line in try VectorFiles.vector(name, in: "board")["lines"]?.elements ?? [] {
                 lines.append(try LineDecoder.decode(Bytes(Array((line.string ?? "").utf8))))
             }
         }

@@ -3,18 +3,15 @@ import Reactor
 import TestSupport
 import Testing
 
-/// Runs Tests/FeedTests/Vectors/board: what a twin in another language must agree with, see the README there.
+/// Runs Tests/Vectors/board: what a twin in another language must agree with, see the README there.
 @Suite(.limited) struct BoardVectorTests {
-    static let folder = VectorFiles.folder("board")
-
     @Test func findsItsVectors() {
-        #expect(VectorFiles.names(in: Self.folder).count >= 8)
+        #expect(VectorFiles.names(of: "board").count >= 8)
     }
 
-    @Test(arguments: VectorFiles.names(in: folder))
+    @Test(arguments: VectorFiles.names(of: "board"))
     func foldsTheLinesIntoTheExpectedState(_ name: String) throws {
-        let bytes = try #require(VectorFiles.read(Self.folder + "/" + name))
-        let vector = try VectorJSON(parsing: bytes)
+        let vector = try VectorFiles.vector(name, in: "board")
         var board = Board(limits: limits(vector["limits"]))
         for line in vector["lines"]?.elements ?? [] {
             board.apply(try LineDecoder.decode(Bytes(Array(try #require(line.string).utf8))))

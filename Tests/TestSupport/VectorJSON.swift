@@ -1,7 +1,7 @@
 import Glibc
 
 /// JSON as the test vectors need it: read strictly enough for files of our own, compared by structure.
-enum VectorJSON: Equatable {
+package enum VectorJSON: Equatable {
     case null
     case bool(Bool)
     case number(Double)
@@ -9,43 +9,43 @@ enum VectorJSON: Equatable {
     case array([VectorJSON])
     case object([String: VectorJSON])
 
-    struct Malformed: Error {
+    package struct Malformed: Error {
         let offset: Int
     }
 
-    init(parsing bytes: [UInt8]) throws {
+    package init(parsing bytes: [UInt8]) throws {
         var parser = VectorParser(bytes: bytes)
         self = try parser.value()
         guard parser.isAtEnd else { throw Malformed(offset: parser.offset) }
     }
 
-    subscript(key: String) -> VectorJSON? {
+    package subscript(key: String) -> VectorJSON? {
         guard case .object(let members) = self else { return nil }
         return members[key]
     }
 
-    var string: String? {
+    package var string: String? {
         guard case .string(let string) = self else { return nil }
         return string
     }
 
-    var number: Double? {
+    package var number: Double? {
         guard case .number(let number) = self else { return nil }
         return number
     }
 
-    var elements: [VectorJSON] {
+    package var elements: [VectorJSON] {
         guard case .array(let elements) = self else { return [] }
         return elements
     }
 
-    static func optional(_ number: Double?) -> VectorJSON { number.map { .number($0) } ?? .null }
-    static func optional(_ number: Int?) -> VectorJSON { number.map { .number(Double($0)) } ?? .null }
-    static func optional(_ string: String?) -> VectorJSON { string.map { .string($0) } ?? .null }
-    static func int(_ number: Int) -> VectorJSON { .number(Double(number)) }
+    package static func optional(_ number: Double?) -> VectorJSON { number.map { .number($0) } ?? .null }
+    package static func optional(_ number: Int?) -> VectorJSON { number.map { .number(Double($0)) } ?? .null }
+    package static func optional(_ string: String?) -> VectorJSON { string.map { .string($0) } ?? .null }
+    package static func int(_ number: Int) -> VectorJSON { .number(Double(number)) }
 
     /// As JSON text with sorted keys.
-    var text: String {
+    package var text: String {
         switch self {
         case .null: return "null"
         case .bool(let bool): return "\(bool)"
@@ -69,7 +69,7 @@ enum VectorJSON: Equatable {
     }
 
     /// The first place where the two differ, in words; nil when they are equal.
-    func difference(from expected: VectorJSON, at path: String = "state") -> String? {
+    package func difference(from expected: VectorJSON, at path: String = "state") -> String? {
         switch (self, expected) {
         case (.object(let mine), .object(let theirs)):
             for key in Set(mine.keys).union(theirs.keys).sorted() {
@@ -185,41 +185,5 @@ private struct VectorParser {
             }
         }
         throw VectorJSON.Malformed(offset: offset)
-    }
-}
-
-/// The files of test vectors, which the page's tests read as well.
-enum VectorFiles {
-    /// The folder beside that of this file, whatever the working folder is.
-    static func folder(_ name: String, next file: String = #filePath) -> String {
-        file.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/") + "/Vectors/"
-            + name
-    }
-
-    /// The names of the JSON files in a folder, sorted; none when there is no such folder.
-    static func names(in folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.hasSuffix(".json") { names.append(name) }
-        }
-        return names.sorted()
-    }
-
-    /// The file's bytes; nil when it cannot be read.
-    static func read(_ path: String) -> [UInt8]? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, file)
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-        }
     }
 }

@@ -1,0 +1,576 @@
+// What every screen shows: a fold over the lines of a feed, the twin of Sources/Feed/Board/Board.swift, whose comment says the
+// rules by their numbers. Both are held to Tests/Vectors/board: a rule changes there, here and in Swift at once.
+//
+// Times, widths and durations are whole microseconds (since the epoch), in a Number: exact from 1685 to 2255.
+import { LatencyHistogram } from "./histogram.mjs"
+import { readLine } from "./line.mjs"
+import { Budget, Histories, MomentRing, PointRing, Ring } from "./ring.mjs"
+import { cutBytes, cutPoints, own, utf8Length } from "./text.mjs"
+import { windowsOver } from "./windows.mjs"
+
+/** How much a board holds at the most. */
+export const limits = Object.freeze({
+    series: 10_000,
+    pointsPerSeries: 4096,
+    points: 262_144,
+    windowsPerSeries: 512,
+    windows: 131_072,
+    endpoints: 4096,
+    sources: 10_000,
+    names: 4 << 20,
+    words: 1000,
+    memory: 4096,
+    lines: 500,
+    gaps: 100,
+    dataPerEvent: 4 << 10,
+    data: 8 << 20,
+    texts: 8 << 20,
+    messages: 4 << 20,
+    outputs: 64,
+    errorsPerSource: 256,
+    errors: 16_384,
+})
+
+const longestText = 1000
+const longestName = 2048
+const longestCode = 64
+const longestWord = 64
+const defaultInterval = 10_000_000
+const defaultHistory = 120_000_000
+
+/** What the values of the series of this name are: `data`, `latency` (milliseconds) or `memory` (bytes). */
+export function seriesKind(name) {
+    return name.startsWith("latency:") ? "latency" : name.startsWith("memory:") ? "memory" : "data"
+}
+
+/** Whether something that came from a source (null for none) at `time` is older than it should be at `now`. */
+export function isStale(source, time, now, window) {
+    let expected = window
+    if (source?.rhythm.kind === "every") expected = Math.max(window, source.rhythm.period)
+    if (source?.rhythm.kind === "once" && source.state === "ok") return false
+    return (now - Math.max(time, source?.confirmed ?? time)) * 2 > expected * 5
+}
+
+/** When the newest event of a series was; null when there was none. */
+export function newestTime(series) {
+    if (series.event === null) return series.newest?.time ?? null
+    return series.newest === null ? series.event.time : Math.max(series.newest.time, series.event.time)
+}
+
+const isLater = (one, other) => one.time > other.time || (one.time === other.time && one.sequence > other.sequence)
+
+export class Board {
+    #state
+
+    constructor(given = {}) {
+        this.limits = { ...limits, ...given }
+        /** How many times the run changed. */
+        this.runChanges = 0
+        this.#begin()
+    }
+
+    #begin() {
+        const { limits } = this
+        /** The hello of the newest connection. */
+        this.hello = null
+        /** Why the agent said goodbye; null while it has not, or is back. */
+        this.bye = null
+        /** The number of the newest line applied or named as missed. */
+        this.lastSequence = 0
+        /** The agent's time, as the newest line tells. */
+        this.clock = null
+        /** In the order of their first line; each has name, source, kind, newest, event, events, count and windows. */
+        this.series = []
+        this.dataLeftOut = 0
+        this.refusedSeries = 0
+        this.endpoints = []
+        this.refusedEndpoints = 0
+        this.moreEndpoints = 0
+        this.moreSources = 0
+        this.sources = []
+        this.refusedSources = 0
+        this.memory = new Ring(limits.memory)
+        /** The newest agent line's body. */
+        this.agent = null
+        /** The newest numbered lines, the oldest first. */
+        this.lines = new Ring(limits.lines)
+        this.gaps = new Ring(limits.gaps)
+        this.gapCount = 0
+        this.missed = 0
+        this.#state = {
+            points: new Histories(limits.pointsPerSeries, limits.points, PointRing),
+            errors: new Histories(limits.errorsPerSource, limits.errors, MomentRing),
+            seriesByName: new Map(),
+            endpointsByName: new Map(),
+            sourcesByName: new Map(),
+            statsAsOf: 0,
+            windowCount: 0,
+            eventData: new Budget(limits.series),
+            eventTexts: new Budget(limits.series),
+            messages: new Budget(limits.sources),
+            nameBytes: 0,
+            endpointNameBytes: 0,
+            words: new Set(),
+            isRunning: false,
+        }
+    }
+
+    // MARK: What is known
+
+    /** The index of the series of a name; undefined when there is none. */
+    seriesNamed(name) {
+        return this.#state.seriesByName.get(name)
+    }
+
+    sourceNamed(name) {
+        return this.#state.sourcesByName.get(name)
+    }
+
+    /** The source of a name; null when there is none. */
+    describedSource(name) {
+        return this.sources[this.#state.sourcesByName.get(name)] ?? null
+    }
+
+    /** The points of a series, the oldest first: `count`, and `time(k)`, `value(k)` and `sequence(k)` of each. */
+    points(series) {
+        return this.#state.points.of(series)
+    }
+
+    /** The errors of a source within the history, the oldest first: `{time, sequence, code}`. */
+    errors(source) {
+        return this.#state.errors.of(source)
+    }
+
+    /** Whether points within the history were given up for the bounds. */
+    isTrimmed(series) {
+        return this.#state.points.isTrimmed(series)
+    }
+
+    /** The windows of a series at any width, ascending; those that overlap the time from `from` to `to`. */
+    windows(series, width, from = -Infinity, to = Infinity) {
+        const lines = this.series[series]?.windows
+        return lines === undefined ? [] : windowsOver(this.points(series), lines, Math.max(width, 1), from, to)
+    }
+
+    /** How wide the agent's windows are. */
+    get interval() {
+        return this.hello?.interval || defaultInterval
+    }
+
+    /** How far back is looked. */
+    get history() {
+        return this.hello?.history || defaultHistory
+    }
+
+    // MARK: The fold
+
+    /** Folds one line in, a string without its newline; false when it is none. */
+    apply(text) {
+        const line = readLine(text)
+        if (line !== null) this.fold(line)
+        return line !== null
+    }
+
+    /** Folds in what `readLine` read. */
+    fold(line) {
+        if (line.kind === "hello") this.#hello(line.body)
+        else if (line.kind === "stats") this.#list(line.body, line.time)
+        else if (line.kind === "gap") this.#miss(line.body, line.time)
+        else if (line.kind === "bye") this.bye = line.body
+        if (line.seq === null) {
+            this.clock = line.time
+            return
+        }
+        if (!this.#advance(line.seq, line.time)) return
+        this.clock = line.kind === "data" ? Math.max(this.clock ?? line.time, line.time) : line.time
+        this.#body(line, line.source ?? "")
+        this.lines.append(boardLine(line))
+    }
+
+    #body({ seq, time, kind, body }, source) {
+        let index
+        switch (kind) {
+            case "data":
+                this.#plot(body.value, time, seq, this.#take(body, source, time, seq))
+                index = this.#sourceIndex(source, time)
+                if (index === null) return
+                this.#enter("ok", index, time)
+                this.sources[index].events += 1
+                this.sources[index].newest = time
+                break
+            case "latency":
+                this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
+                this.#time(body, source, time, seq)
+                index = this.#sourceIndex(source, time)
+                if (index === null || body.status !== 304) return
+                this.#enter("ok", index, time)
+                this.sources[index].confirmed = time
+                break
+            case "memory":
+                this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
+                this.memory.append({ time, source: cutPoints(source, longestCode), ...body })
+                break
+            case "window":
+                this.#keep(body, source)
+                break
+            case "error":
+                this.#fail(body, source, time, seq)
+                break
+            case "progress":
+                index = this.#sourceIndex(source, time)
+                if (index === null) return
+                this.#enter("ok", index, time)
+                this.sources[index].progress = body
+                break
+            case "recovered":
+                index = this.#sourceIndex(source, time)
+                if (index === null) return
+                this.#enter("ok", index, time)
+                this.sources[index].outage = { end: time, ...body }
+                break
+            case "agent":
+                this.agent = { ...body, outputs: body.outputs.slice(0, this.limits.outputs) }
+                break
+            default:
+        }
+    }
+
+    /** Rule 1: a connection begins. */
+    #hello(hello) {
+        if (this.hello !== null && this.hello.run !== hello.run) {
+            this.runChanges += 1
+            this.#begin()
+        }
+        this.hello = hello
+        this.bye = null
+    }
+
+    /** Rule 2: whether a numbered line is new; if so its number is the last one now. */
+    #advance(sequence, time) {
+        if (sequence <= this.lastSequence) return false
+        if (this.#state.isRunning && this.hello?.filtered !== true && sequence > this.lastSequence + 1) {
+            this.#note(this.lastSequence + 1, sequence - 1, "hole", time)
+        }
+        this.#state.isRunning = true
+        this.lastSequence = sequence
+        return true
+    }
+
+    /** Rule 2: a gap line. */
+    #miss({ from, to, reason }, time) {
+        if (to <= this.lastSequence) return
+        this.#note(Math.max(from, this.lastSequence + 1), to, reason ?? "", time)
+        this.lastSequence = to
+        this.#state.isRunning = true
+    }
+
+    #note(from, to, reason, time) {
+        this.gaps.append({ from, to, reason: cutPoints(reason, longestText), time })
+        this.gapCount += 1
+        this.missed += to - from + 1
+    }
+
+    /** Rule 4: an event of a series; gives the series' index, null when it is refused one. */
+    #take(data, source, time, sequence) {
+        const index = this.#seriesIndex(data.series, source)
+        if (index === null) return null
+        const series = this.series[index]
+        const { eventData, eventTexts } = this.#state
+        series.events += 1
+        const old = series.event
+        const text = data.text === null ? null : cutPoints(data.text, longestText)
+        const event = { time, sequence, value: data.value, text, data: null, isCut: data.truncated }
+        if (old !== null && isLater(old, event)) return index
+        let bytes = null
+        if (data.data !== null) {
+            const count = data.data.length > this.limits.dataPerEvent ? Infinity : utf8Length(data.data)
+            if (count <= this.limits.dataPerEvent) {
+                event.data = own(data.data)
+                bytes = count
+            } else {
+                event.isCut = true
+                this.dataLeftOut += 1
+            }
+        }
+        series.event = event
+        eventData.replace(index, lengthOf(old?.data), bytes, sequence)
+        eventTexts.replace(index, lengthOf(old?.text), text === null ? null : utf8Length(text), sequence)
+        this.#leaveOut(eventData, this.limits.data, "data")
+        this.#leaveOut(eventTexts, this.limits.texts, "text")
+        return index
+    }
+
+    /** Rule 4: lets go of a part of series' newest events. */
+    #leaveOut(budget, limit, part) {
+        for (let oldest = budget.removeOldest(limit); oldest !== null; oldest = budget.removeOldest(limit)) {
+            const { event } = this.series[oldest]
+            this.series[oldest].event = { ...event, [part]: null, isCut: true }
+            this.dataLeftOut += 1
+        }
+    }
+
+    /** Rule 4: a value of a series, if there are both. */
+    #plot(value, time, sequence, index) {
+        if (value === null || index === null) return
+        const point = { time, value, sequence }
+        const series = this.series[index]
+        series.count += 1
+        if (series.newest === null || isLater(point, series.newest)) series.newest = point
+        const expiry = this.#expiry(time)
+        if (time > expiry) this.#state.points.append(point, index, expiry)
+    }
+
+    /** What is not later than this is past the history; `time` is the line's, for want of a clock. */
+    #expiry(time) {
+        return (this.clock ?? time) - (this.hello?.history ?? defaultHistory)
+    }
+
+    /** Rule 5: a window of a series. */
+    #keep(line, source) {
+        const index = this.#seriesIndex(line.series, source)
+        if (index === null) return
+        const { start, width, last, count, minimum, maximum, mean, revision } = line
+        const band = this.#word(line.band)
+        const trend = this.#word(line.trend)
+        const window = { start, width, last, count, minimum, maximum, mean, revision, band, trend }
+        const series = this.series[index]
+        if (series.windows.length > 0 && series.windows[0].width !== width) {
+            this.#state.windowCount -= series.windows.length
+            series.windows = []
+        }
+        const { windows } = series
+        let place = windows.length
+        while (place > 0 && windows[place - 1].start > start) place -= 1
+        if (place > 0 && windows[place - 1].start === start) {
+            if (windows[place - 1].revision <= revision) windows[place - 1] = window
+            return
+        }
+        windows.splice(place, 0, window)
+        this.#state.windowCount += 1
+        if (windows.length > this.limits.windowsPerSeries || this.#state.windowCount > this.limits.windows) {
+            windows.shift()
+            this.#state.windowCount -= 1
+        }
+    }
+
+    /** Rule 5: the name of a band or of a trend. */
+    #word(name) {
+        if (name === null) return null
+        const word = cutBytes(name, longestWord)
+        const { words } = this.#state
+        if (!words.has(word)) {
+            if (words.size >= this.limits.words) return null
+            words.add(word)
+        }
+        return word
+    }
+
+    /** Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here. */
+    #list(stats, time) {
+        if (stats.asOf < this.lastSequence) return
+        this.#rebase(stats.asOf, stats.endpoints)
+        this.moreEndpoints = stats.moreEndpoints
+        this.moreSources = stats.moreSources
+        for (const source of this.sources) describe(source, null)
+        for (const status of stats.sources) {
+            const index = this.#sourceIndex(status.source, status.since ?? time)
+            if (index === null) continue
+            const source = this.sources[index]
+            describe(source, status)
+            this.#enter(status.state, index, status.since ?? time)
+            source.since = status.since ?? source.since
+        }
+    }
+
+    /** Rule 6: the base of all endpoints. */
+    #rebase(asOf, said) {
+        const known = this.endpoints
+        const places = this.#state.endpointsByName
+        this.endpoints = []
+        this.#state.endpointsByName = new Map()
+        this.#state.endpointNameBytes = 0
+        this.#state.statsAsOf = asOf
+        for (const { endpoint: name, source, summary } of said) {
+            if (this.#state.endpointsByName.has(endpointKey(name, source))) continue
+            const index = this.#endpointIndex(name, source)
+            if (index === null) continue
+            const endpoint = this.endpoints[index]
+            const old = known[places.get(endpointKey(name, source))]
+            endpoint.newest = old?.newest ?? null
+            endpoint.newestTime = old?.newestTime ?? null
+            const isUnchanged = old?.histogram.count === summary.count && old.histogram.errors === summary.errors
+            endpoint.histogram = isUnchanged ? old.histogram : LatencyHistogram.of(summary)
+        }
+    }
+
+    /** Rule 6: one answered request. */
+    #time(sample, source, time, sequence) {
+        const index = this.#endpointIndex(sample.endpoint, source)
+        if (index === null) return
+        const endpoint = this.endpoints[index]
+        endpoint.newest = sample
+        endpoint.newestTime = time
+        if (sequence > this.#state.statsAsOf) endpoint.histogram.record(sample.ms)
+    }
+
+    /** Rules 6 and 7: an error. */
+    #fail(failure, name, time, sequence) {
+        if (sequence > this.#state.statsAsOf && failure.endpoint !== null) {
+            const endpoint = this.#endpointIndex(failure.endpoint, name)
+            if (endpoint !== null) this.endpoints[endpoint].histogram.recordErrors()
+        }
+        const index = this.#sourceIndex(name, time)
+        if (index === null) return
+        const { errors, messages } = this.#state
+        const source = this.sources[index]
+        this.#enter("failing", index, time)
+        source.errors += 1
+        const expiry = this.#expiry(time)
+        if (time > expiry) errors.append({ time, sequence, code: cutPoints(failure.code, longestCode) }, index, expiry)
+        source.code = cutPoints(failure.code, longestText)
+        const message = cutPoints(failure.message, longestText)
+        messages.replace(index, lengthOf(source.message), utf8Length(message), sequence)
+        source.message = message
+        const { limits } = this
+        for (let oldest = messages.removeOldest(limits.messages); oldest !== null; ) {
+            this.sources[oldest].message = null
+            oldest = messages.removeOldest(limits.messages)
+        }
+        source.attempt = failure.attempt
+        source.retryAt = failure.retryIn === null ? null : time + failure.retryIn
+    }
+
+    /** Rule 7: a source comes into a state; being in it already changes nothing but what the last error said. */
+    #enter(state, index, time) {
+        const source = this.sources[index]
+        if (source.state !== state) {
+            source.state = state
+            source.since = time
+        }
+        if (state === "failing") return
+        if (source.message !== null) this.#state.messages.replace(index, lengthOf(source.message), null, 0)
+        source.code = null
+        source.message = null
+        source.attempt = null
+        source.retryAt = null
+    }
+
+    // MARK: Names
+
+    #seriesIndex(name, source) {
+        const index = this.#state.seriesByName.get(name)
+        if (index !== undefined) return index
+        const bytes = this.series.length < this.limits.series ? this.#room(name, source) : null
+        if (bytes === null) {
+            this.refusedSeries += 1
+            return null
+        }
+        this.#state.nameBytes += bytes
+        const kind = seriesKind(name)
+        this.series.push({ name, source, kind, newest: null, event: null, events: 0, count: 0, windows: [] })
+        this.#state.seriesByName.set(name, this.series.length - 1)
+        return this.series.length - 1
+    }
+
+    #endpointIndex(name, source) {
+        const key = endpointKey(name, source)
+        const index = this.#state.endpointsByName.get(key)
+        if (index !== undefined) return index
+        const bytes = this.endpoints.length < this.limits.endpoints ? this.#room(name, source) : null
+        if (bytes === null) {
+            this.refusedEndpoints += 1
+            return null
+        }
+        this.#state.endpointNameBytes += bytes
+        this.endpoints.push({ name, source, histogram: new LatencyHistogram(), newest: null, newestTime: null })
+        this.#state.endpointsByName.set(key, this.endpoints.length - 1)
+        return this.endpoints.length - 1
+    }
+
+    #sourceIndex(name, time) {
+        const index = this.#state.sourcesByName.get(name)
+        if (index !== undefined) return index
+        const bytes = this.sources.length < this.limits.sources ? this.#room(name) : null
+        if (bytes === null) {
+            this.refusedSources += 1
+            return null
+        }
+        this.#state.nameBytes += bytes
+        const source = { name, state: "starting", since: time, isListed: true, type: null, unit: null, bands: null }
+        const newest = { code: null, message: null, attempt: null, retryAt: null, progress: null, events: 0, errors: 0 }
+        const rhythm = { kind: "stream", period: 0 }
+        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, outage: null })
+        this.#state.sourcesByName.set(name, this.sources.length - 1)
+        return this.sources.length - 1
+    }
+
+    /** How many bytes new names take; null when one is too long, or there is no room for them. */
+    #room(...names) {
+        let bytes = 0
+        for (const name of names) {
+            const length = utf8Length(name)
+            if (length > longestName) return null
+            bytes += length
+        }
+        return this.#state.nameBytes + this.#state.endpointNameBytes + bytes <= this.limits.names ? bytes : null
+    }
+}
+
+/** Sources that ask the same endpoint have it counted for each. */
+const endpointKey = (name, source) => `${source.length} ${source}${name}`
+
+const lengthOf = (text) => (text === null || text === undefined ? 0 : utf8Length(text))
+
+/** Takes over how a stats line says that a source is to be read; null when the line does not name it. */
+function describe(source, status) {
+    source.isListed = status !== null
+    source.type = status?.type == null ? null : cutPoints(status.type, longestText)
+    source.unit = status?.unit ?? null
+    source.bands = status?.bands ?? null
+    source.takesN = status?.takesN ?? false
+    source.rhythm = status?.rhythm ?? { kind: "stream", period: 0 }
+}
+
+/** One line as the feed's screen shows it; texts have at most 1,000 code points. */
+function boardLine({ seq, time, type, source, kind, body }) {
+    const line = { sequence: seq, time, type: cutPoints(type, longestText), source: "", series: null, kind: "data" }
+    Object.assign(line, { value: null, text: null, code: null })
+    if (source !== null) line.source = cutPoints(source, longestText)
+    switch (kind) {
+        case "data":
+            line.series = body.series
+            line.value = body.value
+            line.text = body.text
+            break
+        case "latency":
+            line.kind = "latency"
+            line.value = body.ms
+            line.text = body.endpoint
+            break
+        case "memory":
+            line.kind = "memory"
+            line.value = body.resident
+            break
+        case "window":
+            line.series = body.series
+            line.value = body.last
+            break
+        case "error":
+            line.text = body.message
+            line.code = cutPoints(body.code, longestText)
+            break
+        case "progress":
+            line.value = body.done
+            break
+        case "recovered":
+            line.value = (body.down * 1000) / 1e9
+            break
+        default:
+    }
+    if (line.series !== null) {
+        line.kind = seriesKind(line.series)
+        line.series = cutPoints(line.series, longestText)
+    }
+    if (line.text !== null) line.text = cutPoints(line.text, longestText)
+    return line
+}

@@ -1,0 +1,249 @@
+// Bounded queues: the twins of Sources/Feed/Board/{BoardRing,BoardHistories,BoardBudget}.swift.
+
+/** Elements enter at its end; once it is full the oldest makes room for each. Its memory doubles as it fills. */
+export class Ring {
+    #slots = []
+    #head = 0
+    count = 0
+
+    constructor(capacity) {
+        this.capacity = capacity
+    }
+
+    /** The element at `place`, 0 being the oldest; undefined outside. */
+    at(place) {
+        return place >= 0 && place < this.count ? this.#slots[this.#place(place)] : undefined
+    }
+
+    get first() {
+        return this.at(0)
+    }
+
+    get last() {
+        return this.at(this.count - 1)
+    }
+
+    append(element) {
+        if (this.count === this.capacity) this.removeFirst()
+        if (this.count === this.#slots.length) this.#grow()
+        this.#slots[this.#place(this.count)] = element
+        this.count += 1
+    }
+
+    removeFirst() {
+        if (this.count === 0) return undefined
+        const element = this.#slots[this.#head]
+        this.#slots[this.#head] = undefined
+        this.#head = this.#place(1)
+        this.count -= 1
+        return element
+    }
+
+    removeAll() {
+        this.#slots = []
+        this.#head = 0
+        this.count = 0
+    }
+
+    *[Symbol.iterator]() {
+        for (let place = 0; place < this.count; place += 1) yield this.#slots[this.#place(place)]
+    }
+
+    #place(offset) {
+        const place = this.#head + offset
+        return place < this.#slots.length ? place : place - this.#slots.length
+    }
+
+    #grow() {
+        const larger = new Array(grown(this.#slots.length, this.capacity)).fill(undefined)
+        for (let place = 0; place < this.count; place += 1) larger[place] = this.#slots[this.#place(place)]
+        this.#slots = larger
+        this.#head = 0
+    }
+}
+
+const grown = (size, capacity) => Math.min(Math.max(4, size * 2), capacity)
+
+/** A ring of values at times, in arrays of numbers: three numbers a point instead of an object. */
+export class PointRing {
+    #numbers = [new Float64Array(0), new Float64Array(0), new Float64Array(0)]
+    #head = 0
+    count = 0
+
+    constructor(capacity) {
+        this.capacity = capacity
+    }
+
+    /** In microseconds since the epoch; of the point at `place`, 0 being the oldest. */
+    time(place) {
+        return this.#numbers[0][this.#place(place)]
+    }
+
+    value(place) {
+        return this.#numbers[1][this.#place(place)]
+    }
+
+    sequence(place) {
+        return this.#numbers[2][this.#place(place)]
+    }
+
+    /** When the oldest was; none is later than Infinity. */
+    get firstTime() {
+        return this.count > 0 ? this.time(0) : Infinity
+    }
+
+    append({ time, value, sequence }) {
+        if (this.count === this.capacity) this.removeFirst()
+        const size = this.#numbers[0].length
+        if (this.count === size) {
+            this.#numbers = this.#numbers.map((old) => {
+                const larger = new Float64Array(grown(size, this.capacity))
+                larger.set(old.subarray(this.#head))
+                larger.set(old.subarray(0, this.#head), size - this.#head)
+                return larger
+            })
+            this.#head = 0
+        }
+        const place = this.#place(this.count)
+        this.#numbers[0][place] = time
+        this.#numbers[1][place] = value
+        this.#numbers[2][place] = sequence
+        this.count += 1
+    }
+
+    removeFirst() {
+        this.#head = this.#place(1)
+        this.count -= 1
+    }
+
+    #place(offset) {
+        const place = this.#head + offset
+        return place < this.#numbers[0].length ? place : place - this.#numbers[0].length
+    }
+}
+
+/** A ring of objects with a `time`. */
+export class MomentRing extends Ring {
+    get firstTime() {
+        return this.count > 0 ? this.first.time : Infinity
+    }
+}
+
+/**
+ * The newest moments of every owner (a series, a source) in the order they arrived, bounded for each and for all together.
+ *
+ * Over an owner's bound its own oldest goes; over the bound of all, the one that arrived first of all. Both are remembered in
+ * `isTrimmed`. One that is past the history goes when a newer one of its owner arrives, without being remembered.
+ */
+export class Histories {
+    #makeRing
+    #rings = []
+    #trimmed = []
+    // The owner of every moment by arrival, and of moments that are gone: as many of an owner's first entries as `gone` says.
+    #order
+    #gone = []
+    #empty
+    count = 0
+
+    constructor(limitPerOwner, limit, RingOfThese) {
+        this.limit = limit
+        this.#makeRing = () => new RingOfThese(limitPerOwner)
+        this.#empty = this.#makeRing()
+        this.#order = new Ring(limit * 2 + 1)
+    }
+
+    of(owner) {
+        return this.#rings[owner] ?? this.#empty
+    }
+
+    isTrimmed(owner) {
+        return this.#trimmed[owner] === true
+    }
+
+    /** Adds a moment, after letting go of the owner's up to `expiry`, in microseconds. */
+    append(moment, owner, expiry) {
+        while (this.#rings.length <= owner) {
+            this.#rings.push(this.#makeRing())
+            this.#trimmed.push(false)
+            this.#gone.push(0)
+        }
+        const ring = this.#rings[owner]
+        while (ring.firstTime <= expiry) this.#removeFirst(owner)
+        if (ring.count === ring.capacity) {
+            this.#removeFirst(owner)
+            this.#trimmed[owner] = true
+        }
+        ring.append(moment)
+        this.count += 1
+        if (this.#order.count === this.#order.capacity) this.#forgetGone()
+        this.#order.append(owner)
+        while (this.count > this.limit) {
+            const oldest = this.#order.removeFirst()
+            if (this.#gone[oldest] > 0) {
+                this.#gone[oldest] -= 1
+            } else {
+                this.#rings[oldest].removeFirst()
+                this.#trimmed[oldest] = true
+                this.count -= 1
+            }
+        }
+    }
+
+    #removeFirst(owner) {
+        this.#rings[owner].removeFirst()
+        this.#gone[owner] += 1
+        this.count -= 1
+    }
+
+    #forgetGone() {
+        const rest = new Ring(this.#order.capacity)
+        for (const owner of this.#order) {
+            if (this.#gone[owner] > 0) this.#gone[owner] -= 1
+            else rest.append(owner)
+        }
+        this.#order = rest
+    }
+}
+
+/** Which owners have something of their newest line kept, in the order of the lines' numbers, and how many bytes in all. */
+export class Budget {
+    // An owner's newest entry counts; one before it is stale.
+    #order
+    #newest = []
+    bytes = 0
+
+    constructor(owners) {
+        this.#order = new Ring(Math.max(owners, 1) * 2 + 1)
+    }
+
+    /** Replaces what is kept for an owner by `count` bytes of the line `sequence`; null for nothing. */
+    replace(owner, old, count, sequence) {
+        while (this.#newest.length <= owner) this.#newest.push(0)
+        this.bytes -= old
+        this.#newest[owner] = 0
+        if (count === null) return
+        this.bytes += count
+        this.#newest[owner] = sequence
+        if (this.#order.count === this.#order.capacity) this.#forgetStale()
+        this.#order.append({ owner, sequence, count })
+    }
+
+    /** Forgets the owner whose kept bytes have the lowest number, while there are more than `limit`; null when none. */
+    removeOldest(limit) {
+        while (this.bytes > limit) {
+            const entry = this.#order.removeFirst()
+            if (entry === undefined) return null
+            if (this.#newest[entry.owner] !== entry.sequence) continue
+            this.#newest[entry.owner] = 0
+            this.bytes -= entry.count
+            return entry.owner
+        }
+        return null
+    }
+
+    #forgetStale() {
+        const rest = new Ring(this.#order.capacity)
+        for (const entry of this.#order) if (this.#newest[entry.owner] === entry.sequence) rest.append(entry)
+        this.#order = rest
+    }
+}

@@ -1,0 +1,94 @@
+// Values in windows of time: the twin of Sources/Feed/Store/Window.swift and Sources/Feed/Board/Board+Windows.swift.
+// Times and widths are whole microseconds.
+
+/** Which window since the epoch holds a time: number k reaches from k widths to k + 1 widths. */
+export function windowIndex(time, width) {
+    const rest = time % width
+    const index = (time - rest) / width
+    return rest < 0 ? index - 1 : index
+}
+
+export const windowStart = (index, width) => index * width
+export const windowEnd = (index, width) => (index + 1) * width
+
+/** The windows of a series at any width, ascending, those that overlap the time from `from` to `to` (which is outside). */
+export function windowsOver(points, lines, width, from, to) {
+    const made = windowsOfPoints(points, width)
+    const said = windowsOfLines(lines, width)
+    const merged = []
+    const add = (window) => {
+        if (window.start < to && window.start + width > from) merged.push(window)
+    }
+    let theirs = 0
+    for (const mine of made) {
+        while (theirs < said.length && said[theirs].start < mine.start) add(said[theirs++])
+        const line = said[theirs]
+        if (line === undefined || line.start > mine.start) {
+            add(mine)
+            continue
+        }
+        // Each side can only lack events: the one with more of them knows better.
+        add({ ...(line.count > mine.count ? line : mine), band: line.band, trend: line.trend })
+        theirs += 1
+    }
+    while (theirs < said.length) add(said[theirs++])
+    return merged
+}
+
+function windowsOfPoints(points, width) {
+    const windows = []
+    for (let place = 0; place < points.count; place += 1) {
+        const time = points.time(place)
+        const value = points.value(place)
+        const index = windowIndex(time, width)
+        // Points come nearly in order, so the place is nearly always the last.
+        let end = windows.length
+        while (end > 0 && windows[end - 1].index > index) end -= 1
+        const window = end > 0 && windows[end - 1].index === index ? windows[end - 1] : null
+        if (window === null) {
+            const first = { index, time, sequence: points.sequence(place), last: value, count: 1 }
+            windows.splice(end, 0, Object.assign(first, { minimum: value, maximum: value, sum: value }))
+            continue
+        }
+        const sequence = points.sequence(place)
+        if (time > window.time || (time === window.time && sequence >= window.sequence)) {
+            window.last = value
+            window.time = time
+            window.sequence = sequence
+        }
+        window.count += 1
+        if (value < window.minimum) window.minimum = value
+        if (value > window.maximum) window.maximum = value
+        window.sum += value
+    }
+    return windows.map(({ index, last, count, minimum, maximum, sum }) => {
+        const mean = Math.min(Math.max(sum / count, minimum), maximum)
+        const start = windowStart(index, width)
+        return { start, width, last, count, minimum, maximum, mean, revision: 0, band: null, trend: null }
+    })
+}
+
+/** The agent's windows put together to wider ones; none if they do not fit. */
+function windowsOfLines(lines, width) {
+    if (lines.length === 0 || width % lines[0].width !== 0) return []
+    if (width === lines[0].width) return lines
+    const windows = []
+    for (const line of lines) {
+        const start = windowStart(windowIndex(line.start, width), width)
+        const last = windows.at(-1)
+        if (last?.start === start) absorb(last, line)
+        else windows.push({ ...line, start, width, revision: 0, band: null, trend: null })
+    }
+    return windows
+}
+
+/** Weighed, not summed, so that nothing overflows; limited to the extremes as rounding may leave them. */
+function absorb(window, later) {
+    const weight = later.count / (window.count + later.count)
+    window.minimum = Math.min(window.minimum, later.minimum)
+    window.maximum = Math.max(window.maximum, later.maximum)
+    const mean = window.mean * (1 - weight) + later.mean * weight
+    window.mean = Math.min(Math.max(mean, window.minimum), window.maximum)
+    window.count += later.count
+    window.last = later.last
+}

@@ -1,0 +1,72 @@
+// The state of a board as Tests/Vectors/board has it: the same as `Board.vectorState` in Swift.
+import { isStale } from "../../Sources/Page/Files/board.mjs"
+
+/** The bounds of a vector's `limits`, whose names are written with underscores. */
+export function limitsOf(given = {}) {
+    const name = (key) => key.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
+    return Object.fromEntries(Object.entries(given).map(([key, limit]) => [name(key), limit]))
+}
+
+const window = (w) => ({
+    start: w.start, width: w.width, last: w.last, count: w.count, min: w.minimum, max: w.maximum, mean: w.mean,
+    revision: w.revision, band: w.band, trend: w.trend,
+})
+
+const point = (p) => [p.time, p.value, p.sequence]
+
+function series(board, index, width, from, to) {
+    const { name, source, count, newest, events, event, windows } = board.series[index]
+    const points = board.points(index)
+    const all = Array.from({ length: points.count }, (_, k) => [points.time(k), points.value(k), points.sequence(k)])
+    const said = event && [event.time, event.sequence, event.value, event.text, event.data, event.isCut]
+    return {
+        name, source, count, events, newest: newest && point(newest), event: said, trimmed: board.isTrimmed(index),
+        points: all, window_lines: windows.map(window), windows: board.windows(index, width, from, to).map(window),
+    }
+}
+
+const endpoint = ({ name, source, histogram: h, newest, newestTime }) => ({
+    name, source, count: h.count, errors: h.errors, last: h.last, mean: h.mean, min: h.minimum, max: h.maximum,
+    p50: h.percentile(50), p90: h.percentile(90), p95: h.percentile(95), p99: h.percentile(99),
+    newest_ms: newest?.ms ?? null, newest_status: newest?.status ?? null, newest_time: newestTime,
+})
+
+function source(board, index) {
+    const s = board.sources[index]
+    const bands = s.bands && [s.bands.bands.map((b) => [b.name, b.letter, b.color, b.upTo]), s.bands.higherIsBetter]
+    return {
+        name: s.name, state: s.state, since: s.since, code: s.code, message: s.message, attempt: s.attempt,
+        retry_at: s.retryAt, progress: s.progress && [s.progress.done, s.progress.total, s.progress.page],
+        listed: s.isListed, type: s.type, unit: s.unit, bands, events: s.events, errors: s.errors, newest: s.newest,
+        error_marks: [...board.errors(index)].map((e) => [e.time, e.sequence, e.code]),
+        ...(s.takesN && { takes_n: true }),
+        ...(s.outage && { outage: [s.outage.end, s.outage.down, s.outage.attempts] }),
+        ...(s.rhythm.kind === "every" && { every_us: s.rhythm.period }),
+        ...(s.rhythm.kind === "once" && { runs_once: true }),
+    }
+}
+
+export function dump(board, width, from, to) {
+    return {
+        run: board.hello?.run ?? null, run_changes: board.runChanges, last_seq: board.lastSequence, clock: board.clock,
+        bye: board.bye && (board.bye.reason ?? ""),
+        series: board.series.map((_, index) => series(board, index, width, from, to)),
+        refused: { series: board.refusedSeries, endpoints: board.refusedEndpoints, sources: board.refusedSources },
+        endpoints: board.endpoints.map(endpoint), sources: board.sources.map((_, index) => source(board, index)),
+        data_left_out: board.dataLeftOut,
+        memory: [...board.memory].map((m) => [m.time, m.source, m.resident, m.peak, m.privateBytes]),
+        agent_events: board.agent?.events ?? null,
+        lines: [...board.lines].map((l) => ({
+            seq: l.sequence, time: l.time, type: l.type, source: l.source, series: l.series, value: l.value, text: l.text,
+            code: l.code,
+        })),
+        gaps: [...board.gaps].map((g) => [g.from, g.to, g.reason, g.time]), gap_count: board.gapCount, missed: board.missed,
+        ...(board.moreEndpoints + board.moreSources > 0 && { more: [board.moreEndpoints, board.moreSources] }),
+    }
+}
+
+/** Of each source with data its name, and whether its newest is stale at each time. */
+export function dumpStale(board, times, width) {
+    return board.sources.filter((s) => s.newest !== null)
+        .map((s) => [s.name, ...times.map((now) => isStale(s, s.newest, now, width))])
+}
