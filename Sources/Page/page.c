@@ -55,6 +55,12 @@ static const unsigned char text_mjs[] = {
 static const unsigned char windows_mjs[] = {
 #embed "Files/windows.mjs"
 };
+static const unsigned char graph_css[] = {
+#embed "Files/graph.css"
+};
+static const unsigned char metrics_mjs[] = {
+#embed "Files/metrics.mjs"
+};
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
 
@@ -77,6 +83,8 @@ static const struct cw_page_file files[] = {
     ENTRY("standing.mjs", standing_mjs),
     ENTRY("text.mjs", text_mjs),
     ENTRY("windows.mjs", windows_mjs),
+    ENTRY("graph.css", graph_css),
+    ENTRY("metrics.mjs", metrics_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -5,7 +5,7 @@ import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
 import { createFibonacci } from "./fibonaccipanel.mjs"
-import { rowsOf } from "./fields.mjs"
+import { fieldRows, readFields } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
 import { pictureAddress } from "./pictures.mjs"
@@ -134,7 +134,7 @@ export function create(context) {
         eventKey = key
         text.hidden = !said.text
         setText(text, visible(said.text ?? ""))
-        const rows = said.data === null ? [] : rowsOf(said.data, said.text)
+        const rows = said.data === null ? [] : fieldRows(readFields(said.data), said.text)
         fields.replaceChildren(...rows.flatMap(row => [
             element("dt", {}, visible(row.label)), element("dd", {}, value(row)),
         ]))

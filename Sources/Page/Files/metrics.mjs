@@ -1,0 +1,334 @@
+// How it is going: endpoints and their latencies, the machine, its memory, and the agent.
+
+import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
+import { clock, length, milliseconds, processorTime, quantity, uptime } from "./format.mjs"
+import { createSparkline } from "./sparkline.mjs"
+
+const phases = ["dns", "connect", "tls", "wait", "receive"]
+
+const columns = [
+    { name: "n", title: "calls", read: histogram => histogram.count },
+    { name: "err", title: "errors", read: histogram => histogram.errors },
+    { name: "last", read: histogram => histogram.last },
+    { name: "mean", read: histogram => histogram.mean },
+    { name: "p50", read: histogram => histogram.percentile(50) },
+    { name: "p95", read: histogram => histogram.tellingPercentile(95) },
+    { name: "p99", read: histogram => histogram.tellingPercentile(99) },
+    { name: "max", read: histogram => histogram.maximum },
+]
+
+/** What a column says of an endpoint: times as milliseconds, `–` where there is none to tell. */
+export function columnText({ name, read }, histogram) {
+    const value = read(histogram)
+    if (name === "n" || name === "err") return String(value)
+    return histogram.count === 0 || value === null ? "–" : milliseconds(value)
+}
+
+/** Endpoints in an order: by name, by a column from the greatest on, or (`worst`) by how ill they are. */
+export function sorted(endpoints, order, isFailing) {
+    const share = ({ count, errors }) => errors > 0 ? errors / (count + errors) : 0
+    const column = columns.find(each => each.name === order)
+    const ranks = ({ histogram, source }) => {
+        if (column) return [histogram.count > 0 || column.name === "err" ? column.read(histogram) ?? -1 : -1]
+        if (order !== "worst") return []
+        return [isFailing(source) ? 1 : 0, share(histogram), histogram.tellingPercentile(95) ?? histogram.maximum]
+    }
+    return endpoints.map(endpoint => ({ endpoint, ranks: ranks(endpoint) })).sort((a, b) => {
+        for (let place = 0; place < a.ranks.length; place++) {
+            if (a.ranks[place] !== b.ranks[place]) return b.ranks[place] - a.ranks[place]
+        }
+        return a.endpoint.name < b.endpoint.name ? -1 : a.endpoint.name > b.endpoint.name ? 1
+            : a.endpoint.source < b.endpoint.source ? -1 : 1
+    }).map(({ endpoint }) => endpoint)
+}
+
+/** Where the parts of a request lie on a bar, `{name, ms, start, share}` from 0 to 1; those that took no time are left out. */
+export function phaseParts(sample) {
+    const total = phases.reduce((sum, name) => sum + Math.max(sample[name], 0), 0)
+    let start = 0
+    return phases.filter(name => sample[name] > 0).map(name => {
+        const part = { name, ms: sample[name], start, share: sample[name] / total }
+        start += part.share
+        return part
+    })
+}
+
+/** How many endpoints more are shown at a time. */
+const pageSize = 200
+
+export function create(context) {
+    // MARK: Endpoints
+
+    const titles = columns.map(column =>
+        element("th", { scope: "col", role: "columnheader", title: column.title ?? null }, column.name))
+    const head = element("thead", { role: "rowgroup" }, element("tr", { role: "row" },
+        element("th", { scope: "col", role: "columnheader" }, "endpoint"), ...titles,
+        element("th", { scope: "col", role: "columnheader", class: "spark" }, "latency")))
+    const table = element("table", { role: "table", class: "endpoints", "aria-labelledby": "endpoints-title" }, head)
+    const orders = [["worst", "worst first"], ["name", "name"], ...columns.map(({ name, title }) => [name, title ?? name])]
+    const order = element("select", { id: "endpoint-order", onchange: () => sort() },
+        ...orders.map(([value, text]) => element("option", { value }, text)))
+    const legend = element("p", { class: "legend" }, "newest call: ", ...phases.flatMap(name =>
+        [element("span", { class: "phase" }, element("i", { class: "swatch phase-" + name }), name), " "]))
+    const noEndpoints = element("p", { class: "muted" }, "none was called yet")
+    const moreButton = element("button", { type: "button", hidden: true, onclick: () => { most += pageSize; sort() } })
+    const left = element("p", { class: "muted" })
+    const endpoints = element("section", { class: "panel wide" },
+        element("header", { class: "panel-head" },
+            element("h3", { id: "endpoints-title" }, "Endpoints", element("span", { class: "muted" }, " in ms")), legend,
+            element("label", { for: "endpoint-order" }, "order"), order),
+        table, noEndpoints, moreButton, left)
+
+    // MARK: The rest
+
+    const panel = (title, ...content) => element("section", { class: "panel" }, element("h3", {}, title), ...content)
+    const machine = facts(["host", "device", "system", "kernel", "program", "up"])
+    const memory = element("div", { class: "memories" })
+    const agent = facts(["events", "series", "readers", "gaps", "late", "refused", "loop lag", "cpu"])
+    const untold = element("p", { class: "muted" }, "not told yet")
+    const outputs = element("ul", { class: "outputs" })
+    const gapTitle = element("p")
+    const gaps = element("ul")
+    const gapPanel = panel("Missed here", gapTitle, gaps)
+    const outages = element("ul")
+    const outagePanel = panel("Outages that are over", outages)
+    const root = element("section", { class: "metrics", "aria-labelledby": "metrics-title" },
+        element("h2", { id: "metrics-title", class: "visually-hidden" }, "Metrics"), endpoints,
+        element("div", { class: "panels" }, panel("Machine", machine.element), panel("Memory", memory),
+            panel("Agent", agent.element, untold, outputs), gapPanel, outagePanel))
+
+    let most = pageSize
+    /** The endpoints of the last frame's board, by source and name. */
+    let rows = new Map()
+    let sortedAt = -Infinity
+    let memories = []
+    const keys = {}
+
+    function isNew(part, value) {
+        if (keys[part] === value) return false
+        keys[part] = value
+        return true
+    }
+
+    function sort() {
+        sortedAt = -Infinity
+        context.invalidate()
+    }
+
+    function update(board, now) {
+        drawEndpoints(board, now)
+        drawMachine(board, now)
+        drawMemory(board)
+        drawAgent(board)
+        drawGaps(board, now)
+        drawOutages(board, now)
+    }
+
+    const keyOf = ({ source, name }) => `${source.length} ${source}${name}`
+
+    function drawEndpoints(board, now) {
+        const known = new Map(board.endpoints.map(endpoint => [keyOf(endpoint), endpoint]))
+        const isSame = keys.count === board.endpoints.length && [...rows.keys()].every(key => known.has(key))
+        // Rows that are looked at, or come again and again to the same place, stay where they are for a while.
+        const isHeld = table.matches(":hover, :focus-within") && sortedAt !== -Infinity
+        if (!isSame || (!isHeld && Math.abs(now - sortedAt) >= 5e6)) {
+            keys.count = board.endpoints.length
+            sortedAt = now
+            arrange(board)
+        }
+        for (const [key, row] of rows) row.update(board, known.get(key), now)
+        table.hidden = board.endpoints.length === 0
+        noEndpoints.hidden = board.endpoints.length > 0 || board.moreEndpoints > 0
+        moreButton.hidden = board.endpoints.length <= most
+        setText(moreButton, `show more: ${board.endpoints.length - most} endpoints are left`)
+        const count = board.moreEndpoints
+        setText(left, count === 0 ? ""
+            : `${count} more ${count === 1 ? "endpoint" : "endpoints"}, for which the agent's summary had no room`)
+    }
+
+    function arrange(board) {
+        const isFailing = source => board.describedSource(source)?.state === "failing"
+        const shown = sorted(board.endpoints, order.value, isFailing).slice(0, most)
+        const old = rows
+        rows = new Map(shown.map(endpoint => {
+            const key = keyOf(endpoint)
+            return [key, old.get(key) ?? makeRow(endpoint)]
+        }))
+        for (const [key, row] of old) if (!rows.has(key)) row.element.remove()
+        let previous = head
+        for (const { element } of rows.values()) {
+            if (previous.nextElementSibling !== element) previous.after(element)
+            previous = element
+        }
+        columns.forEach(({ name }, place) => setAttribute(titles[place], "aria-sort", name === order.value ? "descending" : null))
+        setAttribute(head.querySelector("th"), "aria-sort", order.value === "name" ? "ascending" : null)
+    }
+
+    function makeRow({ name, source }) {
+        const scheme = /^(\S+ )?https?:\/\//.exec(name)?.[0] ?? ""
+        const title = element("th", { scope: "row", role: "rowheader", title: visible(name) },
+            element("span", { class: "muted" }, visible(scheme)), visible(name.slice(scheme.length)))
+        const cells = columns.map(column => element("td", { role: "cell", "data-label": column.name }))
+        const spark = createSparkline()
+        const bar = svg("svg", { class: "phases", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" })
+        const words = element("span", { class: "phase-words" })
+        const body = element("tbody", { role: "rowgroup" },
+            element("tr", { role: "row" }, title, ...cells, element("td", { role: "cell", class: "spark" }, spark.element)),
+            element("tr", { role: "row", class: "phase-row" },
+                element("td", { role: "cell", colspan: columns.length + 2 }, bar, words)))
+        let key = ""
+        let sparkKey = ""
+        let phaseKey = null
+
+        function update(board, endpoint) {
+            const { histogram, newest } = endpoint
+            const newKey = `${histogram.count} ${histogram.errors} ${histogram.last} ${histogram.sum}`
+            if (newKey !== key) {
+                key = newKey
+                columns.forEach((column, place) => setText(cells[place], columnText(column, histogram)))
+                setClass(cells[1], "bad", histogram.errors > 0)
+            }
+            const index = board.seriesNamed("latency:" + source)
+            const series = board.series[index]
+            const newSparkKey = series ? `${context.lastWindow} ${context.width} ${context.windowCount} ${series.newest?.sequence}` : ""
+            if (newSparkKey !== sparkKey) {
+                sparkKey = newSparkKey
+                drawSpark(spark, index)
+            }
+            if (newest === phaseKey) return
+            phaseKey = newest
+            drawPhases(bar, words, newest)
+        }
+        return { element: body, update }
+    }
+
+    function drawSpark(spark, index) {
+        spark.update(index === undefined ? [] : context.windows(index),
+            { width: context.width, last: context.lastWindow, count: context.windowCount, scale: null })
+    }
+
+    function drawPhases(bar, words, sample) {
+        bar.parentElement.parentElement.hidden = !sample
+        if (!sample) return
+        const parts = phaseParts(sample)
+        bar.replaceChildren(...parts.map(({ name, start, share }) =>
+            svg("rect", { class: "phase-" + name, x: start * 100, y: 0, width: share * 100, height: 1 })))
+        words.replaceChildren(...parts.flatMap(({ name, ms }) =>
+            [element("span", { class: "phase" }, element("i", { class: "swatch phase-" + name }), name + " ", element("b", {}, milliseconds(ms))), " "]),
+        element("span", { class: sample.status >= 400 ? "bad" : "muted" },
+            `${sample.status}, ${sample.reused ? "reused" : "new connection"}`))
+    }
+
+    /** Labels and values, of which a missing one is `–`. */
+    function facts(labels) {
+        const values = labels.map(() => element("dd", {}, "–"))
+        const list = element("dl", { class: "facts" }, ...labels.flatMap((label, place) => [element("dt", {}, label), values[place]]))
+        function set(label, text, look = "") {
+            const value = values[labels.indexOf(label)]
+            setText(value, text === "" ? "–" : text)
+            setAttribute(value, "class", look || null)
+        }
+        return { element: list, set }
+    }
+
+    function drawMachine(board, now) {
+        const { host, app } = board.hello ?? {}
+        const join = (separator, ...parts) => visible(parts.filter(part => part).join(separator))
+        machine.set("host", join("", host?.name))
+        machine.set("device", join("", host?.device))
+        machine.set("system", join("", host?.os))
+        machine.set("kernel", join(", ", host?.kernel, host?.arch))
+        machine.set("program", join(" ", app?.name, app?.version))
+        machine.set("up", app?.started == null ? "" : uptime(Math.max(0, now - app.started)))
+    }
+
+    const bytes = count => {
+        const { text, unit } = quantity(count, "memory", null)
+        return `${text} ${unit}`
+    }
+
+    function drawMemory(board) {
+        // One line for each process that says how much it holds; the newest of each.
+        if (!isNew("memory", `${board.runChanges} ${board.memory.last?.time} ${context.lastWindow} ${context.width}`)) return
+        const newest = new Map()
+        for (let place = board.memory.count - 1; place >= 0 && newest.size < 8; place--) {
+            const sample = board.memory.at(place)
+            if (!newest.has(sample.source)) newest.set(sample.source, sample)
+        }
+        if (memories.map(each => each.source).join("\n") !== [...newest.keys()].join("\n") || memories.length === 0) {
+            memories = [...newest.keys()].map(makeMemory)
+            memory.replaceChildren(...memories.map(each => each.element))
+            if (memories.length === 0) memory.append(element("p", { class: "muted" }, "not told yet"))
+        }
+        for (const each of memories) {
+            const sample = newest.get(each.source)
+            setText(each.resident, bytes(sample.resident))
+            setText(each.rest, `peak ${bytes(sample.peak)} · private ${bytes(sample.privateBytes)}`)
+            drawSpark(each.spark, board.seriesNamed("memory:" + each.source))
+        }
+    }
+
+    function makeMemory(source) {
+        const resident = element("strong")
+        const rest = element("span", { class: "muted" })
+        const spark = createSparkline()
+        const line = element("div", { class: "memory" },
+            element("p", {}, element("span", { class: "muted" }, visible(source) + " "), resident, " ", rest), spark.element)
+        return { source, element: line, resident, rest, spark }
+    }
+
+    function drawAgent(board) {
+        const told = board.agent
+        untold.hidden = told !== null
+        agent.element.hidden = told === null
+        if (told === null) outputs.replaceChildren()
+        if (told === null || !isNew("agent", told)) return
+        const count = (label, number) => agent.set(label, String(number), number > 0 ? "warning" : "")
+        for (const name of ["events", "series", "readers"]) agent.set(name, String(told[name]))
+        count("gaps", told.gaps)
+        count("late", told.late)
+        count("refused", told.refusedSeries + told.refusedEndpoints)
+        agent.set("loop lag", `${milliseconds(told.loopLag)} ms`)
+        agent.set("cpu", processorTime(told.cpu))
+        outputs.replaceChildren(...told.outputs.slice(0, 50).map(({ output, state, behind }) =>
+            element("li", {}, element("span", { class: "muted" }, "output "), visible(output) + " ",
+                element("span", { class: state === "ok" ? null : "warning" },
+                    visible(state) + (behind > 0 ? `, ${behind} behind` : "")))))
+    }
+
+    function drawGaps(board, now) {
+        gapPanel.hidden = board.gapCount === 0
+        if (!isNew("gaps", `${board.runChanges} ${board.gapCount} ${context.utcOffset(now)}`)) return
+        setText(gapTitle, `${board.missed} ${board.missed === 1 ? "line" : "lines"} in ${board.gapCount} ${board.gapCount === 1 ? "gap" : "gaps"}`)
+        const newest = [...board.gaps].slice(-20).reverse()
+        gaps.replaceChildren(...newest.map(({ from, to, reason, time }) => element("li", {},
+            element("span", { class: "muted" }, clock(time, context.utcOffset(now)) + " "),
+            `${from === to ? from : `${from} to ${to}`} `, element("span", { class: "warning" }, visible(reason)))))
+    }
+
+    function drawOutages(board, now) {
+        const over = board.sources.filter(source => source.outage).sort((a, b) => b.outage.end - a.outage.end).slice(0, 50)
+        outagePanel.hidden = over.length === 0
+        if (!isNew("outages", over.map(({ name, outage }) => `${name} ${outage.end}`).join("\n") + context.utcOffset(now))) return
+        outages.replaceChildren(...over.map(({ name, outage }) => element("li", {},
+            element("span", { class: "muted" }, visible(name) + " "),
+            `back at ${clock(outage.end, context.utcOffset(now))} after ${length(outage.down)}, `
+                + `${outage.attempts} failed ${outage.attempts === 1 ? "attempt" : "attempts"}`)))
+    }
+
+    return {
+        element: root,
+        update,
+        show() { sort() },
+        hide() {},
+        keys: {
+            s: {
+                text: "the order of endpoints",
+                run() {
+                    order.selectedIndex = (order.selectedIndex + 1) % order.options.length
+                    sort()
+                },
+            },
+        },
+    }
+}
