@@ -7,8 +7,17 @@ static const unsigned char index_html[] = {
 static const unsigned char page_css[] = {
 #embed "Files/page.css"
 };
+static const unsigned char axis_mjs[] = {
+#embed "Files/axis.mjs"
+};
+static const unsigned char bands_mjs[] = {
+#embed "Files/bands.mjs"
+};
 static const unsigned char board_mjs[] = {
 #embed "Files/board.mjs"
+};
+static const unsigned char clock_mjs[] = {
+#embed "Files/clock.mjs"
 };
 static const unsigned char detail_mjs[] = {
 #embed "Files/detail.mjs"
@@ -19,8 +28,17 @@ static const unsigned char dom_mjs[] = {
 static const unsigned char export_mjs[] = {
 #embed "Files/export.mjs"
 };
+static const unsigned char fibonacci_mjs[] = {
+#embed "Files/fibonacci.mjs"
+};
 static const unsigned char fibonaccipanel_mjs[] = {
 #embed "Files/fibonaccipanel.mjs"
+};
+static const unsigned char fields_mjs[] = {
+#embed "Files/fields.mjs"
+};
+static const unsigned char format_mjs[] = {
+#embed "Files/format.mjs"
 };
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
@@ -36,6 +54,9 @@ static const unsigned char line_mjs[] = {
 };
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
+};
+static const unsigned char order_mjs[] = {
+#embed "Files/order.mjs"
 };
 static const unsigned char pictures_mjs[] = {
 #embed "Files/pictures.mjs"
@@ -67,16 +88,23 @@ static const unsigned char metrics_mjs[] = {
 static const struct cw_page_file files[] = {
     ENTRY("index.html", index_html),
     ENTRY("page.css", page_css),
+    ENTRY("axis.mjs", axis_mjs),
+    ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),
+    ENTRY("clock.mjs", clock_mjs),
     ENTRY("detail.mjs", detail_mjs),
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("export.mjs", export_mjs),
+    ENTRY("fibonacci.mjs", fibonacci_mjs),
     ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
+    ENTRY("fields.mjs", fields_mjs),
+    ENTRY("format.mjs", format_mjs),
     ENTRY("graph.mjs", graph_mjs),
     ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("ink.mjs", ink_mjs),
     ENTRY("line.mjs", line_mjs),
     ENTRY("main.mjs", main_mjs),
+    ENTRY("order.mjs", order_mjs),
     ENTRY("pictures.mjs", pictures_mjs),
     ENTRY("ring.mjs", ring_mjs),
     ENTRY("sparkline.mjs", sparkline_mjs),

@@ -2,6 +2,7 @@
 // rules by their numbers. Both are held to Tests/Vectors/board: a rule changes there, here and in Swift at once.
 //
 // Times, widths and durations are whole microseconds (since the epoch), in a Number: exact from 1685 to 2255.
+
 import { LatencyHistogram } from "./histogram.mjs"
 import { readLine } from "./line.mjs"
 import { Budget, Histories, MomentRing, PointRing, Ring } from "./ring.mjs"
@@ -519,7 +520,7 @@ export class Board {
 /** Sources that ask the same endpoint have it counted for each. */
 const endpointKey = (name, source) => `${source.length} ${source}${name}`
 
-const lengthOf = (text) => (text === null || text === undefined ? 0 : utf8Length(text))
+const lengthOf = text => (text === null || text === undefined ? 0 : utf8Length(text))
 
 /** Takes over how a stats line says that a source is to be read; null when the line does not name it. */
 function describe(source, status) {

@@ -1,7 +1,7 @@
 // The graph of one series: every value it has, its bands, its errors, and what is where the cursor is.
 
 import { ValueAxis } from "./axis.mjs"
-import { textColor } from "./bands.mjs"
+import { badgeText } from "./bands.mjs"
 import { element, setAttribute, setClass, setStyle, setText, svg, visible } from "./dom.mjs"
 import { bytes, clock, quantity, short } from "./format.mjs"
 import { setInk } from "./ink.mjs"
@@ -369,7 +369,7 @@ export function createGraph() {
                     }),
                     svg("text", {
                         class: "graph-letter", x: round(x + side / 2), y: round(middle + font * 0.36),
-                        "text-anchor": "middle", fill: textColor(band.color),
+                        "text-anchor": "middle", fill: badgeText(band.color),
                     }, visible(band.letter)),
                     ...(hasNames ? [svg("text", {
                         class: "graph-label", x: round(x + side + 5), y: round(middle + font * 0.36),

@@ -14,7 +14,7 @@ function number(milliseconds) {
     return bits.getUint32(0) >>> shift
 }
 
-const bucketOf = (milliseconds) => number(Math.min(Math.max(milliseconds, shortest), longest)) - origin
+const bucketOf = milliseconds => number(Math.min(Math.max(milliseconds, shortest), longest)) - origin
 
 function midpoint(bucket) {
     bits.setUint32(0, ((bucket + origin) << shift) | (1 << (shift - 1)))
@@ -82,7 +82,7 @@ export class LatencyHistogram {
         histogram.recordErrors(summary.errors)
         const { count, last, mean, minimum, p50, p90, p95, p99, maximum } = summary
         const known = [minimum, p50, p90, p95, p99, maximum, mean, last]
-        if (count <= 0 || !known.every((value) => value >= 0 && value < Infinity)) return histogram
+        if (count <= 0 || !known.every(value => value >= 0 && value < Infinity)) return histogram
         histogram.record(minimum)
         let placed = 1
         for (const [percent, value] of [[50, p50], [90, p90], [95, p95], [99, p99]]) {

@@ -1,9 +1,13 @@
 // Reads lines of format 1: the twin of Sources/Feed/Lines/Reading. `JSON.parse` is no reader of them: it loses long numbers
 // and takes the last of doubled keys, where the first counts, and a line keeps its `data` as it was written.
+
+import { BandScale } from "./bands.mjs"
 import { cutBytes, own, utf8Length, wellFormed } from "./text.mjs"
 
 const longestString = 4096
 const mostLevels = 512
+// One more than there may be.
+const mostBandsRead = 65
 const mostMilliseconds = 1e12
 const longestDuration = 31_556_952e9
 const mostMicroseconds = 9_223_372_036_854_775
@@ -20,7 +24,7 @@ export function readLine(text) {
     try {
         const start = space(text, 0)
         const members = new Map()
-        const end = text[start] === "{" ? object(text, start, 1, members) : refuse()
+        const end = text[start] === "{" ? walkObject(text, start, 1, members) : refuse()
         if (space(text, end) !== text.length) return null
         const type = need(string(members, "type"))
         const seq = integer(members, "seq", 1)
@@ -53,7 +57,7 @@ function kindOf(type, members) {
 
 // MARK: Bodies
 
-const failure = (m) => ({
+const failure = m => ({
     code: need(string(m, "code")),
     message: need(string(m, "message")),
     endpoint: string(m, "endpoint"),
@@ -62,7 +66,7 @@ const failure = (m) => ({
 })
 
 const readers = {
-    data: (m) => ({
+    data: m => ({
         series: need(string(m, "series")),
         value: number(m, "value"),
         text: string(m, "text"),
@@ -71,7 +75,7 @@ const readers = {
         truncated: bool(m, "truncated") ?? false,
         altered: bool(m, "altered") ?? false,
     }),
-    latency: (m) => ({
+    latency: m => ({
         endpoint: need(string(m, "endpoint")),
         status: need(integer(m, "status")),
         ms: need(milliseconds(m, "ms")),
@@ -84,12 +88,12 @@ const readers = {
         reused: bool(m, "reused") ?? false,
         late: milliseconds(m, "late_ms") ?? 0,
     }),
-    memory: (m) => ({
+    memory: m => ({
         resident: need(integer(m, "rss_bytes")),
         peak: need(integer(m, "peak_bytes")),
         privateBytes: need(integer(m, "private_bytes")),
     }),
-    window: (m) => ({
+    window: m => ({
         series: need(string(m, "series")),
         start: need(time(m, "start")),
         width: need(duration(m, "seconds", 1e6)) || refuse(),
@@ -105,13 +109,13 @@ const readers = {
     }),
     error: failure,
     refusal: failure,
-    progress: (m) => ({
+    progress: m => ({
         done: need(integer(m, "done")),
         total: integer(m, "total"),
         page: integer(m, "page") ?? 0,
     }),
-    recovered: (m) => ({ down: need(duration(m, "down_s", 1e6)), attempts: need(integer(m, "attempts", 1)) }),
-    agent: (m) => ({
+    recovered: m => ({ down: need(duration(m, "down_s", 1e6)), attempts: need(integer(m, "attempts", 1)) }),
+    agent: m => ({
         events: need(integer(m, "events")),
         readers: integer(m, "readers") ?? 0,
         gaps: integer(m, "gaps") ?? 0,
@@ -121,13 +125,13 @@ const readers = {
         refusedEndpoints: integer(m, "refused_endpoints") ?? 0,
         loopLag: milliseconds(m, "loop_lag_ms") ?? 0,
         cpu: milliseconds(m, "cpu_ms") ?? 0,
-        outputs: list(m, "outputs").map((output) => ({
+        outputs: list(m, "outputs").map(output => ({
             output: need(string(output, "output")),
             state: need(string(output, "state")),
             behind: integer(output, "behind") ?? 0,
         })),
     }),
-    hello: (m) => ({
+    hello: m => ({
         format: need(integer(m, "format")) === 1 ? 1 : refuse(),
         run: runName(need(string(m, "run"))),
         filtered: bool(m, "filtered") ?? false,
@@ -138,32 +142,32 @@ const readers = {
         host: host(members(m, "host") ?? new Map()),
         app: app(members(m, "app") ?? new Map()),
     }),
-    stats: (m) => ({
+    stats: m => ({
         asOf: need(integer(m, "as_of")),
-        endpoints: list(m, "endpoints").map((endpoint) => ({
+        endpoints: list(m, "endpoints").map(endpoint => ({
             endpoint: need(string(endpoint, "endpoint")),
             source: string(endpoint, "source") ?? "",
             summary: summary(endpoint),
         })),
-        sources: list(m, "sources").map(status).filter((one) => one !== null),
+        sources: list(m, "sources").map(status).filter(one => one !== null),
         moreEndpoints: integer(m, "more_endpoints") ?? 0,
         moreSources: integer(m, "more_sources") ?? 0,
     }),
-    gap: (m) => {
+    gap: m => {
         const from = need(integer(m, "from", 1))
         return { from, to: need(integer(m, "to", from)), reason: string(m, "reason") }
     },
-    bye: (m) => ({
+    bye: m => ({
         run: value(m, "run") === null ? null : runName(string(m, "run")),
         lastSeq: integer(m, "last_seq"),
         reason: string(m, "reason"),
     }),
-    resync: (m) => ({ reason: string(m, "reason") }),
+    resync: m => ({ reason: string(m, "reason") }),
 }
 
-const runName = (name) => (/^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse())
+const runName = name => (/^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse())
 
-const host = (m) => ({
+const host = m => ({
     name: string(m, "name") ?? "",
     device: string(m, "device") ?? "",
     os: string(m, "os") ?? "",
@@ -171,9 +175,9 @@ const host = (m) => ({
     arch: string(m, "arch") ?? "",
 })
 
-const app = (m) => ({ name: string(m, "name"), version: string(m, "version"), started: time(m, "started") })
+const app = m => ({ name: string(m, "name"), version: string(m, "version"), started: time(m, "started") })
 
-const summary = (m) => ({
+const summary = m => ({
     count: need(integer(m, "count")),
     errors: integer(m, "errors") ?? 0,
     last: milliseconds(m, "last_ms") ?? 0,
@@ -209,19 +213,7 @@ function status(m) {
     }
 }
 
-const mostBands = 64
-
-function bandScale(m) {
-    const bands = list(m, "bands", mostBands + 1).map(band)
-    const higherIsBetter = bool(m, "higher_is_better") ?? false
-    if (bands.length === 0 || bands.length > mostBands || bands.at(-1).upTo !== null) return null
-    let previous = -Infinity
-    for (const { upTo } of bands.slice(0, -1)) {
-        if (upTo === null || upTo <= previous) return null
-        previous = upTo
-    }
-    return { bands, higherIsBetter }
-}
+const bandScale = m => BandScale.of(list(m, "bands", mostBandsRead).map(band), bool(m, "higher_is_better") ?? false)
 
 let segmenter = null
 
@@ -248,7 +240,7 @@ function attempt(read) {
 
 // MARK: Members: by their names, the text of their values as it stands in the line
 
-const need = (value) => value ?? refuse()
+const need = value => value ?? refuse()
 
 /** The text of a value; null when there is none or it is `null`. */
 function value(members, key) {
@@ -271,7 +263,7 @@ function unescaped(token) {
     return token.includes("\\u") ? wellFormed(text) : text
 }
 
-const isNumber = (token) => token[0] === "-" || (token[0] >= "0" && token[0] <= "9")
+const isNumber = token => token[0] === "-" || (token[0] >= "0" && token[0] <= "9")
 
 function number(members, key) {
     const token = value(members, key)
@@ -330,7 +322,7 @@ function members(outer, key) {
 
 function membersOf(token) {
     const found = new Map()
-    object(token, 0, 1, found)
+    walkObject(token, 0, 1, found)
     return found
 }
 
@@ -339,37 +331,31 @@ function list(outer, key, most = 10_000) {
     const token = value(outer, key)
     if (token === null) return []
     if (token[0] !== "[") refuse()
-    return elementsOf(token, most).map((element) => (element[0] === "{" ? membersOf(element) : refuse()))
+    return elementsOf(token, most).map(element => (element[0] === "{" ? membersOf(element) : refuse()))
 }
 
 // MARK: JSON (RFC 8259, strictly)
 
-/** The members of an object as names and the text of their values, in its order; null when the text is none. */
-export function memberTexts(text) {
+/** A text without the white space between its tokens when it is JSON; null when it is not. */
+export function minified(text) {
     return attempt(() => {
-        const found = []
-        const start = space(text, 0)
-        const end = text[start] === "{" ? object(text, start, 1, null, found) : refuse()
-        return space(text, end) === text.length ? found : refuse()
+        const end = any(text, space(text, 0), 0)
+        return space(text, end) === text.length ? text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, "$1") : refuse()
     })
 }
 
-/** The text of each element of an array; null when the text is none. */
-export function elementTexts(text) {
-    return attempt(() => (text[0] === "[" ? elementsOf(text, Infinity) : refuse()))
+/** The members of an object of valid JSON in its order, `{name, text}` each, doubled ones too. */
+export function memberTexts(object) {
+    const all = []
+    walkObject(object, 0, 1, null, all)
+    return all
 }
 
-/** The text without its white space around it when it is JSON; null when it is not. */
-export function jsonText(text) {
-    return attempt(() => {
-        const start = space(text, 0)
-        const end = any(text, start, 0)
-        return space(text, end) === text.length ? text.slice(start, end) : refuse()
-    })
-}
+/** The texts of the elements of an array of valid JSON. */
+export const elementTexts = array => elementsOf(array, Infinity)
 
 /** What the text of a string with its quotes stands for. */
-export const stringOf = (token) => unescaped(token)
+export const stringOf = token => unescaped(token)
 
 function elementsOf(text, most) {
     const found = []
@@ -400,8 +386,8 @@ const escapes = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 function any(text, start, level) {
     switch (text.charCodeAt(start)) {
         case 0x22: return quoted(text, start)
-        case 0x7b: return object(text, start, level + 1, null)
-        case 0x5b: return array(text, start, level + 1)
+        case 0x7b: return walkObject(text, start, level + 1, null)
+        case 0x5b: return walkArray(text, start, level + 1)
         case 0x74: return text.startsWith("true", start) ? start + 4 : refuse()
         case 0x66: return text.startsWith("false", start) ? start + 5 : refuse()
         case 0x6e: return text.startsWith("null", start) ? start + 4 : refuse()
@@ -427,7 +413,7 @@ function quoted(text, start) {
 }
 
 /** Adds its members to `found`, the first of each name, or to `all`. */
-function object(text, start, level, found, all = null) {
+function walkObject(text, start, level, found, all = null) {
     if (level > mostLevels) refuse()
     let place = space(text, start + 1)
     if (text.charCodeAt(place) === 0x7d) return place + 1
@@ -453,7 +439,7 @@ function object(text, start, level, found, all = null) {
     }
 }
 
-function array(text, start, level) {
+function walkArray(text, start, level) {
     if (level > mostLevels) refuse()
     let place = space(text, start + 1)
     if (text.charCodeAt(place) === 0x5d) return place + 1
@@ -487,7 +473,7 @@ export function parseTime(text) {
     return seconds * 1e6 + micros
 }
 
-const isLeap = (year) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+const isLeap = year => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 const daysIn = (month, year) => (month === 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31)
 
 /** In the Gregorian calendar, counted in years from March on, so that a leap day is a year's last. */

@@ -96,7 +96,7 @@ export class PointRing {
         if (this.count === this.capacity) this.removeFirst()
         const size = this.#numbers[0].length
         if (this.count === size) {
-            this.#numbers = this.#numbers.map((old) => {
+            this.#numbers = this.#numbers.map(old => {
                 const larger = new Float64Array(grown(size, this.capacity))
                 larger.set(old.subarray(this.#head))
                 larger.set(old.subarray(0, this.#head), size - this.#head)

@@ -13,7 +13,7 @@ export function utf8Length(text) {
     return bytes
 }
 
-const isLow = (unit) => unit >= 0xdc00 && unit < 0xe000
+const isLow = unit => unit >= 0xdc00 && unit < 0xe000
 
 /** At most `limit` bytes of UTF-8 from the start, cut between code points. */
 export function cutBytes(text, limit) {
@@ -53,4 +53,11 @@ export function wellFormed(text) {
 export function lowercased(text) {
     // Only a sigma is written in another way at the end of a word.
     return text.includes("\u03a3") ? text.replaceAll("\u03a3", "\u03c3").toLowerCase() : text.toLowerCase()
+}
+
+/** The integer (a BigInt) that a text is: digits, with a sign or without, in 64 bits; null for anything else. */
+export function wholeNumber(text) {
+    if (!/^[+-]?[0-9]{1,100}$/.test(text)) return null
+    const number = BigInt(text.replace("+", ""))
+    return BigInt.asIntN(64, number) === number ? number : null
 }

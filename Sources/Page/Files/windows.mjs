@@ -16,7 +16,7 @@ export function windowsOver(points, lines, width, from, to) {
     const made = windowsOfPoints(points, width)
     const said = windowsOfLines(lines, width)
     const merged = []
-    const add = (window) => {
+    const add = window => {
         if (window.start < to && window.start + width > from) merged.push(window)
     }
     let theirs = 0
