@@ -5,7 +5,7 @@ import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
 import { createFibonacci } from "./fibonaccipanel.mjs"
-import { fieldRows, readFields } from "./fields.mjs"
+import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
 import { pictureAddress } from "./pictures.mjs"
@@ -29,7 +29,8 @@ export function create(context) {
     const tableButton = button("Table", () => toggleTable(), { "aria-pressed": "false" })
     const pollButton = button("Poll now", () => shown && context.poll(source(context.board)))
     const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, pollButton,
-        element("span", { class: "detail-export" }, "Save as ",
+        element("span", { class: "detail-export", role: "group", "aria-labelledby": "detail-save" },
+            element("span", { id: "detail-save" }, "Save as"),
             button("CSV", () => save("csv")), button("JSON", () => save("json")), button("SVG", () => save("svg"))))
 
     const eventTitle = element("h3")
@@ -69,7 +70,7 @@ export function create(context) {
         const series = board.series[index]
         const windows = series.newest ? context.windows(index) : []
         drawHead(board, series, windows, now, context.isStale(index))
-        graph.element.hidden = series.newest === null
+        for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = series.newest === null
         if (series.newest) drawGraph(board, index, now)
         drawEvent(series, now)
         fibonacci.update(board, series)
@@ -134,7 +135,7 @@ export function create(context) {
         eventKey = key
         text.hidden = !said.text
         setText(text, visible(said.text ?? ""))
-        const rows = said.data === null ? [] : fieldRows(readFields(said.data), said.text)
+        const rows = said.data === null ? [] : rowsOf(said.data, said.text)
         fields.replaceChildren(...rows.flatMap(row => [
             element("dt", {}, visible(row.label)), element("dd", {}, value(row)),
         ]))

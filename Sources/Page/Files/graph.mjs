@@ -285,7 +285,7 @@ export function createGraph() {
             parts.values.replaceChildren(...labels.map(({ value, text }) =>
                 svg("text", { class: "graph-label", x: left - 8, y: round(y(value) + font * 0.36), "text-anchor": "end" }, text)))
         }
-        const times = timeMarks(model.start, model.end, right - left, font * 7.5, looks.offset)
+        const times = timeMarks(model.start, model.end, right - left, font * 6.2, looks.offset)
         if (isNew("times", box, times, model.start, model.end)) drawTimes(times)
         if (isNew("bands", box, places)) drawBands(places, hasNames)
 

@@ -170,15 +170,16 @@ export function create(context) {
             element("span", { class: "muted" }, visible(scheme)), visible(name.slice(scheme.length)))
         const cells = columns.map(column => element("td", { role: "cell", "data-label": column.name }))
         const spark = createSparkline()
+        const sparkCell = element("td", { role: "cell", class: "spark" }, spark.element)
         const bar = svg("svg", { class: "phases", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" })
         const words = element("span", { class: "phase-words" })
         const body = element("tbody", { role: "rowgroup" },
-            element("tr", { role: "row" }, title, ...cells, element("td", { role: "cell", class: "spark" }, spark.element)),
+            element("tr", { role: "row" }, title, ...cells, sparkCell),
             element("tr", { role: "row", class: "phase-row" },
                 element("td", { role: "cell", colspan: columns.length + 2 }, bar, words)))
         let key = ""
-        let sparkKey = ""
-        let phaseKey = null
+        let sparkKey
+        let phaseKey
 
         function update(board, endpoint) {
             const { histogram, newest } = endpoint
@@ -193,6 +194,7 @@ export function create(context) {
             const newSparkKey = series ? `${context.lastWindow} ${context.width} ${context.windowCount} ${series.newest?.sequence}` : ""
             if (newSparkKey !== sparkKey) {
                 sparkKey = newSparkKey
+                setClass(sparkCell, "none", !series)
                 drawSpark(spark, index)
             }
             if (newest === phaseKey) return
