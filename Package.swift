@@ -56,7 +56,7 @@ let package = Package(
         module("Outputs", ["Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
-        module("Web", ["HTTPServer", "Page", "Outputs", "Feed", "Reactor", "CZlib"], small),
+        module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Feed", "Reactor", "CZlib"], small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
         module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"], small),
         program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "Web", "CatAPI", "Feed", "Reactor"], small),
@@ -78,7 +78,7 @@ let package = Package(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"]),
-        tests("WebTests", ["Web", "HTTPServer", "Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests("WebTests", ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests("SettingsTests", ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(

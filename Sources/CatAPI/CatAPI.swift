@@ -31,7 +31,9 @@ package enum CatAPI {
         case .facts: return facts(request)
         case .breeds: return breeds(request)
         case .dogs: return dogs(request, using: &random)
-        case nil: return picture ?? notFound
+        case nil:
+            let headers = [HTTPField("Content-Type", "image/svg+xml"), HTTPField("Cache-Control", "max-age=86400")]
+            return picture.map { Answer(status: 200, headers: headers, body: $0) } ?? notFound
         }
     }
 

@@ -9,6 +9,8 @@ package struct WatchPlan: Sendable {
     package let environment: [String: String]
     /// What a person should know before it starts, a sentence each: what was rounded, what was left out.
     package let notices: [String]
+    /// From which origins the page may show pictures; none when a feed is attached, whoever's sources those are.
+    package let pictures: [String]
     /// As the program got them.
     private let arguments: [String]
     /// What every request carries.
@@ -44,6 +46,7 @@ package struct WatchPlan: Sendable {
         }
         var secrets = SecretValues(environment: environment)
         var files: Set<String> = []
+        var pictures: [String] = []
         let filesBefore = running?.files ?? []
         if options[\.attach] == nil {
             let demoOrigin = options[\.demo] ? Self.someOrigin : nil
@@ -52,11 +55,15 @@ package struct WatchPlan: Sendable {
                 headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
             for source in sources { _ = builder.build(source) }
             files.formUnion(sources.compactMap { $0[\.path] })
+            for origin in sources.flatMap({ $0[\.pictures] ?? [] }) where !pictures.contains(origin) {
+                pictures.append(origin)
+            }
             try builder.issues.check()
             secrets = builder.secrets
         }
         self.secrets = secrets
         self.files = files
+        self.pictures = pictures
         self.filesBefore = filesBefore
         self.notices = notices
     }

@@ -27,11 +27,19 @@ package final class WebContext {
     /// What the settings say now; a reload may have changed it by the next request.
     package internal(set) var settings: WebSettings
 
-    package init(store: EventStore, desk: PollDesk, on loop: EventLoop, _ settings: WebSettings) {
+    /// A picture (SVG) of the stand-in API by its path there; nil when there is none.
+    package typealias DemoPicture = @Sendable (_ path: String) -> [UInt8]?
+    let demoPicture: DemoPicture
+
+    package init(
+        store: EventStore, desk: PollDesk, on loop: EventLoop, _ settings: WebSettings,
+        demoPicture: @escaping DemoPicture = { _ in nil }
+    ) {
         self.store = store
         self.desk = desk
         self.loop = loop
         self.settings = settings
+        self.demoPicture = demoPicture
     }
 }
 
@@ -47,6 +55,10 @@ struct WebRoutes {
             add("/\(file.name)", page)
             if exact["/"] == nil { add("/", page) }
         }
+        add("/poll/", PollHandler(context))
+        add("/snapshot", SnapshotHandler(context))
+        add("/config", ConfigHandler(context))
+        add("/demo/", DemoHandler(context))
     }
 
     /// - Parameter path: a path that ends with a slash stands for all that lie below it, but `/` for itself.

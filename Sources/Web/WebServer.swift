@@ -22,11 +22,12 @@ package actor WebServer {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits()
+        store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
+        demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
         self.limits = limits
-        context = WebContext(store: store, desk: desk, on: loop, settings)
+        context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
         routes = WebRoutes(context)
         ended = Wakeup(loop: loop)
     }

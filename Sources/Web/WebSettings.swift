@@ -12,6 +12,10 @@ package struct WebSettings: Sendable, Equatable {
     package var pictures: [String] = []
     /// The program's, as `--version` says it.
     package var version = ""
+    /// Whether the feed is another agent's.
+    package var isAttached = false
+    /// Where the stand-in API says that it is, when it was started: `http://127.0.0.1:PORT`.
+    package var demo: String?
 
     package init() {}
 

@@ -108,10 +108,11 @@ actor Agent {
         defer { signals?.value.cancel() }
         let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
         defer { socket?.remove() }
-        let settings = try WebSettings(plan.options)
+        var settings = try WebSettings(plan)
         let port = try surroundings.openPort(plan.options)
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
+        settings.demo = demoOrigin
         let sources = try plan.sources(demoOrigin: demoOrigin)
         makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
         let service = surroundings.service
@@ -352,7 +353,7 @@ actor Agent {
             let wanted = new.options.socketPath(environment: new.environment)
             // The service manager's is served instead, whatever is written.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
-            let settings = try WebSettings(new.options)
+            let settings = try WebSettings(new, demo: origin)
             let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
             if staysBound, let bound { try bound.check(new.options) }
             let port: OutputRunner.PortChange =

@@ -75,9 +75,11 @@ final class ListeningPort: @unchecked Sendable {
 extension WebSettings {
     /// Blocks.
     ///
+    /// - Parameter demo: where the stand-in API is, when it runs.
     /// - Throws: `UsageError` when the token cannot be had.
-    init(_ options: Options) throws(UsageError) {
+    init(_ plan: WatchPlan, demo: String? = nil) throws(UsageError) {
         self.init()
+        let options = plan.options
         if let text = try options.httpToken() {
             guard let token = WebToken(text) else {
                 let lengths = WebToken.lengths
@@ -90,5 +92,8 @@ extension WebSettings {
         hosts = options[\.httpHost]
         frames = options[\.httpFrame]
         version = Version.current
+        pictures = plan.pictures
+        isAttached = options[\.attach] != nil
+        self.demo = demo
     }
 }

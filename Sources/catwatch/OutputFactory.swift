@@ -1,3 +1,4 @@
+internal import CatAPI
 internal import Feed
 internal import Glibc
 internal import Inputs
@@ -72,7 +73,9 @@ struct OutputFactory: Sendable {
 
     /// Serves the page at a port.
     func web(at port: ListeningPort, _ settings: WebSettings) -> (WebServer, Run) {
-        let server = WebServer(store: store, desk: desk, on: surroundings.loop, settings: settings)
+        let server = WebServer(store: store, desk: desk, on: surroundings.loop, settings: settings) {
+            CatAPI.picture($0)
+        }
         return (
             server,
             { [notices] in

@@ -7,17 +7,22 @@ enum StdoutMode: Sendable, Equatable {
     case view
     /// One frame of the view after another as text, on a terminal whose cursor cannot be moved.
     case frames
-    /// One frame of the view as text, and then the end.
-    case once
+    /// What there is to see, and then the end.
+    case once(OnceForm)
     /// Lines of JSON.
     case ndjson
     case none
 
     /// - Parameter isTerminal: whether standard output is one.
-    /// - Throws: `UsageError` when what is asked for needs a terminal.
+    /// - Throws: `UsageError` when what is asked for needs a terminal, or is for none.
     init(_ options: Options, capabilities: TerminalCapabilities, isTerminal: Bool) throws(UsageError) {
-        if options[\.once] {
-            self = .once
+        if let form = options[\.once] {
+            guard form == .text || !isTerminal else {
+                throw UsageError(
+                    "stdout is a terminal; have it written to a file: > incident.html",
+                    option: SettingTable.rows.once.flag)
+            }
+            self = .once(form)
             return
         }
         switch options[\.output] ?? (isTerminal ? .view : .ndjson) {

@@ -1,5 +1,3 @@
-internal import HTTPServer
-
 extension CatAPI {
     /// The most pictures of one answer.
     private static let mostPictures = 100
@@ -23,14 +21,13 @@ extension CatAPI {
         return .json(json.bytes)
     }
 
-    /// `/pictures/ID.svg`
-    static func picture(_ path: String) -> Answer? {
+    /// The picture (SVG) at a path, `/pictures/ID.svg`; nil when there is none.
+    package static func picture(_ path: String) -> [UInt8]? {
         let prefix = "/pictures/"
         guard path.hasPrefix(prefix), path.hasSuffix(".svg"),
             let picture = DogPicture(id: String(path.dropFirst(prefix.count).dropLast(".svg".count)))
         else { return nil }
-        let headers = [HTTPField("Content-Type", "image/svg+xml"), HTTPField("Cache-Control", "max-age=86400")]
-        return Answer(status: 200, headers: headers, body: Array(picture.svg.utf8))
+        return Array(picture.svg.utf8)
     }
 
     private static func knownDog(using random: inout some RandomNumberGenerator) -> DogPicture {

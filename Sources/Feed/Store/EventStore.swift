@@ -283,7 +283,11 @@ package actor EventStore {
 
     private func gap(_ missing: ClosedRange<Int>) -> Delivery {
         state.counts.gaps += 1
-        return .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
+        return gapLine(missing)
+    }
+
+    private func gapLine(_ missing: ClosedRange<Int>) -> Delivery {
+        .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
     }
 
     /// The next thing for a reader; suspends until there is one.
@@ -370,11 +374,38 @@ package actor EventStore {
 
     /// `hello` and `stats` as of now.
     package func greeting(isFiltered: Bool) -> [UInt8] {
+        greeting(isFiltered: isFiltered, from: state.log.firstSequence)
+    }
+
+    /// The newest lines as they are now, for who wants nothing later: `hello` and `stats` of a feed that begins with the first
+    /// of these lines, and whole lines of at most so many bytes, with a `gap` for those in between that never came.
+    ///
+    /// - Returns: nil before it is known whose feed this is.
+    package func newest(bytes: Int) -> [Delivery]? {
+        if let relayed, !relayed.hasBegun { return nil }
+        let (line, isWhole) = state.log.line(bytes, before: state.log.nextSequence)
+        // Of that line a byte lies in the last so many, and others may not.
+        var next = isWhole ? line + 1 : state.log.firstSequence
+        var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
+        while true {
+            switch state.log.read(from: next) {
+            case .lines(let span):
+                next = span.sequences.upperBound + 1
+                deliveries.append(.lines(span))
+            case .gap(let missing):
+                next = missing.upperBound + 1
+                deliveries.append(gapLine(missing))
+            case .nothing: return deliveries
+            }
+        }
+    }
+
+    private func greeting(isFiltered: Bool, from firstSequence: Int) -> [UInt8] {
         let now = wall.now
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
             interval: relayed?.interval ?? state.limits.interval,
-            history: relayed?.history ?? state.limits.history, firstSequence: state.log.firstSequence,
+            history: relayed?.history ?? state.limits.history, firstSequence: firstSequence,
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
             time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates,

@@ -49,7 +49,7 @@ package actor PollDesk {
     package func requestPoll(of source: String, _ request: PollRequest = PollRequest()) -> PollRefusal? {
         if let forwarder { return forwarder(source, request) }
         guard let poll = pollers[source] else {
-            return PollRefusal("there is no source \"\(source)\" that can be polled")
+            return PollRefusal("there is no source \"\(source)\" that can be polled", .unknown)
         }
         return poll(request)
     }

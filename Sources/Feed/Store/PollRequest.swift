@@ -16,8 +16,23 @@ package struct PollRequest: Sendable, Equatable {
 
 /// Why a source is not polled now.
 package struct PollRefusal: Error, Sendable, Equatable {
+    package enum Cause: Sendable {
+        /// There is no such source, or none that is polled.
+        case unknown
+        /// It cannot be asked for that.
+        case unfit
+        /// Later it may be.
+        case busy
+        /// Who would do it is not there.
+        case away
+    }
+
     /// One sentence for whoever asked, without a capital and a full stop.
     package var reason: String
+    package var cause: Cause
 
-    package init(_ reason: String) { self.reason = reason }
+    package init(_ reason: String, _ cause: Cause = .unfit) {
+        self.reason = reason
+        self.cause = cause
+    }
 }

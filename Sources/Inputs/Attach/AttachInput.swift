@@ -69,7 +69,7 @@ package actor AttachInput {
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
     package func run() async throws(CancellationError) {
         await desk.forwardPolls { [weak self] source, request in
-            guard let self else { return PollRefusal("there is no agent") }
+            guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
         }
         while true {
@@ -182,13 +182,13 @@ package actor AttachInput {
 
     /// Passes on what one of our own readers asks for.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
-        guard let stream else { return PollRefusal("the agent is not there") }
+        guard let stream else { return PollRefusal("the agent is not there", .away) }
         let line = RequestLine.poll(source, request)
         // A socket that has no room for a line has an agent at its other end that reads nothing.
         let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
         if taken == line.count { return nil }
         if taken > 0 { stream.close() }  // a torn request would spoil the next one
-        return PollRefusal("the agent takes no requests now")
+        return PollRefusal("the agent takes no requests now", .away)
     }
 
     /// What a peer does that no agent does, after which nothing that it says is heard.

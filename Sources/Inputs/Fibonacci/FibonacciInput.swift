@@ -59,7 +59,7 @@ package actor FibonacciInput: Input {
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
         await desk.allowPolling(of: source.description.name) { [weak self] request in
-            guard let self, requestRun(n: request.n) else { return PollRefusal("too many runs wait already") }
+            guard let self, requestRun(n: request.n) else { return PollRefusal("too many runs wait already", .busy) }
             return nil
         }
         var due: LoopInstant? = loop.clock.now

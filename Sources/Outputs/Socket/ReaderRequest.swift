@@ -35,13 +35,7 @@ package enum ReaderRequest: Sendable, Equatable {
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
     package static func parse(_ line: Bytes) throws(Failure) -> ReaderRequest {
-        let document: JSONDocument
-        do throws(JSONFault) {
-            document = try JSONDocument(line)
-        } catch {
-            throw wrong("the request is \(error)")
-        }
-        guard document.kind == .object else { throw wrong("a request is a JSON object") }
+        let document = try object(line)
         var terms = Terms()
         var since: Int?
         var run: String?
@@ -87,6 +81,32 @@ package enum ReaderRequest: Sendable, Equatable {
             terms.filter = filter
         }
         return .terms(terms)
+    }
+
+    /// Reads what is said to a poll beside the source's name: nothing, `{}`, or `{"n":500}`.
+    ///
+    /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
+    package static func poll(_ text: Bytes) throws(Failure) -> PollRequest {
+        var request = PollRequest()
+        if text.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { return request }
+        for member in try object(text).members {
+            let key = String(decoding: member.key, as: UTF8.self)
+            guard key == "n" else { throw wrong("a request to poll has no \"\(key.prefix(40))\"") }
+            guard request.n == nil else { throw wrong("\"n\" stands there twice") }
+            request.n = try digits(member.value, key)
+        }
+        return request
+    }
+
+    private static func object(_ text: Bytes) throws(Failure) -> JSONDocument {
+        let document: JSONDocument
+        do throws(JSONFault) {
+            document = try JSONDocument(text)
+        } catch {
+            throw wrong("the request is \(error)")
+        }
+        guard document.kind == .object else { throw wrong("a request is a JSON object") }
+        return document
     }
 
     private static func wrong(_ message: String) -> Failure { Failure(.protocol, message) }

@@ -64,6 +64,7 @@ package enum Preset: String, Sendable, CaseIterable {
         if preset == .dogs {
             let key = Secret.environment("DOG_API_KEY", optional: true)
             values.set(\.headers, [SecretHeader(name: "x-api-key", value: .secret(key))], from: .preset(preset))
+            values.set(\.pictures, ["https://cdn2.thedogapi.com"], from: .preset(preset))
         }
         all[preset] = values
     }

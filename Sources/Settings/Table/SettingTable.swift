@@ -83,7 +83,8 @@ package struct SettingTable: Sendable {
         "output", Types.words(StdoutFormat.allCases),
         option: .init("o", .main, "view, ndjson or none (view in a terminal)", argument: "FORMAT"))
     package let once = SettingKey(
-        "once", Types.flag, absent: false, option: .init(nil, .main, "print one frame of the view as text, and end"))
+        "once", Types.once, absent: nil,
+        option: .init(nil, .main, "print the view as text, or the page, and end"))
     package let count = SettingKey(
         "count", Types.integer(1...(.max)), option: .init("n", .main, "stop after N data events"))
     package let duration = SettingKey(
@@ -134,6 +135,12 @@ package struct SettingTable: Sendable {
             .fields,
             "When an event happened: RFC 3339, or seconds (from 10^11 on milliseconds) since 1970. Without it: when it "
                 + "came."))
+    let pictures = SettingKey(
+        "pictures", Types.origins,
+        source: .init(
+            .fields,
+            "From where the page may show pictures that its data links to: origins, `https://HOST`. Without it they stay "
+                + "links."))
     let number = SettingKey(
         "number", Types.words(Extraction.NumberRule.allCases), absent: Extraction().number,
         initialFor: Dictionary(uniqueKeysWithValues: SourceKind.documents.map { ($0, Extraction().number) }),
@@ -367,6 +374,14 @@ extension SettingTable {
         }
     }
 
+}
+
+/// What is printed once, of what there is to see.
+package enum OnceForm: String, Sendable {
+    /// One frame of the view as text.
+    case text
+    /// The page with the newest lines in it, as one file.
+    case html
 }
 
 /// What stdout gets.

@@ -31,6 +31,8 @@ enum ValueShape: Sendable {
     case basic
     /// Names, tokens of RFC 9110.
     case tokens
+    /// Origins of pictures: `https://HOST`, or with a port.
+    case origins
     /// A string, or JSON that is sent as text.
     case message
     /// The name of a scale, or a scale.
@@ -164,6 +166,7 @@ enum Types {
     static let secret = SettingType(.secret, tree: \Secret.tree) { $2.secret($0, $1) }
     static let basic = SettingType(.basic, tree: \BasicCredentials.tree) { $2.basic($0, $1) }
     static let tokens = SettingType(.tokens, tree: JSONTree.strings) { $2.tokens($0, $1) }
+    static let origins = SettingType(.origins, tree: JSONTree.strings) { $2.origins($0, $1) }
     static let scale = SettingType(
         .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
 
@@ -199,6 +202,17 @@ enum Types {
             default: throw UsageError("\(UsageError.quoted(text)) is neither 1 nor 0")
             }
         }, tree: JSONTree.boolean, read: { $2.boolean($0, $1) })
+
+    /// A flag, which may say more.
+    static let once = SettingType<OnceForm?>(
+        .optionalWord("html"),
+        parse: { text throws(UsageError) in
+            if let form = OnceForm(rawValue: text) { return form }
+            guard let isOn = try? flag.parse(text) else {
+                throw UsageError("\(UsageError.quoted(text)) is not known; write --once or --once=html")
+            }
+            return isOn ? .text : nil
+        }, tree: { $0 == .html ? .string("html") : .boolean($0 != nil) })
 
     /// Permissions of a file.
     static let mode = SettingType(

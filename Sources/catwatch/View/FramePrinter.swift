@@ -1,12 +1,15 @@
 internal import Feed
 internal import Reactor
+internal import Settings
 internal import Terminal
+internal import Web
 
-/// Prints frames of the view as text: once, for scripts and reports, or again and again, for terminals that only scroll.
+/// Prints frames of the view as text: once, for scripts and reports, or again and again, for terminals that only scroll. What is
+/// printed once may be the page as well.
 actor FramePrinter {
     enum Rhythm: Sendable {
-        /// One frame, as soon as every source has said something, or after this time.
-        case once(Duration)
+        /// What there is to see as soon as every source has said something, or after this time.
+        case once(OnceForm, Duration)
         case every(Duration)
     }
 
@@ -56,11 +59,14 @@ actor FramePrinter {
             group.addTask { try await self.read(reader) }
             defer { group.cancelAll() }
             switch rhythm {
-            case .once(let patience):
+            case .once(let form, let patience):
                 let timer = loop.schedule(after: patience) { [settled] in settled.open() }
                 defer { loop.cancel(timer) }
                 try await settled.wait()
-                try await printFrame(end: "")
+                switch form {
+                case .text: try await printFrame(end: "")
+                case .html: try await printPage()
+                }
             case .every(let pause):
                 while !isOver {
                     // Between the windows' ends, so that each frame has a whole new window.
@@ -73,6 +79,16 @@ actor FramePrinter {
     }
 
     private func printFrame(end: String) async throws { try await stream?.write(all: frame() + Array(end.utf8)) }
+
+    /// Nothing, when nobody knows whose feed it is: the agent was not there.
+    private func printPage() async throws {
+        guard let stream, let snapshot = Snapshot(of: store) else { return }
+        var cursor = Snapshot.Cursor(in: snapshot)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while case let count = buffer.withUnsafeMutableBytes({ cursor.read(into: $0) }), count > 0 {
+            try await stream.write(all: Array(buffer[..<count]))
+        }
+    }
 
     private func frame() -> [UInt8] {
         var rows = view.frame(now: wall.now).text(isASCII: isASCII).split(

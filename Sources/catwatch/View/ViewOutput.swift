@@ -43,11 +43,11 @@ struct ViewOutput: Sendable {
                 })
         case .once, .frames:
             view.hasKeys = false
-            let rhythm: FramePrinter.Rhythm =
-                mode == .once ? .once(options[\.timeout] + .seconds(2)) : .every(options[\.interval])
+            var rhythm = FramePrinter.Rhythm.every(options[\.interval])
+            if case .once(let form) = mode { rhythm = .once(form, options[\.timeout] + .seconds(2)) }
             let printer = FramePrinter(
                 view, store: store, on: loop, wall: wall, isASCII: capabilities.isASCII, rhythm: rhythm)
-            form = .frames(printer, isOnce: mode == .once)
+            form = .frames(printer, isOnce: mode != .frames)
         case .ndjson, .none: return nil
         }
     }

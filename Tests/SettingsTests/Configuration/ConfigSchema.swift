@@ -164,6 +164,12 @@ enum ConfigSchema {
                 Member("uniqueItems", .boolean(true)),
                 Member("items", .object(string(256) + [Member("pattern", .string(SchemaPattern.token))])),
             ]
+        case .origins:
+            return [
+                Member("type", .string("array")), Member("maxItems", .integer(ConfigReader.mostOrigins)),
+                Member("uniqueItems", .boolean(true)),
+                Member("items", .object(string(512) + [Member("pattern", .string(SchemaPattern.origin))])),
+            ]
         case .message: return []
         case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]
         }

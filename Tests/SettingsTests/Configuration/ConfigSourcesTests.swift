@@ -40,7 +40,7 @@ import Testing
         let sizes = Preset.single.map { preset in
             SettingTable.ofSources.count { preset.values.isSaid($0.setting) }
         }
-        #expect(sizes == [5, 11, 12, 9, 8, 6])
+        #expect(sizes == [5, 11, 12, 10, 8, 6])
         #expect(ConfigScale.builtIn["cpcb"]?.scale.bands.count == 6)
         for kind in SourceKind.allCases {
             let values = SettingValues.initial(for: kind)

@@ -24,7 +24,11 @@ enum ConfigTables {
         switch (entry.argument, entry.completion) {
         case (.none, _): return "boolean"
         case (.optional, _):
-            return if case .optionalAddress = shape { "true, or `HOST:PORT`" } else { "true, or a path" }
+            return switch shape {
+            case .optionalAddress: "true, or `HOST:PORT`"
+            case .optionalWord(let word): "true, or `\(word)`"
+            default: "true, or a path"
+            }
         case (.required(let name), .words(let words)):
             let list = words.map { "`\($0)`" }.joined(separator: ", ")
             return entry.repeats == .last ? "one of \(list)" : "one or several of \(list) (\(name))"
@@ -83,7 +87,7 @@ enum ConfigTables {
         case .headers: "object of strings and secrets"
         case .secret: "secret"
         case .basic: "object"
-        case .tokens: "array of strings"
+        case .tokens, .origins: "array of strings"
         case .message: "string, or any JSON"
         case .scale: "string or scale"
         }

@@ -7,6 +7,7 @@ enum SchemaPattern {
     static let name = "^[^\\u0000-,/:-@\\[-^`{-\\u007f]+$"
     static let token = "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
     static let url = "^([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://[^/?#@]+([/?#].*)?$"
+    static let origin = "^[Hh][Tt][Tt][Pp][Ss]://[-.0-9A-Za-z]+(:[0-9]+)?/?$"
     static let color = "^#[0-9A-Fa-f]{6}$"
     static let duration = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)?$"
     static let size = "^[0-9]+(\\.[0-9]+)?([KMGkmg][Ii]?)?[Bb]?$"
@@ -30,6 +31,15 @@ enum SchemaPattern {
                 let authority = text.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
                 return !authority.isEmpty && !authority.contains("@")
             }
+        case origin:
+            text.lowercased().hasPrefix("https://")
+                && {
+                    let rest = text.dropFirst("https://".count).drop {
+                        "-.".contains($0) || $0.isASCII && ($0.isLetter || $0.isNumber)
+                    }
+                    return ["", "/"].contains(rest)
+                        || rest.first == ":" && rest.dropFirst().drop(while: \.isNumber).allSatisfy { $0 == "/" }
+                }()
         case color:
             text.utf8.count == 7 && text.first == "#" && text.dropFirst().allSatisfy { $0.isASCII && $0.isHexDigit }
         case duration: unit(text).map { ["", "ms", "s", "m", "h", "d"].contains($0) } ?? false

@@ -1,0 +1,64 @@
+internal import HTTPServer
+internal import Reactor
+
+/// `GET /snapshot`: the page with the newest lines, as a file. Those who ask within a second get the same one, and the log's
+/// memory is held for no more than two.
+final class SnapshotHandler: WebHandler {
+    /// One that is on its way to somebody.
+    private struct Held {
+        let snapshot: Snapshot
+        let taken: LoopInstant
+        var readers = 0
+    }
+
+    private let context: WebContext
+    private var held: [Held] = []
+
+    /// The most that are held at once, for slow clients; whoever wants a newer one then has to come again.
+    static let mostHeld = 2
+    /// How old the one may be that somebody gets with others.
+    private static let sharing = Duration.seconds(1)
+    /// How long a client may take to get all of it.
+    static let patience = Duration.seconds(300)
+
+    init(_ context: WebContext) { self.context = context }
+
+    func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
+        let now = context.loop.clock.now
+        if held.last.map({ $0.taken.duration(to: now) >= Self.sharing }) ?? true {
+            guard held.count < Self.mostHeld else {
+                return .now(.refusal(503, "others are getting theirs still", [HTTPField("Retry-After", "5")]))
+            }
+            guard let snapshot = Snapshot(of: context.store) else {
+                return .now(.refusal(503, "the agent is not there", [HTTPField("Retry-After", "1")]))
+            }
+            held.append(Held(snapshot: snapshot, taken: now))
+        }
+        let last = held.count - 1
+        held[last].readers += 1
+        let snapshot = held[last].snapshot
+        let fields = [
+            HTTPField("Content-Type", "text/html; charset=utf-8"), HTTPField("Cache-Control", "no-store"),
+            HTTPField("Content-Disposition", "attachment; filename=\"\(snapshot.fileName)\""),
+        ]
+        return .now(HTTPResponse(status: 200, fields: fields, body: .stream(stream(of: snapshot, from: now))))
+    }
+
+    private func stream(of snapshot: Snapshot, from start: LoopInstant) -> HTTPStream {
+        var cursor = Snapshot.Cursor(in: snapshot)
+        let stream = HTTPStream { [loop = context.loop] buffer, _ in
+            // One that keeps taking a little would hold it for ever.
+            guard start.duration(to: loop.clock.now) < Self.patience else { return .broken(byReset: false) }
+            let count = cursor.read(into: buffer)
+            return count > 0 ? .bytes(count) : .end
+        }
+        stream.whenOver = { [unowned self] _ in release(snapshot) }
+        return stream
+    }
+
+    private func release(_ snapshot: Snapshot) {
+        guard let index = held.firstIndex(where: { $0.snapshot === snapshot }) else { return }
+        held[index].readers -= 1
+        if held[index].readers == 0 { held.remove(at: index) }
+    }
+}

@@ -1,0 +1,20 @@
+extension Substring {
+    /// What it stands for (RFC 3986, section 2.1); nil when it is not well-formed, or no UTF-8.
+    var percentDecoded: String? {
+        var bytes: [UInt8] = []
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
