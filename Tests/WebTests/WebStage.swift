@@ -1,0 +1,76 @@
+import Feed
+import Reactor
+import TestSupport
+
+@testable import Web
+
+/// A web server on a port of its own, over a store that nothing fills by itself, and a thread beside it for a client that blocks.
+struct WebStage: Sendable {
+    let loop: EventLoop
+    let store: EventStore
+    let desk: PollDesk
+    let source: SourceID
+    private let thread: ClientThread
+
+    var client: RawClient { thread.client }
+
+    /// Serves while `body` runs, and stops whatever it came to.
+    static func run<Value: Sendable>(
+        _ settings: WebSettings = WebSettings(), isRelay: Bool = false,
+        demoPicture: @escaping WebContext.DemoPicture = { _ in nil },
+        _ body: @escaping @Sendable (WebStage) async throws -> Value
+    ) async throws -> Value {
+        try await withLoop { loop in
+            let host = AgentIdentity.Host(name: "wire.test")
+            let store = EventStore(
+                on: loop, wall: SystemWallClock(),
+                identity: AgentIdentity(run: "r1", version: "1", started: Timestamp(seconds: 0), host: host),
+                isRelay: isRelay)
+            let desk = PollDesk(on: loop)
+            var settings = settings
+            settings.hosts.append("cats.test")
+            let server = WebServer(
+                store: store, desk: desk, on: loop, settings: settings, demoPicture: demoPicture)
+            let serving = Task(executorPreference: loop) {
+                try await server.run { () throws(SystemError) in
+                    try StreamSocket.listening(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
+                }
+            }
+            while await server.port == 0 { try await loop.sleep(for: .milliseconds(1)) }
+            let thread = try ClientThread(RawClient(port: await server.port), besides: loop)
+            let stage = WebStage(
+                loop: loop, store: store, desk: desk,
+                source: await store.register(SourceDescription(name: "fact", type: "fact")), thread: thread)
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(stage))
+            } catch {
+                result = .failure(error)
+            }
+            serving.cancel()
+            _ = await serving.result
+            thread.stop()
+            return try result.get()
+        }
+    }
+
+    func get(_ target: String, fields: [String] = []) async throws -> WireAnswer {
+        try await thread.get(target, fields: fields)
+    }
+
+    /// Sends a body, and the fields that are given, to a path.
+    func post(_ target: String, _ body: String, fields: [String]) async throws -> WireAnswer {
+        try await thread.talk { client in
+            let length = ["Connection: close", "Content-Length: \(body.utf8.count)"]
+            return try WireAnswer(client.talk(client.request("POST", target, fields: length + fields) + body))
+        }
+    }
+
+    func talk<Value: Sendable>(_ work: @escaping @Sendable (RawClient) throws -> Value) async throws -> Value {
+        try await thread.talk(work)
+    }
+}
+
+extension WireAnswer {
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
