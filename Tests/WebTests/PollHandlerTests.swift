@@ -40,13 +40,14 @@ struct PollHandlerTests {
                 ("fact", "", Self.json), ("f%61ct", " {} ", "content-type: Application/JSON; charset=utf-8"),
                 ("%C3%a4.b", "{}", Self.json), ("fibonacci", #"{"n":500}"#, Self.json),
                 ("fibonacci", "\r\n", Self.json), ("fact?x=1", "", Self.json),
+                ("fact", String(repeating: " ", count: 1_024), Self.json),
             ] {
                 let answer = try await stage.post("/poll/\(path)", body, fields: [type])
                 #expect(answer.status == 202, "\(path) \(answer.text)")
                 #expect(answer.fields["content-type"] == "application/json")
                 #expect(answer.fields["cache-control"] == "no-store")
             }
-            #expect(asked.requests == ["fact", "fact", "ä.b", "fibonacci 500", "fibonacci -1", "fact"])
+            #expect(asked.requests == ["fact", "fact", "ä.b", "fibonacci 500", "fibonacci -1", "fact", "fact"])
             let answer = try await stage.post("/poll/%C3%A4.b", "", fields: [Self.json])
             #expect(answer.text == "{\"source\":\"ä.b\"}\n")
         }

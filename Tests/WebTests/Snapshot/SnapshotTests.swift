@@ -9,7 +9,9 @@ import WebSocket
 /// The file with the page and the lines, as bytes: what a browser makes of it is tested with one.
 @Suite(.limited)
 struct SnapshotTests {
-    private static let page = SnapshotPage([
+    private static let page = SnapshotPage(texts.map { ($0.0, Array($0.1.utf8)) })
+
+    private static let texts = [
         (
             "index.html",
             """
@@ -30,7 +32,7 @@ struct SnapshotTests {
 
             """
         ), ("a.mjs", "export const a = 1"), ("b-c.mjs", "import { a } from \"./a.mjs\"\nexport const b = a"),
-    ])
+    ]
 
     private func file(
         _ lines: [Delivery], host: String = "cat", at time: Int64 = 1_763_787_780, room: Int = 1_000
