@@ -6,7 +6,7 @@ import { createSparkline } from "./sparkline.mjs"
 
 const phases = ["dns", "connect", "tls", "wait", "receive"]
 
-const columns = [
+export const columns = [
     { name: "n", title: "calls", read: histogram => histogram.count },
     { name: "err", title: "errors", read: histogram => histogram.errors },
     { name: "last", read: histogram => histogram.last },
