@@ -65,9 +65,10 @@ export function download(text, name, type) {
     setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }
 
+// What SVG's elements inherit.
 const looks = [
     "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
-    "opacity", "font-family", "font-size", "font-weight", "font-variant-numeric", "text-anchor", "stop-color",
+    "font-family", "font-size", "font-weight", "font-variant-numeric", "text-anchor",
 ]
 
 /** A drawing as a document of its own: its looks as attributes, a ground behind it, and a line of text above. */
@@ -79,11 +80,15 @@ export function standaloneSVG(plot, title) {
     const copies = [copy, ...copy.querySelectorAll("*")]
     copies.forEach((node, place) => {
         const style = getComputedStyle(originals[place])
+        const around = node === copy ? null : getComputedStyle(originals[place].parentElement)
         for (const look of looks) {
             const value = style.getPropertyValue(look)
             // A gradient is named with the page's address before it.
-            if (value !== "" && !node.getAttribute(look)?.startsWith("url(")) node.setAttribute(look, value)
+            if (node.getAttribute(look)?.startsWith("url(")) continue
+            if (value === around?.getPropertyValue(look)) node.removeAttribute(look)
+            else node.setAttribute(look, value)
         }
+        if (node.localName === "stop") node.setAttribute("stop-color", style.stopColor)
         node.removeAttribute("class")
         node.removeAttribute("style")
     })

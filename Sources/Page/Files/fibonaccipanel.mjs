@@ -34,9 +34,11 @@ export function createFibonacci(context) {
     const total = element("p", { class: "fibonacci-total" })
 
     const rows = element("div", { class: "fibonacci-rows", role: "rowgroup" })
+    // As wide as 100 figures.
+    const probe = element("i", { class: "fibonacci-probe", "aria-hidden": "true" })
     const scroller = element("div", { class: "fibonacci-scroller", tabindex: "0", role: "table", "aria-label": "N and F(N)" },
         element("div", { role: "rowgroup" }, element("div", { class: "fibonacci-row titles", role: "row" },
-            element("span", { role: "columnheader" }, "N"), element("span", { role: "columnheader" }, "F(N)"))), rows)
+            element("span", { role: "columnheader" }, "N"), element("span", { role: "columnheader" }, "F(N)"))), rows, probe)
     const pairs = element("div", { class: "fibonacci-pairs" }, element("h3", {}, "newest calculation"), scroller, total)
 
     const runs = element("tbody")
@@ -97,21 +99,20 @@ export function createFibonacci(context) {
 
     /** Only the rows in sight are in the document: there may be tens of thousands. */
     function drawPairs() {
-        if (!known || scroller.clientHeight === 0) return
+        if (!known || probe.offsetWidth === 0) return
         const { pairs } = known
         setStyle(rows, "height", `${pairs.length * rowHeight}px`)
         setAttribute(scroller, "aria-rowcount", pairs.length + 1)
         const first = Math.max(Math.floor(scroller.scrollTop / rowHeight) - 4, 0)
         const count = Math.min(Math.ceil(scroller.clientHeight / rowHeight) + 8, pairs.length - first)
-        // As many characters as have room: figures have one width, of a little more than half their height.
-        const digits = String(pairs.at(-1)?.n ?? 0).length
-        const width = Math.max(Math.floor(scroller.clientWidth / (parseFloat(getComputedStyle(scroller).fontSize) * 0.63)) - digits - 4, 8)
         while (pool.length < count) {
             const row = { n: element("span", { role: "cell" }), f: element("span", { role: "cell" }) }
             row.element = element("div", { class: "fibonacci-row", role: "row" }, row.n, row.f)
             rows.append(row.element)
             pool.push(row)
         }
+        // Figures have one width, and hardly anything else is wider.
+        const width = count > 0 ? Math.floor(pool[0].f.clientWidth / probe.offsetWidth * 100) - 1 : 0
         pool.forEach((row, place) => {
             row.element.hidden = place >= count
             if (place >= count) return

@@ -178,6 +178,14 @@ export function timeMarks(start, end, pixels, room, offset) {
     return marks
 }
 
+const longestBandName = 16
+
+/** As much of a band's name as there is room for beside a graph. */
+function bandName(band) {
+    const name = visible(band.name)
+    return name.length > longestBandName ? name.slice(0, longestBandName - 1) + "…" : name
+}
+
 // MARK: The element
 
 let graphs = 0
@@ -215,7 +223,7 @@ export function createGraph() {
     const table = element("div", { class: "graph-table", tabindex: "0", role: "region", hidden: true },
         element("table", {},
             element("caption", { class: "visually-hidden" }),
-            element("thead", {}, element("tr", {}, ...titles.map(title => element("th", { scope: "col" }, title)))), body))
+            element("thead", {}, element("tr", {}, ...titles.map(title => element("th", { scope: "col", class: title === "band" ? "word" : null }, title)))), body))
     const root = element("figure", { class: "graph" }, frame, table, numbers, told)
 
     let size = { width: 0, height: 0, font: 12 }
@@ -267,8 +275,8 @@ export function createGraph() {
         const left = Math.round(longest * font * 0.6 + 12)
         const places = scale ? bandPlaces(scale, axis) : []
         const hasNames = width >= font * 50
-        const longestName = Math.max(...(scale?.bands.map(band => band.name.length) ?? [0]))
-        const gutter = !scale ? font : hasNames ? font * 2.2 + Math.min(longestName, 16) * font * 0.56 : font * 2.2
+        const longestName = Math.max(...(scale?.bands.map(band => bandName(band).length) ?? [0]))
+        const gutter = !scale ? font : hasNames ? font * 3 + longestName * font * 0.6 : font * 2.2
         const right = Math.max(Math.round(width - gutter), left + 1)
         const span = Math.max(model.end - model.start, 1)
         const x = time => left + (time - model.start) / span * (right - left)
@@ -361,7 +369,6 @@ export function createGraph() {
             ({ band, low, high }) => {
                 const middle = (at(low) + at(high)) / 2
                 const x = right + 9
-                const name = visible(band.name)
                 return [
                     svg("rect", {
                         class: "graph-badge", x, y: round(middle - side / 2), width: side, height: side, rx: 3,
@@ -373,7 +380,7 @@ export function createGraph() {
                     }, visible(band.letter)),
                     ...(hasNames ? [svg("text", {
                         class: "graph-label", x: round(x + side + 5), y: round(middle + font * 0.36),
-                    }, name.length > 16 ? name.slice(0, 15) + "…" : name)] : []),
+                    }, bandName(band))] : []),
                 ]
             }))
     }
