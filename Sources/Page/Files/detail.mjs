@@ -47,7 +47,7 @@ export function create(context) {
     /** The name of the series shown; null for none. */
     let shown = null
     let eventKey = null
-    let graphKey = null
+    let drawnKey = null
     let hasTable = false
 
     const source = board => board.series[board.seriesNamed(shown)]?.source
@@ -61,27 +61,49 @@ export function create(context) {
     function update(board, now) {
         const index = shown === null ? undefined : board.seriesNamed(shown)
         const isKnown = index !== undefined
-        for (const part of [head, tools, graph.element, below]) part.hidden = !isKnown
+        const hasValues = isKnown && board.series[index].newest !== null
+        for (const part of [head, tools, below]) part.hidden = !isKnown
+        for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = !hasValues
         missing.hidden = isKnown
         if (!isKnown) {
             setText(missing, shown === null ? "no series" : `no series of the name ${visible(shown)} is known`)
             return
         }
         const series = board.series[index]
-        const windows = series.newest ? context.windows(index) : []
-        drawHead(board, series, windows, now, context.isStale(index))
-        for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = series.newest === null
-        if (series.newest) drawGraph(board, index, now)
-        drawEvent(series, now)
+        const isStale = context.isStale(index)
+        drawAge(series, now, isStale)
+        // All that the rest is made from, but for the time within a window.
+        const { width, span, lastWindow, view } = context
+        const last = series.windows.at(-1)
+        const offset = context.utcOffset(now)
+        const key = JSON.stringify([
+            context.epoch, context.described, index, series.count, series.newest?.sequence, series.windows.length, last?.start,
+            last?.revision, board.describedSource(series.source)?.errors, width, span, lastWindow, view, offset, isStale, context.isLost,
+            Math.floor(now / 5e6),
+        ])
+        if (key !== drawnKey) {
+            drawnKey = key
+            drawHead(board, series)
+            if (hasValues) drawGraph(board, index, now, offset, isStale)
+        }
+        drawEvent(series, offset)
         fibonacci.update(board, series)
         pollButton.hidden = context.isSnapshot
     }
 
-    function drawHead(board, series, windows, now, isStale) {
+    function drawAge(series, now, isStale) {
+        const time = newestTime(series)
+        setText(since, time === null ? "" : age(now - time) + " ago")
+        setClass(since, "warning", isStale)
+        setClass(head, "old", isStale)
+    }
+
+    function drawHead(board, series) {
         const [before, own] = nameParts(series)
         setText(prefix, visible(before))
         setText(rest, visible(own))
-        const stands = standing(board, series, windows, context.width)
+        const index = board.seriesNamed(series.name)
+        const stands = standing(board, series, series.newest ? context.windows(index) : [], context.width)
         setText(amount, stands.quantity?.text ?? "")
         setText(unit, visible(stands.quantity?.unit ?? ""))
         setAttribute(badge, "class", stands.band ? `badge shape-${Math.max(stands.band.place, 0) % shapes}` : "badge none")
@@ -91,34 +113,20 @@ export function create(context) {
         setText(band, visible(stands.band?.name ?? ""))
         setText(arrow, stands.arrow)
         setAttribute(arrow, "class", ("arrow " + stands.course).trim())
-        const time = newestTime(series)
-        setText(since, time === null ? "" : age(now - time) + " ago")
-        setClass(since, "warning", isStale)
-        setClass(head, "old", isStale)
     }
 
-    function drawGraph(board, index, now) {
+    function drawGraph(board, index, now, offset, isStale) {
         const series = board.series[index]
         const described = board.describedSource(series.source)
-        const looks = {
+        const { width, start, lastWindow, view } = context
+        graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
-            scale: series.kind === "data" ? described?.bands ?? null : null,
-            isLog: context.view.isLog, range: context.view.range, offset: context.utcOffset(now),
-            isStale: context.isStale(index) || context.isLost, isTrimmed: board.isTrimmed(index), now,
-        }
-        const last = series.windows.at(-1)
-        const { width, span, start, lastWindow } = context
-        const model = { width, start, lastWindow, span: context.view.span }
-        const key = JSON.stringify([
-            series.count, series.newest.sequence, series.windows.length, last?.start, last?.revision, described?.errors,
-            span, model, { ...looks, now: Math.floor(now / Math.min(width, 5e6)) },
-        ])
-        if (key === graphKey) return
-        graphKey = key
-        graph.update(graphModel(board, index, model, now), looks)
+            scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
+            isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
+        })
     }
 
-    function drawEvent(series, now) {
+    function drawEvent(series, offset) {
         const said = series.event
         event.hidden = said === null
         if (said === null) {
@@ -126,7 +134,6 @@ export function create(context) {
             eventKey = null
             return
         }
-        const offset = context.utcOffset(now)
         const title = `newest event · ${clock(said.time, offset)}` + (said.isCut ? " · more than is shown" : "")
         setText(eventTitle, title)
         // Kept parts of an event may go for others' sake.
@@ -197,7 +204,7 @@ export function create(context) {
             const isOther = shown !== (name ?? null)
             shown = name ?? null
             if (!isOther) return
-            graphKey = null
+            drawnKey = null
             eventKey = null
             graph.leave()
             root.scrollTop = 0
