@@ -1,5 +1,6 @@
 // One series: its graph, what its newest event says, and what can be done with it.
 
+import { ValueAxis } from "./axis.mjs"
 import { badgeText } from "./bands.mjs"
 import { newestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
@@ -27,8 +28,9 @@ export function create(context) {
     const graph = createGraph()
     const button = (text, run, more = {}) => element("button", { type: "button", onclick: run, ...more }, text)
     const tableButton = button("Table", () => toggleTable(), { "aria-pressed": "false" })
-    const pollButton = button("Poll now", () => shown && context.poll(source(context.board)))
-    const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, pollButton,
+    const logButton = button("Log", () => toggleLog(), { "aria-pressed": "false", title: "Logarithmic scale" })
+    const pollButton = button("Poll now", () => ask())
+    const tools = element("div", { class: "detail-tools", role: "toolbar", "aria-label": "This series" }, tableButton, logButton, pollButton,
         element("span", { class: "detail-export", role: "group", "aria-labelledby": "detail-save" },
             element("span", { id: "detail-save" }, "Save as"),
             button("CSV", () => save("csv")), button("JSON", () => save("json")), button("SVG", () => save("svg"))))
@@ -50,12 +52,34 @@ export function create(context) {
     let drawnKey = null
     let hasTable = false
 
-    const source = board => board.series[board.seriesNamed(shown)]?.source
+    function ask() {
+        const series = context.board.series[context.board.seriesNamed(shown)]
+        if (series && !context.isSnapshot) context.poll(series.source)
+    }
 
     function toggleTable() {
         hasTable = !hasTable
-        setAttribute(tableButton, "aria-pressed", hasTable)
+        setAttribute(tableButton, "aria-pressed", hasTable ? "true" : "false")
         graph.showTable(hasTable)
+    }
+
+    function toggleLog() {
+        context.view.isLog = !context.view.isLog
+        context.invalidate()
+    }
+
+    /** Fixes the range to what the values need now; again: what they need at any time. */
+    function toggleRange() {
+        const { board, view } = context
+        const index = board.seriesNamed(shown)
+        if (view.range !== null || index === undefined) {
+            view.range = null
+        } else {
+            const points = board.points(index)
+            const { low, high } = new ValueAxis(Array.from({ length: points.count }, (_, place) => points.value(place)), { count: 5 })
+            view.range = [low, high]
+        }
+        context.invalidate()
     }
 
     function update(board, now) {
@@ -63,7 +87,7 @@ export function create(context) {
         const isKnown = index !== undefined
         const hasValues = isKnown && board.series[index].newest !== null
         for (const part of [head, tools, below]) part.hidden = !isKnown
-        for (const part of [graph.element, tableButton, tools.lastElementChild]) part.hidden = !hasValues
+        for (const part of [graph.element, tableButton, logButton, tools.lastElementChild]) part.hidden = !hasValues
         missing.hidden = isKnown
         if (!isKnown) {
             setText(missing, shown === null ? "no series" : `no series of the name ${visible(shown)} is known`)
@@ -88,6 +112,7 @@ export function create(context) {
         }
         drawEvent(series, offset)
         fibonacci.update(board, series)
+        setAttribute(logButton, "aria-pressed", context.view.isLog ? "true" : "false")
         pollButton.hidden = context.isSnapshot
     }
 
@@ -221,8 +246,10 @@ export function create(context) {
             ArrowDown: { run: () => context.step(1) },
             k: { run: () => context.step(-1) },
             j: { run: () => context.step(1) },
+            L: { text: "logarithmic scale", run: toggleLog },
+            y: { text: "fix the range of values; again: what the values need", run: toggleRange },
             t: { text: "the graph as a table", run: toggleTable },
-            r: { text: "ask this source now", run: () => !context.isSnapshot && shown !== null && context.poll(source(context.board)) },
+            r: { text: "ask this source now", run: ask },
             n: { text: "for a Fibonacci source: run it up to N", run: () => fibonacci.focus() },
         },
     }

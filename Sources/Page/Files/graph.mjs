@@ -205,10 +205,11 @@ export function createGraph() {
     const line = svg("path", { class: "graph-line" })
     const dots = svg("path", { class: "graph-dots" })
     const marks = svg("path", { class: "graph-marks" })
+    const markLines = svg("path", { class: "graph-mark-lines" })
     const end = svg("path", { class: "graph-end" })
     const cursor = svg("path", { class: "graph-cursor" })
     const cursorDot = svg("path", { class: "graph-cursor-dot" })
-    parts.errors.append(marks)
+    parts.errors.append(markLines, marks)
     const plot = svg("svg", { class: "graph-plot", "aria-hidden": "true", focusable: "false" },
         svg("defs", {}, gradient), parts.bands, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
         end, cursor, cursorDot)
@@ -310,10 +311,10 @@ export function createGraph() {
         const counting = isRoomy ? lastOfWindows(model.samples, model.width) : []
         setAttribute(dots, "d", counting.map(sample => `M${round(x(sample.time))} ${round(y(sample.value))}h0`).join(""))
         const arm = round(font * 0.3)
-        setAttribute(marks, "d", model.errors.map(({ time }) => {
-            const at = round(x(time))
-            return `M${at} ${top}V${bottom - 3 * arm}M${at - arm} ${bottom - 2 * arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`
-        }).join(""))
+        const at = model.errors.map(({ time }) => round(x(time)))
+        setAttribute(markLines, "d", at.map(place => `M${place} ${top}V${bottom - 3 * arm}`).join(""))
+        setAttribute(marks, "d", at.map(place =>
+            `M${place - arm} ${bottom - 2 * arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`).join(""))
         const last = model.samples[model.samples.length - 1]
         setAttribute(end, "d", last ? `M${round(x(last.time))} ${round(y(last.value))}h0` : "")
         setInk(end, last && scale ? scale.bands[scale.index(last.value)].color : null)
