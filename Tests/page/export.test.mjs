@@ -29,13 +29,14 @@ const window = { start: 0, width: 1e6, last: 60, count: 2, minimum: 40, maximum:
 
 test("a series is its windows of before its first value, then its values", () => {
     const points = [{ time: 2e6, value: 7, sequence: 12 }]
-    const rows = seriesRows({ name: "aqi/Pune", unit: "AQI", scale }, points, [window, { ...window, start: 2e6 }])
+    const rows = seriesRows({ name: "aqi/Pune", unit: "AQI", scale }, points, [window, { ...window, start: 1e6 }, { ...window, start: 2e6 }])
     assert.deepEqual(rows.slice(1), [
         ["1970-01-01T00:00:00.000000Z", "aqi/Pune", 60, "AQI", "bad", null, 1, 2, 40, 50, 60],
+        ["1970-01-01T00:00:01.000000Z", "aqi/Pune", 60, "AQI", "bad", null, 1, 2, 40, 50, 60],
         ["1970-01-01T00:00:02.000000Z", "aqi/Pune", 7, "AQI", "good", 12, null, null, null, null, null],
     ])
     assert.equal(rows[0].length, rows[1].length)
-    assert.deepEqual(JSON.parse(json(rows))[1],
+    assert.deepEqual(JSON.parse(json(rows))[2],
         { time: "1970-01-01T00:00:02.000000Z", series: "aqi/Pune", value: 7, unit: "AQI", band: "good", sequence: 12 })
     assert.equal(seriesRows({ name: "s", unit: null, scale: null }, points, [])[1][4], null)
 })

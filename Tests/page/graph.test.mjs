@@ -144,6 +144,8 @@ test("times are marked where the clock that is shown is round", () => {
         "05:00:15", "05:00:30", "05:00:45", "05:01:00", "05:01:15", "05:01:30", "05:01:45", "05:02:00",
     ])
     assert.equal(utc[0].time, begin + 15 * second)
+    // The ends belong to it.
+    assert.deepEqual(timeMarks(begin, begin + 20 * second, 400, 100, 0).map(mark => mark.text), ["05:00:00", "05:00:05", "05:00:10", "05:00:15", "05:00:20"])
     // Hours are round in India where UTC's are not.
     const local = timeMarks(begin, begin + 6 * 3600 * second, 600, 100, 19800)
     assert.deepEqual(local.map(mark => mark.text), ["11:00", "12:00", "13:00", "14:00", "15:00", "16:00"])

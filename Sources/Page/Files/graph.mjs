@@ -111,7 +111,7 @@ export function bandPlaces(scale, axis) {
     for (const band of scale.bands) {
         const high = band.upTo === null ? 1 : inside(axis.place(band.upTo))
         if (high > low) places.push({ band, low, high })
-        low = Math.max(low, high)
+        low = high
     }
     return places
 }
