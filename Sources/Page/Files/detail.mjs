@@ -251,6 +251,7 @@ export function create(context) {
             t: { text: "the graph as a table", run: toggleTable },
             r: { text: "ask this source now", run: ask },
             n: { text: "for a Fibonacci source: run it up to N", run: () => fibonacci.focus() },
+            S: { text: "for a Fibonacci source: all runs", run: () => fibonacci.focusRuns() },
         },
     }
 }

@@ -22,7 +22,7 @@ export function shortened(digits, width) {
     return digits.slice(0, room - end) + "…" + digits.slice(-end) + tail
 }
 
-/** Makes the panel: `element`, `update(board, series)`, and `focus()`, which goes to the entry. */
+/** Makes the panel: `element`, `update(board, series)`, `focus()`, which goes to the entry, and `focusRuns()`. */
 export function createFibonacci(context) {
     const input = element("input", {
         id: "fibonacci-n", inputmode: "numeric", pattern: "[0-9]*", maxlength: "6", autocomplete: "off", size: "7",
@@ -43,10 +43,10 @@ export function createFibonacci(context) {
 
     const runs = element("tbody")
     const told = element("p", { class: "muted" })
-    const sums = element("div", { class: "fibonacci-runs" }, element("h3", {}, "runs"),
-        element("div", { class: "fibonacci-scroller", tabindex: "0", role: "region", "aria-label": "runs" },
-            element("table", {}, element("thead", {}, element("tr", {},
-                element("th", { scope: "col" }, "N"), element("th", { scope: "col" }, "ms"))), runs)), told)
+    const runsScroller = element("div", { class: "fibonacci-scroller", tabindex: "0", role: "region", "aria-label": "runs" },
+        element("table", {}, element("thead", {}, element("tr", {},
+            element("th", { scope: "col" }, "N"), element("th", { scope: "col" }, "ms"))), runs))
+    const sums = element("div", { class: "fibonacci-runs" }, element("h3", {}, "runs"), runsScroller, told)
     const root = element("section", { class: "fibonacci", hidden: true }, form, element("div", { class: "fibonacci-tables" }, pairs, sums))
 
     let source = null
@@ -133,5 +133,5 @@ export function createFibonacci(context) {
         setText(told, `${count} ${count === 1 ? "run" : "runs"} ${sawAll ? "since the agent's start" : "seen here"}`)
     }
 
-    return { element: root, update, focus: () => { if (!form.hidden) input.focus() } }
+    return { element: root, update, focus: () => input.focus(), focusRuns: () => runsScroller.focus() }
 }
