@@ -12,6 +12,10 @@ import { createGraph, graphModel } from "./graph.mjs"
 import { pictureAddress } from "./pictures.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 
+/** How long a graph stays as it is although values come, in microseconds. */
+const pace = 250_000
+const nothing = { form: "", content: "", at: 0 }
+
 export function create(context) {
     const prefix = element("span", { class: "prefix" })
     const rest = element("span")
@@ -49,7 +53,8 @@ export function create(context) {
     /** The name of the series shown; null for none. */
     let shown = null
     let eventKey = null
-    let drawnKey = null
+    /** What the graph was made from, and when. */
+    let drawn = nothing
     let hasTable = false
 
     function ask() {
@@ -96,17 +101,19 @@ export function create(context) {
         const series = board.series[index]
         const isStale = context.isStale(index)
         drawAge(series, now, isStale)
-        // All that the rest is made from, but for the time within a window.
         const { width, span, lastWindow, view } = context
         const last = series.windows.at(-1)
         const offset = context.utcOffset(now)
-        const key = JSON.stringify([
-            context.epoch, context.described, index, series.count, series.newest?.sequence, series.windows.length, last?.start,
-            last?.revision, board.describedSource(series.source)?.errors, width, span, lastWindow, view, offset, isStale, context.isLost,
-            Math.floor(now / 5e6),
+        const form = JSON.stringify([
+            context.epoch, context.described, index, width, span, view, offset, isStale, context.isLost,
         ])
-        if (key !== drawnKey) {
-            drawnKey = key
+        const content = [
+            series.count, series.newest?.sequence, series.windows.length, last?.start, last?.revision,
+            board.describedSource(series.source)?.errors, lastWindow, Math.floor(now / 5e6),
+        ].join()
+        const isOther = form !== drawn.form || (content !== drawn.content && Math.abs(now - drawn.at) >= pace)
+        if (isOther) {
+            drawn = { form, content, at: now }
             drawHead(board, series)
             if (hasValues) drawGraph(board, index, now, offset, isStale)
         }
@@ -120,7 +127,7 @@ export function create(context) {
         const time = newestTime(series)
         setText(since, time === null ? "" : age(now - time) + " ago")
         setClass(since, "warning", isStale)
-        setClass(head, "old", isStale)
+        setClass(head, "old", isStale || context.isLost)
     }
 
     function drawHead(board, series) {
@@ -229,7 +236,7 @@ export function create(context) {
             const isOther = shown !== (name ?? null)
             shown = name ?? null
             if (!isOther) return
-            drawnKey = null
+            drawn = nothing
             eventKey = null
             graph.leave()
             root.scrollTop = 0
