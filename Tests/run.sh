@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|package|e2e …]
+# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|package|page|e2e …]
 #
 # Without a part it runs all of them, the end-to-end tests last, so the output ends with the test runner's own summary.
 # --long gives the random tests their full size.
@@ -143,6 +143,18 @@ run_package() {
     Tests/package.sh "$CATWATCH_BINARY"
 }
 
+# The page's modules: held to the vectors, and to what Swift makes of feeds that nobody would think of.
+run_page() {
+    build_debug
+    heading "random feeds for the page's modules"
+    export CATWATCH_TWIN_FEEDS=$PWD/.build/twin-feeds
+    rm -rf "$CATWATCH_TWIN_FEEDS"
+    mkdir -p "$CATWATCH_TWIN_FEEDS"
+    run_tests --skip-build --filter '^FeedTests\.BoardTwinTests' "${strict[@]}"
+    heading "the page's modules in Node"
+    node --test Tests/page/*.test.mjs
+}
+
 run_e2e() {
     use_python
     build_debug
@@ -162,14 +174,14 @@ parts=()
 for argument in "$@"; do
     case $argument in
         --long) export CATWATCH_LONG=1 ;;
-        lint | build | unit | tsan | package | e2e) parts+=("$argument") ;;
+        lint | build | unit | tsan | package | page | e2e) parts+=("$argument") ;;
         *)
-            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|package|e2e …]" >&2
+            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|package|page|e2e …]" >&2
             exit 2
             ;;
     esac
 done
-if ((${#parts[@]} == 0)); then parts=(lint build tsan unit package e2e); fi
+if ((${#parts[@]} == 0)); then parts=(lint build tsan unit package page e2e); fi
 
 if ! command -v swift >/dev/null; then
     echo "Tests/run.sh: swift is not on the PATH; it needs Swift 6.2 or later, https://www.swift.org/install/linux/" >&2

@@ -40,6 +40,9 @@ static const unsigned char fields_mjs[] = {
 static const unsigned char format_mjs[] = {
 #embed "Files/format.mjs"
 };
+static const unsigned char graph_css[] = {
+#embed "Files/graph.css"
+};
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
 };
@@ -54,6 +57,9 @@ static const unsigned char line_mjs[] = {
 };
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
+};
+static const unsigned char metrics_mjs[] = {
+#embed "Files/metrics.mjs"
 };
 static const unsigned char order_mjs[] = {
 #embed "Files/order.mjs"
@@ -76,12 +82,6 @@ static const unsigned char text_mjs[] = {
 static const unsigned char windows_mjs[] = {
 #embed "Files/windows.mjs"
 };
-static const unsigned char graph_css[] = {
-#embed "Files/graph.css"
-};
-static const unsigned char metrics_mjs[] = {
-#embed "Files/metrics.mjs"
-};
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
 
@@ -99,11 +99,13 @@ static const struct cw_page_file files[] = {
     ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
     ENTRY("fields.mjs", fields_mjs),
     ENTRY("format.mjs", format_mjs),
+    ENTRY("graph.css", graph_css),
     ENTRY("graph.mjs", graph_mjs),
     ENTRY("histogram.mjs", histogram_mjs),
     ENTRY("ink.mjs", ink_mjs),
     ENTRY("line.mjs", line_mjs),
     ENTRY("main.mjs", main_mjs),
+    ENTRY("metrics.mjs", metrics_mjs),
     ENTRY("order.mjs", order_mjs),
     ENTRY("pictures.mjs", pictures_mjs),
     ENTRY("ring.mjs", ring_mjs),
@@ -111,8 +113,6 @@ static const struct cw_page_file files[] = {
     ENTRY("standing.mjs", standing_mjs),
     ENTRY("text.mjs", text_mjs),
     ENTRY("windows.mjs", windows_mjs),
-    ENTRY("graph.css", graph_css),
-    ENTRY("metrics.mjs", metrics_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

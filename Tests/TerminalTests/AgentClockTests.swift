@@ -8,44 +8,21 @@ import Testing
 @Suite(.limited) struct AgentClockTests {
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1_000_000 + seconds) }
 
-    @Test func goesOnByTheLocalClock() {
-        var clock = AgentClock()
-        #expect(clock.time(at(5)) == at(5))
-        clock.note(at(3_600), local: at(0))
-        #expect(clock.time(at(0)) == at(3_600))
-        #expect(clock.time(at(90)) == at(3_690))
-    }
-
-    @Test func replayedLinesDoNotTurnItBack() {
-        var clock = AgentClock()
-        clock.note(at(100), local: at(0))
-        for second in Int64(-20)..<95 { clock.note(at(second), local: at(0)) }
-        #expect(clock.time(at(1)) == at(101))
-    }
-
-    @Test func forgetsAStepOfTheLocalClock() {
-        var clock = AgentClock()
-        for second in Int64(0)..<10 { clock.note(at(second), local: at(second)) }
-        // The local clock is put forward by a minute: for a while it looks as if the lines were late.
-        for second in Int64(10)..<100 { clock.note(at(second), local: at(second + 60)) }
-        #expect(clock.time(at(160)) == at(100))
-        // And back again.
-        clock.note(at(100), local: at(100))
-        #expect(clock.time(at(101)) == at(101))
-    }
-
-    @Test func forgetsAStepBackOfBothClocks() {
-        var clock = AgentClock()
-        clock.note(at(150), local: at(100))
-        // Both are put back, the agent's by more.
-        clock.note(at(0), local: at(0))
-        #expect(clock.time(at(1)) == at(1))
-    }
-
-    @Test func staysWhileNothingComes() {
-        var clock = AgentClock()
-        clock.note(at(50), local: at(0))
-        #expect(clock.time(at(10_000)) == at(10_050))
+    /// Tests/Vectors/clock, in seconds.
+    @Test(arguments: VectorFiles.names(of: "clock"))
+    func timesAreThoseOfTheVectors(_ name: String) throws {
+        for life in try VectorFiles.elements("lives", of: name, in: "clock") {
+            var clock = AgentClock()
+            for (place, step) in (life["steps"]?.elements ?? []).map(\.elements).enumerated() {
+                let (one, other) = (Int64(step[1].number ?? 0), Int64(step[2].number ?? 0))
+                if step[0].string == "note" {
+                    clock.note(Timestamp(seconds: one), local: Timestamp(seconds: other))
+                } else {
+                    let about = "\(life["about"]?.string ?? "") step \(place)"
+                    #expect(clock.time(Timestamp(seconds: one)) == Timestamp(seconds: other), "\(about)")
+                }
+            }
+        }
     }
 
     @Test func extremeTimesAreNotAddedUp() {

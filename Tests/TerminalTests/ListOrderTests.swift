@@ -13,7 +13,7 @@ import Testing
             switch key {
             case .name: 0
             case .value: series.newest?.value ?? -.infinity
-            case .change: abs(series.change ?? -1)
+            case .change: series.change.map(abs) ?? -1
             case .age: Double(series.newestTime?.microseconds ?? .min)
             }
         }
@@ -56,33 +56,37 @@ import Testing
     }
 }
 
+@Suite(.limited) struct ListOrderVectorTests {
+    /// Tests/Vectors/order/list.json: lines, and now and then the rows.
+    @Test func rowsAreThoseOfTheVector() throws {
+        let keys = ["name": ListOrder.Key.name, "value": .value, "change": .change, "age": .age]
+        var board = Board()
+        var order = ListOrder()
+        for (place, step) in try VectorFiles.elements("steps", of: "list.json", in: "order").enumerated() {
+            if let line = step.string {
+                board.apply(try LineDecoder.decode(Bytes(Array(line.utf8))))
+                continue
+            }
+            let key = try #require(keys[step["key"]?.string ?? ""])
+            order.update(board, key: key, filter: step["filter"]?.string ?? "")
+            let rows = order.rows.map { board.series[Int($0)].name }
+            #expect(rows == step["rows"]?.elements.compactMap(\.string), "step \(place)")
+        }
+    }
+}
+
 @Suite(.limited) struct EventFieldsTests {
-    @Test func aDogIsRows() {
-        let json =
-            #"[{"id":"x1","url":"https://cdn.example/d.jpg","width":10,"breeds":[{"weight":{"metric":"3 - 6"},"name":"Affen\u0070inscher","bred_for":"Small rodent hunting, lapdog","life_span":"10 - 12 years","temperament":"Stubborn, Curious","note":null}]}]"#
-        let rows = EventFields.rows(EventFields.read(Array(json.utf8)), besides: nil)
-        #expect(
-            rows.map(\.label) == [
-                "name", "life span", "temperament", "purpose", "picture", "id", "width", "weight metric",
-            ])
-        #expect(rows[0].value == "Affenpinscher")
-        #expect(rows[4].link == "https://cdn.example/d.jpg")
-        #expect(rows.filter { $0.link != nil }.count == 1)
+    /// Tests/Vectors/fields.
+    @Test(arguments: VectorFiles.names(of: "fields"))
+    func rowsAreThoseOfTheVectors(_ name: String) throws {
+        for vector in try VectorFiles.elements("cases", of: name, in: "fields") {
+            let data = try #require(vector["data"]?.string)
+            let rows = EventFields.rows(EventFields.read(Array(data.utf8)), besides: vector["text"]?.string)
+            let texts = rows.map { VectorJSON.array([.string($0.label), .string($0.value), .optional($0.link)]) }
+            let difference = VectorJSON.array(texts).difference(from: try #require(vector["rows"]))
+            #expect(difference == nil, "\(data.prefix(200))")
+        }
     }
-
-    @Test func severalBreedsAreNumbered() {
-        let json = #"{"breeds":[{"name":"A"},{"name":"B"}],"tags":["x","y",3]}"#
-        let rows = EventFields.rows(EventFields.read(Array(json.utf8)), besides: nil)
-        #expect(rows.map { $0.label + "=" + $0.value } == ["1 name=A", "2 name=B", "tags=x, y, 3"])
-    }
-
-    @Test func whatTheTextSaysIsNotSaidAgain() {
-        let fields = EventFields.read(Array(#"{"fact":"Cats.","length":5,"empty":""}"#.utf8))
-        #expect(EventFields.rows(fields, besides: "Cats.").map(\.label) == ["length"])
-    }
-
-    @Test(arguments: ["", "{", "[1,,2]", "{\"a\":\"\\ud800\"}", "nul", String(repeating: "[", count: 5_000)])
-    func whatIsNoJSONHasNoFields(_ text: String) { #expect(EventFields.read(Array(text.utf8)).count <= 1) }
 
     @Test func isBounded() {
         let wide = "[" + (0..<5_000).map { "{\"k\":\($0)}" }.joined(separator: ",") + "]"
@@ -94,21 +98,16 @@ import Testing
 }
 
 @Suite(.limited) struct FibonacciRunsTests {
-    @Test func keepsTheNewestCalculationAndAllSums() {
-        var script = FeedScript()
-        script.hello()
-        for n in [2, 5] {
-            for place in 0...n { script.data("fibonacci", json: #"{"n":\#(place),"f":"\#(place)"}"#) }
-            script.data("fibonacci", Double(n), json: #"{"n":\#(n),"ms":\#(n).5}"#)
+    /// Tests/Vectors/fibonacci.
+    @Test(arguments: VectorFiles.names(of: "fibonacci"))
+    func calculationsAreThoseOfTheVectors(_ name: String) throws {
+        for life in try VectorFiles.elements("lives", of: name, in: "fibonacci") {
+            var runs = FibonacciRuns()
+            for line in VectorFiles.lines(life["lines"]) { runs.take(try LineDecoder.decode(Bytes(line))) }
+            let state = VectorJSON.object(runs.sources.mapValues(\.vector))
+            let about = life["about"]?.string ?? ""
+            #expect(state.difference(from: try #require(life["sources"])) == nil, "\(about)")
         }
-        let source = script.view.runs.sources["fibonacci"]
-        #expect(source?.pairs.map(\.n) == [0, 1, 2, 3, 4, 5])
-        #expect(source?.sums == [.init(n: 2, ms: 2.5), .init(n: 5, ms: 5.5)])
-        #expect(source?.total == 5.5)
-        script.data("fibonacci", json: #"{"n":0,"f":"0"}"#)
-        #expect(script.view.runs.sources["fibonacci"]?.total == nil)
-        script.hello(run: "2")
-        #expect(script.view.runs.sources.isEmpty)
     }
 
     @Test func isBounded() {
@@ -126,12 +125,16 @@ import Testing
         for n in 0..<50 { script.data("s\(n)", json: #"{"n":1,"ms":1}"#) }
         #expect(script.view.runs.sources.count <= 16)
     }
+}
 
-    @Test(arguments: [#"{"n":-1,"f":"1"}"#, #"{"n":1,"f":"x"}"#, #"{"n":1.5,"f":"1"}"#, #"{"n":1}"#, #"{"f":"1"}"#])
-    func otherDataIsNoneOfItsBusiness(_ json: String) {
-        var script = FeedScript()
-        script.hello()
-        script.data("fact", json: json)
-        #expect(script.view.runs.sources.isEmpty)
+extension FibonacciRuns.Source {
+    fileprivate var vector: VectorJSON {
+        func digits(_ f: String) -> String { f.utf8.count > 100 ? "\(f.utf8.count) digits" : f }
+        return .object([
+            "pairs": .array(pairs.map { .array([.int($0.n), .string(digits($0.f))]) }),
+            "dropped_pairs": .int(droppedPairs),
+            "total": .optional(total), "sums": .array(sums.map { .array([.int($0.n), .number($0.ms)]) }),
+            "dropped_sums": .int(droppedSums),
+        ])
     }
 }

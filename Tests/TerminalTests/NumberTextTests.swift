@@ -2,93 +2,75 @@ import Reactor
 import TestSupport
 import Testing
 
+@testable import Feed
 @testable import Terminal
 
 @Suite(.limited) struct NumberTextTests {
-    @Test(
-        arguments: [
-            (0, "0"), (106, "106"), (-3, "-3"), (12_345, "12345"), (999_999, "999999"), (1_000_000, "1.00M"),
-            (-2_500_000, "-2.50M"),
-            (123_456_789, "123.5M"), (1e9, "1.00G"), (7.5e12, "7.50T"), (1e15, "1.00e15"), (3.737e20, "3.74e20"),
-            (0.1, "0.1"),
-            (1.23456, "1.235"), (12.3456, "12.35"), (123.456, "123.5"), (1_234.56, "1234.6"), (0.001234, "0.00123"),
-            (1e-7, "1.00e-7"),
-            (-0.0, "0"), (9.9999e17, "1.00e18"), (.infinity, "∞"), (-.infinity, "-∞"), (.nan, "–"), (1e308, "1.00e308"),
-        ] as [(Double, String)])
-    func valuesAreShort(_ value: Double, _ text: String) { #expect(NumberText.short(value) == text) }
-
-    @Test(arguments: [
-        (1.005, 2, "1.00"), (2.5, 0, "3"), (-0.001, 2, "0.00"), (0.05, 1, "0.1"), (1e20, 2, "1.00e20"), (7, 3, "7.000"),
-    ])
-    func decimalsAreFixed(_ value: Double, _ decimals: Int, _ text: String) {
-        #expect(NumberText.fixed(value, decimals) == text)
+    /// Tests/Vectors/format: arguments, then the text.
+    @Test(arguments: VectorFiles.names(of: "format"))
+    func textsAreThoseOfTheVectors(_ name: String) throws {
+        let functions = try VectorFiles.vector(name, in: "format")["cases"]?.members
+        for (function, cases) in try #require(functions) {
+            for parts in cases.elements.map(\.elements) {
+                let text = try #require(Self.text(function, parts), "\(function)")
+                #expect(text == parts.last?.string, "\(function) \(parts.map(\.text))")
+            }
+        }
     }
 
-    @Test(arguments: [(0.314, "0.31"), (9.87, "9.87"), (41, "41.0"), (132.4, "132"), (12_345, "12345")])
-    func latenciesAreInMilliseconds(_ value: Double, _ text: String) { #expect(NumberText.milliseconds(value) == text) }
-
-    @Test(
-        arguments: [
-            (0, "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (14_680_064, "14.0 MiB"), (500e6, "477 MiB"),
-            (2e9, "1.9 GiB"), (-2_048, "-2.0 KiB"),
-        ] as [(Double, String)])
-    func memoryHasBinaryUnits(_ value: Double, _ text: String) {
-        let (number, unit) = NumberText.bytes(value)
-        #expect(number + " " + unit == text)
+    /// What a function of the vectors makes of its arguments; nil for one that is not known.
+    private static func text(_ function: String, _ arguments: [VectorJSON]) -> String? {
+        let special = ["inf": Double.infinity, "-inf": -.infinity, "nan": .nan]
+        let value = arguments[0].number ?? special[arguments[0].string ?? ""] ?? 0
+        let duration = Duration.microseconds(Int64(exactly: value) ?? 0)
+        func whole(_ place: Int) -> Int { Int(arguments[place].number ?? 0) }
+        switch function {
+        case "short": return NumberText.short(value)
+        case "fixed": return NumberText.fixed(value, whole(1))
+        case "milliseconds": return NumberText.milliseconds(value)
+        case "bytes":
+            let (number, unit) = NumberText.bytes(value)
+            return number + " " + unit
+        case "quantity":
+            let kinds = ["data": SeriesKind.data, "latency": .latency, "memory": .memory]
+            return kinds[arguments[1].string ?? ""].map { Quantity(value, $0, unit: arguments[2].string).whole }
+        case "age": return NumberText.age(duration)
+        case "span": return NumberText.span(duration)
+        case "uptime": return NumberText.uptime(duration)
+        case "length": return NumberText.length(duration)
+        case "processorTime": return NumberText.uptimeOfProcessor(value)
+        case "clock":
+            let time = Timestamp(microseconds: Int64(value))
+            return NumberText.clock(time, offset: whole(1), decimals: whole(2))
+        default: return nil
+        }
     }
 
-    @Test(arguments: [
-        (-5, "0s"), (0, "0s"), (3, "3s"), (99, "99s"), (100, "1m"), (5_999, "99m"), (6_000, "1h"), (172_799, "47h"),
-        (172_800, "2d"),
-    ])
-    func agesAreShort(_ seconds: Int, _ text: String) { #expect(NumberText.age(.seconds(seconds)) == text) }
-
-    @Test(arguments: [
-        (500, "0.5 s"), (10_000, "10 s"), (90_000, "90 s"), (120_000, "2 m"), (150_000, "150 s"), (3_600_000, "60 m"),
-    ])
-    func spansAreShort(_ milliseconds: Int, _ text: String) {
-        #expect(NumberText.span(.milliseconds(milliseconds)) == text)
-    }
-
-    @Test(arguments: [(41, "41 s"), (123, "2 m 03 s"), (18_720, "5 h 12 m"), (273_600, "3 d 4 h")])
-    func uptimesHaveTwoUnits(_ seconds: Int, _ text: String) { #expect(NumberText.uptime(.seconds(seconds)) == text) }
-
-    @Test func clocksAreLocal() {
-        let time = Timestamp(microseconds: 1_772_366_400_123_456)
-        #expect(NumberText.clock(time, offset: 0) == "12:00:00")
-        #expect(NumberText.clock(time, offset: 19_800, decimals: 3) == "17:30:00.123")
-        #expect(NumberText.clock(time, offset: -46_800) == "23:00:00")
-        #expect(NumberText.clock(Timestamp(microseconds: -1), offset: 0, decimals: 1) == "23:59:59.9")
-        _ = NumberText.clock(Timestamp(microseconds: .min), offset: .min)
-    }
+    @Test func extremeTimesHaveSomeClock() { _ = NumberText.clock(Timestamp(microseconds: .min), offset: .min) }
 }
 
 @Suite(.limited) struct ValueAxisTests {
-    @Test(arguments: [
-        ([36.0, 95], "20 40 60 80 100"), ([0, 1], "0.0 0.5 1.0"), ([5, 5], "4.5 5.0 5.5"), ([-3, 4], "-5 0 5"),
-        ([], "0.0 0.5 1.0"),
-    ])
-    func marksAreRound(_ values: [Double], _ labels: String) {
-        let count = values == [36, 95] ? 5 : 3
-        let axis = ValueAxis(values, isLog: false, count: count)
-        #expect(axis.marks.map(axis.label).joined(separator: " ") == labels)
-        for value in values { #expect(0...1 ~= axis.place(of: value)) }
-    }
-
-    @Test func aLogarithmicAxisHasAFloorForWhatHasNoLogarithm() {
-        let axis = ValueAxis([-5, 0, 3, 2_000], isLog: true, count: 8)
-        #expect(axis.floor == 0.1)
-        #expect(axis.place(of: -5) == 0 && axis.place(of: 0) == 0)
-        #expect(axis.place(of: 3) < axis.place(of: 30) && axis.place(of: 30) < axis.place(of: 2_000))
-        #expect(axis.marks.map(axis.label) == ["≤0.1", "1", "10", "100", "1000", "10000"])
-        #expect(ValueAxis([0, -1], isLog: true, count: 3).floor == 0.1)
-        #expect(ValueAxis([3, 2_000], isLog: true, count: 3).floor == nil)
-    }
-
-    @Test func aFixedRangeStays() {
-        let axis = ValueAxis([1, 1_000], fixed: 10...20, isLog: false, count: 5)
-        #expect(axis.low == 10 && axis.high == 20)
-        #expect(axis.place(of: 1_000) == 2 && axis.place(of: 1) == -0.9)
+    /// Tests/Vectors/axis: numbers agree to 12 digits, as not every machine's logarithms are the same to the last bit.
+    @Test(arguments: VectorFiles.names(of: "axis"))
+    func axesAreThoseOfTheVectors(_ name: String) throws {
+        for vector in try VectorFiles.elements("cases", of: name, in: "axis") {
+            let range = vector["fixed"]?.elements.compactMap(\.number) ?? []
+            let axis = ValueAxis(
+                vector["values"]?.elements.compactMap(\.number) ?? [], fixed: range.isEmpty ? nil : range[0]...range[1],
+                isLog: vector["log"]?.bool == true, count: Int(vector["count"]?.number ?? 0))
+            func isNear(_ is: Double?, _ should: VectorJSON?) -> Bool {
+                guard let number = should?.number, let value = `is` else { return `is` == nil && should == .null }
+                return value == number || abs(value - number) <= 1e-12 * max(abs(value), abs(number), 1)
+            }
+            let marks = vector["marks"]?.elements ?? []
+            #expect(isNear(axis.low, vector["low"]) && isNear(axis.high, vector["high"]), "\(vector.text)")
+            #expect(isNear(axis.floor, vector["floor"]), "\(vector.text)")
+            #expect(axis.marks.count == marks.count && zip(axis.marks, marks).allSatisfy(isNear), "\(vector.text)")
+            #expect(axis.marks.map(axis.label) == vector["labels"]?.elements.compactMap(\.string), "\(vector.text)")
+            for place in vector["places"]?.elements.map(\.elements) ?? [] {
+                #expect(isNear(axis.place(of: place[0].number ?? .nan), place[1]), "\(place[0].text) \(vector.text)")
+            }
+        }
     }
 
     @Test(arguments: [true, false])

@@ -16,6 +16,29 @@ package enum VectorFiles {
         return try VectorJSON(parsing: bytes)
     }
 
+    /// The elements of a member of a vector; there is at least one.
+    package static func elements(_ key: String, of name: String, in topic: String) throws -> [VectorJSON] {
+        guard let elements = try vector(name, in: topic)[key]?.elements, !elements.isEmpty else {
+            throw VectorJSON.Malformed(offset: 0)
+        }
+        return elements
+    }
+
+    /// The lines of a vector: text, or what `{"from": 1, "to": 9, "line": "… %n …"}` stands for, `%n` being the number.
+    package static func lines(_ lines: VectorJSON?) -> [[UInt8]] {
+        (lines?.elements ?? []).flatMap { line -> [[UInt8]] in
+            if let text = line.string { return [Array(text.utf8)] }
+            guard let from = line["from"]?.number, let to = line["to"]?.number, let text = line["line"]?.string else {
+                return []
+            }
+            // Cut by hand, as nothing of Foundation is linked.
+            let parts = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
+            return (Int(from)...Int(to)).map { number in
+                parts.dropFirst().reduce(Array(parts[0])) { $0 + Array("\(number)".utf8) + $1.dropFirst() }
+            }
+        }
+    }
+
     /// The names of a topic's vectors, sorted.
     package static func names(of topic: String) -> [String] { names(in: folder(topic)) }
 

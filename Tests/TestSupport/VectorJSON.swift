@@ -34,6 +34,17 @@ package enum VectorJSON: Equatable {
         return number
     }
 
+    package var bool: Bool? {
+        guard case .bool(let bool) = self else { return nil }
+        return bool
+    }
+
+    /// The members of an object by their names; of something else there are none.
+    package var members: [String: VectorJSON] {
+        guard case .object(let members) = self else { return [:] }
+        return members
+    }
+
     package var elements: [VectorJSON] {
         guard case .array(let elements) = self else { return [] }
         return elements
@@ -57,6 +68,9 @@ package enum VectorJSON: Equatable {
                 switch scalar {
                 case "\"", "\\": text += "\\\(scalar)"
                 case "\n": text += "\\n"
+                case "\0"..<" ":
+                    let digits = String(scalar.value, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
                 default: text.unicodeScalars.append(scalar)
                 }
             }
@@ -84,6 +98,8 @@ package enum VectorJSON: Equatable {
                 if let difference = left.difference(from: right, at: "\(path)[\(index)]") { return difference }
             }
             return nil
+        case (.string(let mine), .string(let theirs)) where !mine.utf8.elementsEqual(theirs.utf8):
+            return "\(path) is \(text), not \(expected.text)"
         default:
             return self == expected ? nil : "\(path) is \(text), not \(expected.text)"
         }
@@ -177,6 +193,10 @@ private struct VectorParser {
                 offset += 1
                 switch escaped {
                 case UInt8(ascii: "n"): text.append(0x0A)
+                case UInt8(ascii: "t"): text.append(0x09)
+                case UInt8(ascii: "r"): text.append(0x0D)
+                case UInt8(ascii: "b"): text.append(0x08)
+                case UInt8(ascii: "f"): text.append(0x0C)
                 case UInt8(ascii: "u"): text += try scalar()
                 default: text.append(escaped)
                 }

@@ -1,5 +1,13 @@
 // Runs Tests/Vectors against the page's modules: in Node (vectors.test.mjs) and in a browser (vectors.html) alike.
+import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
+import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
+import { AgentClock } from "../../Sources/Page/Files/clock.mjs"
+import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
+import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
+import * as format from "../../Sources/Page/Files/format.mjs"
+import { readLine } from "../../Sources/Page/Files/line.mjs"
+import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
 import { dump, dumpStale, limitsOf } from "./dump.mjs"
 
 /** The first place where two values differ, in words; null when they are equal. Numbers are compared as doubles. */
@@ -30,8 +38,123 @@ function board(vector) {
     return difference(state, vector.state)
 }
 
+/** The first thing that is wrong with some cases, each `[is, should]` and said as `what`; null when nothing is. */
+function first(cases, check) {
+    for (const [place, one] of cases.entries()) {
+        const [is, should] = check(one)
+        const found = difference(is, should, `case ${place}`)
+        if (found !== null) return found
+    }
+    return null
+}
+
+function lines(vector) {
+    return first(vector.cases, ([text, should]) => {
+        const line = readLine(text)
+        if (line === null) return [null, should]
+        const { kind, seq, time, type, source, body } = line
+        const { series, value, text: said, data, truncated, altered } = body ?? {}
+        return [[kind, seq, time, type, source, ...(kind === "data" ? [series, value, said, data, truncated, altered] : [])], should]
+    })
+}
+
+const numbers = { inf: Infinity, "-inf": -Infinity, nan: NaN }
+
+function texts(vector) {
+    for (const [name, cases] of Object.entries(vector.cases)) {
+        const found = first(cases, one => {
+            const [value, ...rest] = one.slice(0, -1)
+            const is = format[name](numbers[value] ?? value, ...rest)
+            const text = name === "bytes" ? `${is.text} ${is.unit}` : name === "quantity" ? is.whole : is
+            return [text, one.at(-1)]
+        })
+        if (found !== null) return `${name}: ${found}`
+    }
+    return null
+}
+
+const isNear = (one, other) => one === other || Math.abs(one - other) <= 1e-12 * Math.max(Math.abs(one), Math.abs(other), 1)
+
+function axis(vector) {
+    return first(vector.cases, ({ values, fixed, log, count, ...should }) => {
+        const axis = new ValueAxis(values, { fixed, isLog: log, count })
+        const near = (one, other) => one !== null && other !== null && isNear(one, other) ? other : one
+        const is = {
+            low: near(axis.low, should.low), high: near(axis.high, should.high), floor: near(axis.floor, should.floor),
+            marks: axis.marks.map((mark, place) => near(mark, should.marks[place])),
+            labels: axis.marks.map(mark => axis.label(mark)),
+            places: should.places.map(([value, place]) => [value, near(axis.place(value), place)]),
+        }
+        return [is, should]
+    })
+}
+
+const seconds = 1e6
+
+function clock(vector) {
+    for (const { about, steps } of vector.lives) {
+        const clock = new AgentClock()
+        for (const [place, [step, one, other]] of steps.entries()) {
+            if (step === "note") clock.note(one * seconds, other * seconds)
+            else if (clock.time(one * seconds) !== other * seconds) return `${about} step ${place}: ${clock.time(one * seconds)}`
+        }
+    }
+    return null
+}
+
+function order(vector) {
+    for (const [place, name] of (vector.sorted ?? []).entries()) {
+        for (const [other, second] of vector.sorted.entries()) {
+            const is = Math.sign(naturalOrder(name, second))
+            if (is !== Math.sign(place - other)) return `${JSON.stringify(name)} against ${JSON.stringify(second)} is ${is}`
+        }
+    }
+    const board = new Board()
+    const order = new ListOrder()
+    return first(vector.steps ?? [], step => {
+        if (typeof step === "string") return [board.apply(step), true]
+        order.update(board, step.key, step.filter)
+        return [order.rows.map(index => board.series[index].name), step.rows]
+    })
+}
+
+const fields = vector =>
+    first(vector.cases, ({ data, text, rows }) => [rowsOf(data, text).map(({ label, value, link }) => [label, value, link]), rows])
+
+function fibonacci(vector) {
+    for (const { about, lines, sources } of vector.lives) {
+        const runs = new FibonacciRuns()
+        for (const line of lines.flatMap(repeated)) runs.take(readLine(line))
+        const digits = f => f.length > 100 ? `${f.length} digits` : f
+        const is = new Map([...runs.sources].map(([name, source]) => [name, {
+            pairs: source.pairs.map(({ n, f }) => [n, digits(f)]), dropped_pairs: source.droppedPairs, total: source.total,
+            sums: source.sums.map(({ n, ms }) => [n, ms]), dropped_sums: source.droppedSums,
+        }]))
+        const found = difference([...is].sort(), Object.entries(sources).sort())
+        if (found !== null) return `${about} ${found}`
+    }
+    return null
+}
+
+/** A line, or those that `{from, to, line}` stands for: `%n` is the number. */
+function repeated(line) {
+    if (typeof line === "string") return [line]
+    return Array.from({ length: line.to - line.from + 1 }, (_, place) => line.line.replaceAll("%n", line.from + place))
+}
+
+function bands(vector) {
+    return first(vector.cases ?? [], ([color, light, text]) => {
+        const is = luminance(color)
+        if (contrast(color, badgeText(color)) < 4.5) return ["hard to read", color]
+        return [[Math.abs(is - light) < 5e-5 ? light : is, badgeText(color)], [light, text]]
+    }) ?? first(vector.scales ?? [], ({ ends, values }) => {
+        const scale = BandScale.of(ends.map(upTo => ({ name: "n", letter: "l", color: "#000000", upTo })), false)
+        return [values.map(([value]) => [value, scale?.index(value)]), values]
+    })
+}
+
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { board }
+const topics = { board, lines, format: texts, axis, clock, order, fields, fibonacci, bands }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

@@ -45,10 +45,11 @@ package import Reactor
 /// 8. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names where they are no more than shown in `lines`; in `memory` they are
-/// cut at 64. A name of a series, endpoint or source that is new and has more than 2,048 bytes of UTF-8, or comes when there
-/// are as many as may be, or would, together with its source's, make all names more than `names` bytes, is refused and
-/// counted, and so is a series or endpoint of a source with such a name. Of an agent line's outputs, 64 are kept. Lines of an
-/// unknown type count as numbered lines if they have a number; a data line is one of an unknown type with a `series`.
+/// cut at 64. Names are told apart by their bytes. A name of a series, endpoint or source that is new and has more than
+/// 2,048 bytes of UTF-8, or comes when there are as many as may be, or would, together with its source's, make all
+/// names more than `names` bytes, is refused and counted, and so is a series or endpoint of a source with such a name.
+/// Of an agent line's outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a
+/// data line is one of an unknown type with a `series`.
 package struct Board: Sendable {
     /// How much a board holds at the most.
     package struct Limits: Sendable {
@@ -87,10 +88,26 @@ package struct Board: Sendable {
     private static let longestWord = 64
     private static let defaultHistory: Int64 = 120_000_000
 
+    /// Names are told apart by their bytes, as the agent does: a `String` takes two spellings of an é for one.
+    private struct Name: Sendable, Hashable {
+        let text: String
+
+        init(_ text: String) { self.text = text }
+
+        static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
     /// Sources that ask the same endpoint have it counted for each.
     private struct EndpointName: Sendable, Hashable {
-        var endpoint: String
-        var source: String
+        var endpoint: Name
+        var source: Name
+
+        init(_ endpoint: String, _ source: String) { (self.endpoint, self.source) = (Name(endpoint), Name(source)) }
     }
 
     package let limits: Limits
@@ -140,9 +157,9 @@ package struct Board: Sendable {
     /// How many lines were missed in this run.
     package private(set) var missed = 0
 
-    private var seriesByName: [String: Int] = [:]
+    private var seriesByName: [Name: Int] = [:]
     private var endpointsByName: [EndpointName: Int] = [:]
-    private var sourcesByName: [String: Int] = [:]
+    private var sourcesByName: [Name: Int] = [:]
     /// What the endpoints' base counts already.
     private var statsAsOf = 0
     private var windowCount = 0
@@ -153,7 +170,7 @@ package struct Board: Sendable {
     private var nameBytes = 0
     private var endpointNameBytes = 0
     /// Names of bands and trends; windows share the memory of theirs with these.
-    private var words: Set<String> = []
+    private var words: Set<Name> = []
     private var isRunning = false
 
     package init(limits: Limits = Limits()) {
@@ -169,13 +186,13 @@ package struct Board: Sendable {
     }
 
     /// The index of the series of this name; nil when there is none.
-    package func series(named name: String) -> Int? { seriesByName[name] }
+    package func series(named name: String) -> Int? { seriesByName[Name(name)] }
 
     /// The index of a source's own series of this kind; nil when there is none.
     package func series(_ kind: SeriesKind, of source: String) -> Int? { series(named: kind.prefix + source) }
 
     /// The index of the source of this name; nil when there is none.
-    package func source(named name: String) -> Int? { sourcesByName[name] }
+    package func source(named name: String) -> Int? { sourcesByName[Name(name)] }
 
     /// The points of a series, the oldest first.
     package func points(of series: Int) -> BoardRing<BoardPoint> { points[series] }
@@ -383,11 +400,11 @@ package struct Board: Sendable {
 
     /// Rule 5: the name of a band or of a trend.
     private mutating func word(_ name: String) -> String? {
-        let name = LineEncoder.cut(name, at: Self.longestWord)
-        if let place = words.firstIndex(of: name) { return words[place] }
+        let word = Name(LineEncoder.cut(name, at: Self.longestWord))
+        if let place = words.firstIndex(of: word) { return words[place].text }
         guard words.count < limits.words else { return nil }
-        words.insert(name)
-        return name
+        words.insert(word)
+        return word.text
     }
 
     /// Rule 7: a source comes into a state.
@@ -407,7 +424,7 @@ package struct Board: Sendable {
         endpointNameBytes = 0
         statsAsOf = sequence
         for endpoint in said {
-            let name = EndpointName(endpoint: endpoint.endpoint, source: endpoint.source)
+            let name = EndpointName(endpoint.endpoint, endpoint.source)
             guard endpointsByName[name] == nil, let index = endpointIndex(name) else { continue }
             let summary = endpoint.summary
             if let old = places[name].map({ known[$0] }) {
@@ -424,7 +441,7 @@ package struct Board: Sendable {
 
     /// Rule 6: one answered request.
     private mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
-        guard let index = endpointIndex(EndpointName(endpoint: sample.endpoint, source: source)) else { return }
+        guard let index = endpointIndex(EndpointName(sample.endpoint, source)) else { return }
         endpoints[index].newest = sample
         endpoints[index].newestTime = time
         if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
@@ -433,7 +450,7 @@ package struct Board: Sendable {
     /// Rules 6 and 7: an error.
     private mutating func fail(_ failure: Failure, source name: String, time: Timestamp, sequence: Int) {
         if sequence > statsAsOf, let endpoint = failure.endpoint,
-            let index = endpointIndex(EndpointName(endpoint: endpoint, source: name))
+            let index = endpointIndex(EndpointName(endpoint, name))
         {
             endpoints[index].histogram.recordErrors()
         }
@@ -457,38 +474,38 @@ package struct Board: Sendable {
     // MARK: Names
 
     private mutating func seriesIndex(_ name: String, source: String) -> Int? {
-        if let index = seriesByName[name] { return index }
+        if let index = seriesByName[Name(name)] { return index }
         guard series.count < limits.series, let bytes = room(for: name, source) else {
             refusedSeries += 1
             return nil
         }
         nameBytes += bytes
         series.append(BoardSeries(name: name, source: source))
-        seriesByName[name] = series.count - 1
+        seriesByName[Name(name)] = series.count - 1
         return series.count - 1
     }
 
     private mutating func endpointIndex(_ name: EndpointName) -> Int? {
         if let index = endpointsByName[name] { return index }
-        guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint, name.source) else {
+        guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint.text, name.source.text) else {
             refusedEndpoints += 1
             return nil
         }
         endpointNameBytes += bytes
-        endpoints.append(BoardEndpoint(name: name.endpoint, source: name.source))
+        endpoints.append(BoardEndpoint(name: name.endpoint.text, source: name.source.text))
         endpointsByName[name] = endpoints.count - 1
         return endpoints.count - 1
     }
 
     private mutating func sourceIndex(_ name: String, time: Timestamp) -> Int? {
-        if let index = sourcesByName[name] { return index }
+        if let index = sourcesByName[Name(name)] { return index }
         guard sources.count < limits.sources, let bytes = room(for: name) else {
             refusedSources += 1
             return nil
         }
         nameBytes += bytes
         sources.append(BoardSource(name: name, since: time))
-        sourcesByName[name] = sources.count - 1
+        sourcesByName[Name(name)] = sources.count - 1
         return sources.count - 1
     }
 

@@ -9,7 +9,7 @@ package enum SeriesKind: Int, Sendable {
 
     /// The kind of the series that lines call `name`.
     package init(of name: String) {
-        self = [.latency, .memory].first { name.hasPrefix($0.prefix) } ?? .data
+        self = [.latency, .memory].first { name.utf8.starts(with: $0.prefix.utf8) } ?? .data
     }
 
     /// What the names of such series have before the source: `latency:`, `memory:`, or nothing.

@@ -10,7 +10,7 @@ export function fixed(value, decimals) {
     const scaled = Math.round(Math.abs(value) * scale)
     if (scaled >= 9e15) return scientific(value)
     const sign = value < 0 && scaled > 0 ? "-" : ""
-    if (decimals <= 0) return sign + scaled
+    if (places === 0) return sign + scaled
     const fraction = scaled % scale
     return `${sign}${(scaled - fraction) / scale}.${String(fraction).padStart(places, "0")}`
 }

@@ -380,6 +380,7 @@ function space(text, place) {
 }
 
 const numbers = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const plain = /[^"\\\u0000-\u001f]*/y
 const escapes = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
 /** From where a value begins to behind it. */
@@ -401,15 +402,10 @@ function matched(pattern, text, start) {
 }
 
 function quoted(text, start) {
-    let place = start + 1
-    for (;;) {
-        const unit = text.charCodeAt(place)
-        if (unit === 0x22) return place + 1
-        if (unit === 0x5c) place = matched(escapes, text, place)
-        else if (unit >= 0x20) place += 1
-        // A control character; behind the end there is none, NaN.
-        else refuse()
-    }
+    let place = matched(plain, text, start + 1)
+    while (text.charCodeAt(place) === 0x5c) place = matched(plain, text, matched(escapes, text, place))
+    // A control character, or the end.
+    return text.charCodeAt(place) === 0x22 ? place + 1 : refuse()
 }
 
 /** Adds its members to `found`, the first of each name, or to `all`. */

@@ -122,6 +122,9 @@ export class PointRing {
     }
 }
 
+// How many entries of what is gone are put up with at the least before they are cleared out.
+const slack = 1_024
+
 /** A ring of objects with a `time`. */
 export class MomentRing extends Ring {
     get firstTime() {
@@ -175,7 +178,8 @@ export class Histories {
         }
         ring.append(moment)
         this.count += 1
-        if (this.#order.count === this.#order.capacity) this.#forgetGone()
+        // Long before it is full, lest memory grow for as long as there is room.
+        if (this.#order.count >= this.count * 2 + slack || this.#order.count === this.#order.capacity) this.#forgetGone()
         this.#order.append(owner)
         while (this.count > this.limit) {
             const oldest = this.#order.removeFirst()
@@ -210,6 +214,7 @@ export class Budget {
     // An owner's newest entry counts; one before it is stale.
     #order
     #newest = []
+    #live = 0
     bytes = 0
 
     constructor(owners) {
@@ -220,11 +225,13 @@ export class Budget {
     replace(owner, old, count, sequence) {
         while (this.#newest.length <= owner) this.#newest.push(0)
         this.bytes -= old
+        if (this.#newest[owner] !== 0) this.#live -= 1
         this.#newest[owner] = 0
         if (count === null) return
         this.bytes += count
         this.#newest[owner] = sequence
-        if (this.#order.count === this.#order.capacity) this.#forgetStale()
+        this.#live += 1
+        if (this.#order.count >= this.#live * 2 + slack || this.#order.count === this.#order.capacity) this.#forgetStale()
         this.#order.append({ owner, sequence, count })
     }
 
@@ -235,6 +242,7 @@ export class Budget {
             if (entry === undefined) return null
             if (this.#newest[entry.owner] !== entry.sequence) continue
             this.#newest[entry.owner] = 0
+            this.#live -= 1
             this.bytes -= entry.count
             return entry.owner
         }

@@ -5,7 +5,8 @@ package enum NumberText {
     /// With exactly `decimals` (0 to 9) digits behind the point; `1.20e20` where that has too many digits before it.
     package static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "–" : value < 0 ? "-∞" : "∞" }
-        let scale = powers[min(max(decimals, 0), 9)]
+        let decimals = min(max(decimals, 0), 9)
+        let scale = powers[decimals]
         let scaled = (abs(value) * scale).rounded()
         guard scaled < 9e15 else { return scientific(value) }
         let whole = Int64(scaled)

@@ -55,9 +55,13 @@ struct FibonacciRuns: Sendable {
         guard sources[source] != nil || sources.count < Limits.sources else { return }
         if let f = fields.first(where: { $0.path == "f" })?.value, f.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
             sources[source, default: Source()].add(Pair(n: n, f: f))
-        } else if let ms = fields.first(where: { $0.path == "ms" }).flatMap({ Double($0.value) }), ms >= 0 {
+        } else if let ms = fields.first(where: { $0.path == "ms" }).flatMap({ milliseconds($0.value) }), ms >= 0 {
             sources[source, default: Source()].add(Sum(n: n, ms: ms))
         }
+    }
+
+    private func milliseconds(_ text: String) -> Double? {
+        Array(text.utf8).withUnsafeBufferPointer { JSONNumber.double($0) }
     }
 }
 

@@ -91,7 +91,7 @@ struct ListOrder: Sendable {
         switch key {
         case .name: 0
         case .value: series.newest?.value ?? -.infinity
-        case .change: abs(series.change ?? -1)
+        case .change: series.change.map(abs) ?? -1
         case .age: Double(series.newestTime?.microseconds ?? .min)
         }
     }

@@ -59,4 +59,17 @@ import Testing
     func readsColours(hex: String, expected: String?) {
         #expect(Band.Color(hex: hex)?.hex == expected)
     }
+
+    /// Tests/Vectors/bands/scale.json: values and the places of their bands.
+    @Test func bandsAreThoseOfTheVector() throws {
+        for vector in try VectorFiles.elements("scales", of: "scale.json", in: "bands") {
+            let bands = (vector["ends"]?.elements ?? []).map { end in
+                Band(name: "n", letter: "l", color: Band.Color(red: 0, green: 0, blue: 0), upTo: end.number)
+            }
+            let scale = try #require(BandScale(bands, higherIsBetter: false))
+            for parts in (vector["values"]?.elements ?? []).map(\.elements) {
+                #expect(scale.index(of: parts[0].number ?? .nan) == Int(parts[1].number ?? -1), "\(parts[0].text)")
+            }
+        }
+    }
 }

@@ -1,0 +1,144 @@
+// What vectors cannot say of the fold: that it takes anything, and that it holds on to nothing.
+
+import assert from "node:assert"
+import test from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { Board } from "../../Sources/Page/Files/board.mjs"
+import { AgentClock } from "../../Sources/Page/Files/clock.mjs"
+import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
+import { readLine } from "../../Sources/Page/Files/line.mjs"
+import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { cutBytes, cutPoints, utf8Length } from "../../Sources/Page/Files/text.mjs"
+import { readVector, vectorNames } from "./files.mjs"
+
+const lines = vectorNames().filter(name => name.startsWith("board/")).flatMap(name => readVector(name).lines)
+
+/** The same numbers for the same seed, 0 to 1 (Mulberry32). */
+function seeded(seed) {
+    return () => {
+        seed = (seed + 0x6d2b79f5) | 0
+        let mixed = Math.imul(seed ^ (seed >>> 15), seed | 1)
+        mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+        return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    }
+}
+
+const data = (seq, seconds, series, rest) => {
+    const time = new Date(1_772_366_400_000 + seconds * 1000).toISOString()
+    return `{"seq":${seq},"time":"${time}","type":"fact","source":"fact","series":"${series}",${rest}}`
+}
+
+test("no prefix of a line is one, and none throws", () => {
+    const board = new Board()
+    for (const line of lines.filter((line, place) => line.length < 500 && place % 7 === 0)) {
+        for (let end = 0; end < line.length; end += 1) assert.strictEqual(board.apply(line.slice(0, end)), false, line)
+    }
+    assert.strictEqual(board.lastSequence, 0)
+})
+
+test("whatever a line is broken into, it is taken or not", () => {
+    const seed = 20
+    const random = seeded(seed)
+    const pick = parts => parts[Math.floor(random() * parts.length)]
+    const board = new Board({ points: 30, windows: 10, series: 20 })
+    const runs = new FibonacciRuns()
+    const order = new ListOrder()
+    for (let round = 0; round < 5_000; round += 1) {
+        let line = pick(lines)
+        for (let count = Math.floor(random() * 4); count > 0; count -= 1) {
+            const place = Math.floor(random() * line.length)
+            const part = pick(["", "\0", "\"", "\\", "{", "}", "[", "]", ",", ":", "9", "-", "e", "\ud800", "\\ud800", "é", " "])
+            line = line.slice(0, place) + part + line.slice(place + Math.floor(random() * 3))
+        }
+        const read = readLine(line)
+        assert.strictEqual(board.apply(line), read !== null, `seed ${seed}, round ${round}`)
+        if (read !== null) runs.take(read)
+        if (round % 50 === 0) order.update(board, pick(["name", "value", "change", "age"]), pick(["", "a", "É"]))
+        const windows = board.series.reduce((sum, series) => sum + series.windows.length, 0)
+        assert.ok(windows <= 10 && board.series.length <= 20, `seed ${seed}, round ${round}`)
+    }
+})
+
+test("of a long line no more is kept than what is shown of it", () => {
+    setFlagsFromString("--expose-gc")
+    const collect = runInNewContext("gc")
+    const board = new Board()
+    const runs = new FibonacciRuns()
+    const count = 200
+    const filling = "x".repeat(200_000)
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let number = 1; number <= count; number += 1) {
+        const series = `a series with a long name ${number}`
+        const line = data(number, number / 100, series, `"text":"a text of some length","data":{"n":${number}},"more":"${filling}"`)
+        // As it comes from a stream: a part of something longer.
+        assert.ok(board.apply(`${line}\n${line}`.slice(0, line.length)))
+        const pair = data(number, 0, "fibonacci", `"data":{"n":${number},"f":"${"7".repeat(40)}"},"more":"${filling}"`)
+        runs.take(readLine(pair))
+    }
+    collect()
+    const grown = process.memoryUsage().heapUsed - before
+    assert.strictEqual(board.series.length, count)
+    assert.ok(grown < 8e6, `${grown} bytes after ${count} lines of 200 kB`)
+    assert.strictEqual(runs.sources.get("fact").pairs.length, count)
+})
+
+test("an hour's lines of 100 series need no more memory than ten minutes'", () => {
+    setFlagsFromString("--expose-gc")
+    const collect = runInNewContext("gc")
+    const board = new Board()
+    const used = []
+    let sequence = 0
+    const begun = performance.now()
+    for (let second = 0; second < 3_600; second += 1) {
+        for (let series = 0; series < 100; series += 1) {
+            sequence += 1
+            board.apply(data(sequence, second, `aqi/${series}`, `"value":${second % 97},"data":{"pm10":${second},"city":"c"}`))
+        }
+        if (second === 599 || second === 3_599) {
+            collect()
+            used.push(process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers)
+        }
+    }
+    const each = ((performance.now() - begun) * 1000) / sequence
+    assert.ok(used[1] < used[0] * 1.2, `${used}`)
+    assert.strictEqual(board.lastSequence, 360_000)
+    // Several times what it takes.
+    assert.ok(each < 60, `${each} µs a line`)
+})
+
+test("texts are counted in bytes and code points", () => {
+    const encoder = new TextEncoder()
+    for (const text of ["", "a", "é", "猫", "😺", "a😺é", "\ud800", "x\udc00y", "\ud800\ud83d\ude3a", "é".repeat(50)]) {
+        const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd")
+        assert.strictEqual(utf8Length(text), encoder.encode(text).length, JSON.stringify(text))
+        for (let limit = 0; limit < 12; limit += 1) {
+            const part = cutBytes(wellFormed, limit)
+            assert.ok(wellFormed.startsWith(part) && utf8Length(part) <= limit)
+            const next = String.fromCodePoint(...[wellFormed.slice(part.length).codePointAt(0)].filter(code => code !== undefined))
+            assert.ok(next === "" || utf8Length(part + next) > limit, `${JSON.stringify(text)} at ${limit}`)
+            assert.strictEqual(cutPoints(wellFormed, limit), [...wellFormed].slice(0, limit).join(""))
+        }
+    }
+})
+
+test("the natural order is what padded text gives", () => {
+    const seed = 5
+    const random = seeded(seed)
+    const name = () => Array.from({ length: Math.floor(random() * 9) }, () => "019a/:b"[Math.floor(random() * 7)]).join("")
+    const padded = text => text.replace(/[0-9]+/g, digits => digits.padStart(20, "0"))
+    for (let round = 0; round < 20_000; round += 1) {
+        const [left, right] = [name(), name()]
+        const [one, other] = [[padded(left), left], [padded(right), right]]
+        const should = one[0] === other[0] ? (left < right ? -1 : left > right ? 1 : 0) : one[0] < other[0] ? -1 : 1
+        assert.strictEqual(Math.sign(naturalOrder(left, right)), should, `'${left}' '${right}', seed ${seed}`)
+    }
+})
+
+test("no clock is known before a line", () => {
+    const clock = new AgentClock()
+    assert.ok(!clock.isKnown && clock.time(7) === 7)
+    clock.note(10, 5)
+    assert.ok(clock.isKnown && clock.time(7) === 12)
+})
