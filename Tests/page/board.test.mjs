@@ -71,7 +71,7 @@ test("of a long line no more is kept than what is shown of it", () => {
     const before = process.memoryUsage().heapUsed
     for (let number = 1; number <= count; number += 1) {
         const series = `a series with a long name ${number}`
-        const line = data(number, number / 100, series, `"text":"a text of some length","data":{"n":${number}},"more":"${filling}"`)
+        const line = data(number, number / 100, series, `"text":"a text of some length","data":{"n":${number},"more":"than a few letters"},"more":"${filling}"`)
         // As it comes from a stream: a part of something longer.
         assert.ok(board.apply(`${line}\n${line}`.slice(0, line.length)))
         const pair = data(number, 0, "fibonacci", `"data":{"n":${number},"f":"${"7".repeat(40)}"},"more":"${filling}"`)

@@ -8,6 +8,7 @@ import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { nameParts, standing } from "../../Sources/Page/Files/standing.mjs"
 import { dump, dumpStale, limitsOf } from "./dump.mjs"
 
 /** The first place where two values differ, in words; null when they are equal. Numbers are compared as doubles. */
@@ -136,6 +137,27 @@ function fibonacci(vector) {
     return null
 }
 
+function standings(vector) {
+    for (const { about, lines, width_us: width, series } of vector.lives) {
+        const board = new Board()
+        for (const line of lines.flatMap(repeated)) board.apply(line)
+        const is = board.series.map((series, index) => {
+            const stands = standing(board, series, board.windows(index, width), width)
+            const [prefix, rest] = nameParts(series)
+            const courses = { "good↑": "better", "bad↓": "worse", "↑": "up", "↓": "down" }
+            const { band } = stands
+            return {
+                prefix, rest, value: stands.quantity?.whole ?? null, band: band === null || band.place < 0 ? null : band.place,
+                name: band?.name ?? "", letter: band?.letter ?? null, change: stands.changeText,
+                course: courses[stands.course + stands.arrow] ?? null,
+            }
+        })
+        const found = difference(is, series)
+        if (found !== null) return `${about} ${found}`
+    }
+    return null
+}
+
 /** A line, or those that `{from, to, line}` stands for: `%n` is the number. */
 function repeated(line) {
     if (typeof line === "string") return [line]
@@ -154,7 +176,7 @@ function bands(vector) {
 }
 
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { board, lines, format: texts, axis, clock, order, fields, fibonacci, bands }
+const topics = { board, lines, format: texts, axis, clock, order, fields, fibonacci, bands, standing: standings }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

@@ -2,7 +2,7 @@
 // and takes the last of doubled keys, where the first counts, and a line keeps its `data` as it was written.
 
 import { BandScale } from "./bands.mjs"
-import { cutBytes, own, utf8Length, wellFormed } from "./text.mjs"
+import { cutBytes, firstCharacter, own, utf8Length, wellFormed } from "./text.mjs"
 
 const longestString = 4096
 const mostLevels = 512
@@ -215,15 +215,11 @@ function status(m) {
 
 const bandScale = m => BandScale.of(list(m, "bands", mostBandsRead).map(band), bool(m, "higher_is_better") ?? false)
 
-let segmenter = null
-
 function band(m) {
     const letter = need(string(m, "letter"))
     const color = need(string(m, "color"))
     const name = need(string(m, "name"))
-    segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" })
-    if (letter === "" || utf8Length(letter) > 16) refuse()
-    if (letter.length > 1 && [...segmenter.segment(letter)].length > 1) refuse()
+    if (letter === "" || utf8Length(letter) > 16 || firstCharacter(letter) !== letter) refuse()
     if (!/^#[0-9a-fA-F]{6}$/.test(color)) refuse()
     if (name === "" || utf8Length(name) > 64) refuse()
     return { name, letter, color: color.toLowerCase(), upTo: number(m, "up_to") }

@@ -1,6 +1,7 @@
 // Where a series stands: its newest value, the band it is in, and where it is going. Written once for all screens.
 
 import { quantity } from "./format.mjs"
+import { firstCharacter } from "./text.mjs"
 
 /** Bands by their place have one of these shapes each, so that no colour is needed to tell two apart. */
 export const shapes = 6
@@ -35,7 +36,7 @@ export function standing(board, series, windows, width) {
             if (old !== place) head(result, (place > old) === scale.higherIsBetter)
         }
     } else if (said?.band) {
-        result.band = { name: said.band, letter: [...said.band][0].toUpperCase(), color: null, place: -1 }
+        result.band = { name: said.band, letter: firstCharacter(said.band).toUpperCase(), color: null, place: -1 }
         if (said.trend === "improving" || said.trend === "deteriorating") head(result, said.trend === "improving")
     } else if (result.change !== null && result.change !== 0) {
         result.arrow = result.change > 0 ? "↑" : "↓"

@@ -61,3 +61,13 @@ export function wholeNumber(text) {
     const number = BigInt(text.replace("+", ""))
     return BigInt.asIntN(64, number) === number ? number : null
 }
+
+let segmenter = null
+
+/** What a person takes for the first character of a text, of however many code points. */
+export function firstCharacter(text) {
+    if (text.length < 2) return text
+    segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" })
+    const [first] = segmenter.segment(text)
+    return first.segment
+}

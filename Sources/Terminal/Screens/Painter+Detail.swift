@@ -9,7 +9,7 @@ extension Painter {
         }
         let series = board.series[index]
         let windows = series.newest == nil ? [] : windows(index)
-        paintTitle(series, standing(series, windows), row: body.lowerBound)
+        paintTitle(series, look(standing(series, windows), series), row: body.lowerBound)
         let rest = body.lowerBound + 1..<body.upperBound
         guard !rest.isEmpty else { return }
         if let source = runs.sources[series.source], state.showsRuns {
@@ -28,7 +28,7 @@ extension Painter {
         }
     }
 
-    private mutating func paintTitle(_ series: BoardSeries, _ standing: Standing, row: Int) {
+    private mutating func paintTitle(_ series: BoardSeries, _ standing: StandingLook, row: Int) {
         var right: [Piece] = []
         let isStale = isStale(series)
         if let newest = series.newest {
@@ -47,7 +47,7 @@ extension Painter {
             if grid.columns >= 60 { right.append((" ago", isStale ? theme.warning : theme.muted)) }
         }
         let width = Self.columns(right)
-        let (prefix, rest) = parts(series)
+        let (prefix, rest) = series.nameParts
         let isNarrow = grid.columns < 40
         let margin = isNarrow ? 0 : 2
         let name = [(isNarrow ? "" : prefix, theme.muted), (rest, theme.title)]

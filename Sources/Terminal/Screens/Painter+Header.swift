@@ -260,7 +260,7 @@ extension Painter {
             return
         }
         let series = board.series[index]
-        let standing = standing(series, windows(index))
+        let standing = look(standing(series, windows(index)), series)
         var pieces: [Piece] = []
         if let newest = series.newest {
             let quantity = Quantity(newest.value, series.kind, unit: unit(series))

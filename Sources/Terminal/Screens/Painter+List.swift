@@ -7,7 +7,7 @@ extension Painter {
         var index: Int
         var series: BoardSeries
         var quantity: Quantity?
-        var standing: Standing
+        var standing: StandingLook
         var windows: [BoardWindow]
         var change = ""
         var age = ""
@@ -65,18 +65,11 @@ extension Painter {
         let series = board.series[index]
         let windows = series.newest == nil ? [] : windows(index)
         let standing = standing(series, windows)
-        var row = ListRow(index: index, series: series, standing: standing, windows: windows)
+        var row = ListRow(index: index, series: series, standing: look(standing, series), windows: windows)
         if let newest = series.newest {
-            row.quantity = Quantity(newest.value, series.kind, unit: unit(series))
-            if let change = standing.change, change != 0 {
-                let amount = Quantity(change, series.kind, unit: unit(series))
-                // Less than can be shown is none.
-                if amount.text.utf8.contains(where: { 0x31...0x39 ~= $0 }) {
-                    row.change = (change > 0 ? "+" : "") + amount.text
-                    // Another unit than the value's is said.
-                    if amount.unit != row.quantity?.unit { row.change += String(amount.unit.prefix(1)) }
-                }
-            }
+            let quantity = Quantity(newest.value, series.kind, unit: unit(series))
+            row.quantity = quantity
+            row.change = standing.changeText(quantity, series.kind, unit: unit(series))
         }
         if let time = series.newestTime { row.age = NumberText.age(age(time)) }
         row.isStale = isStale(series)
@@ -244,13 +237,7 @@ extension Painter {
 
     /// The two parts of a name as there is room for them: on a narrow screen, the key says more than its source.
     func label(_ series: BoardSeries) -> (String, String) {
-        let (prefix, rest) = parts(series)
+        let (prefix, rest) = series.nameParts
         return grid.columns < 30 && prefix.utf8.last == UInt8(ascii: "/") ? ("", rest) : (prefix, rest)
-    }
-
-    /// What a series' name begins with, up to its key, and the rest.
-    func parts(_ series: BoardSeries) -> (String, String) {
-        let prefix = series.name.hasPrefix(series.source + "/") ? series.source + "/" : series.kind.prefix
-        return (prefix, String(series.name.dropFirst(prefix.count)))
     }
 }

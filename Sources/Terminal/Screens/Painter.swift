@@ -139,56 +139,36 @@ struct Painter {
         board.windows(of: series, width: .microseconds(width), over: start..<Timestamp(microseconds: .max))
     }
 
-    /// Where a value is, and where it is going.
-    struct Standing {
+    /// How a series stands, and how that looks.
+    struct StandingLook {
         var letter: String?
         var name = ""
         var badge = Style.plain
         var style = Style.plain
         var arrow: Unicode.Scalar?
         var arrowStyle = Style.plain
-        /// Against the window before; nil where there is none.
-        var change: Double?
     }
 
     /// - Parameter windows: of the series, ascending.
     func standing(_ series: BoardSeries, _ windows: [BoardWindow]) -> Standing {
-        var standing = Standing()
-        guard let newest = series.newest else { return standing }
-        let index = Window.index(of: newest.time, width: width)
-        let before = windows.last { Window.index(of: $0.start, width: width) < index }
-        if let before {
-            let change = newest.value - before.last
-            if change.isFinite { standing.change = change }
+        Standing(series, bands(series), windows, width: width)
+    }
+
+    func look(_ standing: Standing, _ series: BoardSeries) -> StandingLook {
+        var look = StandingLook(letter: standing.letter, name: standing.name)
+        if let place = standing.band, let band = bands(series)?.bands[place] {
+            look.badge = theme.badge(band)
+            look.style = theme.band(band)
+        } else if standing.letter != nil {
+            look.badge = theme.title
         }
-        if let scale = bands(series) {
-            let place = scale.index(of: newest.value)
-            let band = scale.bands[place]
-            standing.letter = String(band.letter)
-            standing.name = band.name
-            standing.badge = theme.badge(band)
-            standing.style = theme.band(band)
-            if let before {
-                let old = scale.index(of: before.last)
-                if old != place {
-                    let isBetter = (place > old) == scale.higherIsBetter
-                    standing.arrow = isBetter ? "↑" : "↓"
-                    standing.arrowStyle = isBetter ? theme.good : theme.bad
-                }
-            }
-        } else if let band = series.windows.last?.band, let first = band.first {
-            // Known by name only.
-            standing.letter = String(first).uppercased()
-            standing.name = band
-            standing.badge = theme.title
-            if let trend = series.windows.last?.trend {
-                standing.arrow = trend == "improving" ? "↑" : trend == "deteriorating" ? "↓" : nil
-                standing.arrowStyle = trend == "improving" ? theme.good : theme.bad
-            }
-        } else if let change = standing.change, change != 0 {
-            standing.arrow = change > 0 ? "↑" : "↓"
-            standing.arrowStyle = theme.muted
+        switch standing.course {
+        case .better: (look.arrow, look.arrowStyle) = ("↑", theme.good)
+        case .worse: (look.arrow, look.arrowStyle) = ("↓", theme.bad)
+        case .up: (look.arrow, look.arrowStyle) = ("↑", theme.muted)
+        case .down: (look.arrow, look.arrowStyle) = ("↓", theme.muted)
+        case nil: break
         }
-        return standing
+        return look
     }
 }
