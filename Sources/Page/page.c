@@ -1,6 +1,6 @@
 #include "page.h"
 
-/* A file is an #embed here and a row below. */
+/* A file is an #embed here and a row below, in the order of their names. */
 static const unsigned char index_html[] = {
 #embed "Files/index.html"
 };
@@ -19,6 +19,9 @@ static const unsigned char board_mjs[] = {
 static const unsigned char clock_mjs[] = {
 #embed "Files/clock.mjs"
 };
+static const unsigned char connect_mjs[] = {
+#embed "Files/connect.mjs"
+};
 static const unsigned char detail_mjs[] = {
 #embed "Files/detail.mjs"
 };
@@ -27,6 +30,9 @@ static const unsigned char dom_mjs[] = {
 };
 static const unsigned char export_mjs[] = {
 #embed "Files/export.mjs"
+};
+static const unsigned char feed_mjs[] = {
+#embed "Files/feed.mjs"
 };
 static const unsigned char fibonacci_mjs[] = {
 #embed "Files/fibonacci.mjs"
@@ -46,14 +52,26 @@ static const unsigned char graph_css[] = {
 static const unsigned char graph_mjs[] = {
 #embed "Files/graph.mjs"
 };
+static const unsigned char header_mjs[] = {
+#embed "Files/header.mjs"
+};
+static const unsigned char help_mjs[] = {
+#embed "Files/help.mjs"
+};
 static const unsigned char histogram_mjs[] = {
 #embed "Files/histogram.mjs"
+};
+static const unsigned char icon_svg[] = {
+#embed "Files/icon.svg"
 };
 static const unsigned char ink_mjs[] = {
 #embed "Files/ink.mjs"
 };
 static const unsigned char line_mjs[] = {
 #embed "Files/line.mjs"
+};
+static const unsigned char list_mjs[] = {
+#embed "Files/list.mjs"
 };
 static const unsigned char main_mjs[] = {
 #embed "Files/main.mjs"
@@ -70,17 +88,26 @@ static const unsigned char pictures_mjs[] = {
 static const unsigned char ring_mjs[] = {
 #embed "Files/ring.mjs"
 };
+static const unsigned char router_mjs[] = {
+#embed "Files/router.mjs"
+};
 static const unsigned char sparkline_mjs[] = {
 #embed "Files/sparkline.mjs"
 };
 static const unsigned char standing_mjs[] = {
 #embed "Files/standing.mjs"
 };
+static const unsigned char stream_mjs[] = {
+#embed "Files/stream.mjs"
+};
 static const unsigned char text_mjs[] = {
 #embed "Files/text.mjs"
 };
 static const unsigned char windows_mjs[] = {
 #embed "Files/windows.mjs"
+};
+static const unsigned char worker_mjs[] = {
+#embed "Files/worker.mjs"
 };
 
 #define ENTRY(name, bytes) {name, bytes, sizeof bytes}
@@ -92,27 +119,36 @@ static const struct cw_page_file files[] = {
     ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),
     ENTRY("clock.mjs", clock_mjs),
+    ENTRY("connect.mjs", connect_mjs),
     ENTRY("detail.mjs", detail_mjs),
     ENTRY("dom.mjs", dom_mjs),
     ENTRY("export.mjs", export_mjs),
+    ENTRY("feed.mjs", feed_mjs),
     ENTRY("fibonacci.mjs", fibonacci_mjs),
     ENTRY("fibonaccipanel.mjs", fibonaccipanel_mjs),
     ENTRY("fields.mjs", fields_mjs),
     ENTRY("format.mjs", format_mjs),
     ENTRY("graph.css", graph_css),
     ENTRY("graph.mjs", graph_mjs),
+    ENTRY("header.mjs", header_mjs),
+    ENTRY("help.mjs", help_mjs),
     ENTRY("histogram.mjs", histogram_mjs),
+    ENTRY("icon.svg", icon_svg),
     ENTRY("ink.mjs", ink_mjs),
     ENTRY("line.mjs", line_mjs),
+    ENTRY("list.mjs", list_mjs),
     ENTRY("main.mjs", main_mjs),
     ENTRY("metrics.mjs", metrics_mjs),
     ENTRY("order.mjs", order_mjs),
     ENTRY("pictures.mjs", pictures_mjs),
     ENTRY("ring.mjs", ring_mjs),
+    ENTRY("router.mjs", router_mjs),
     ENTRY("sparkline.mjs", sparkline_mjs),
     ENTRY("standing.mjs", standing_mjs),
+    ENTRY("stream.mjs", stream_mjs),
     ENTRY("text.mjs", text_mjs),
     ENTRY("windows.mjs", windows_mjs),
+    ENTRY("worker.mjs", worker_mjs),
 };
 
 size_t cw_page_file_count(void) { return sizeof files / sizeof files[0]; }

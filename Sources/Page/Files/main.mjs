@@ -11,7 +11,8 @@
 //                          {name} for a series, {filter, sort} for the list, {type, filter} for the feed
 //     hide()               another screen is shown
 //     keys                 {"L": {text: "logarithmic scale", run(event) {…}}, "ArrowLeft": …}: keys (KeyboardEvent.key) of
-//                          this screen; `text` is what help says, and a key without one is not told
+//                          this screen, before the page's own; `text` is what help says, and a key without one is not
+//                          told; a `run` that gives false leaves the key to the page
 //
 // `context` is
 //
@@ -19,11 +20,12 @@
 //     runs                 FibonacciRuns of the same lines
 //     order                ListOrder: `rows` are indices of series, the topmost first
 //     config               {version, pictures, demo, attached}, as the server says
-//     settings             {utc, theme, keys}, remembered; `change({utc: true})` on context changes and draws
+//     settings             {utc, theme, keys}, remembered; `change({utc: true})` changes them and draws
 //     view                 {width, span, isLog, range}: how wide windows are and how much is shown, in microseconds (null:
 //                          as the agent has it), the scale and the fixed range [low, high] (null: as values need it)
 //     width, span          the two above with the agent's own filled in; `windowCount`, `lastWindow`, `start` go with them
 //     utcOffset(now)       seconds that shown times are ahead of UTC
+//     windows(index)       a series' windows that are on the screen, ascending
 //     isStale(index)       whether a series is dimmed; isStaleAt(time, sourceName) likewise for any moment
 //     isLost, isPaused     the agent is away; the screen stands still
 //     isSnapshot           there is no agent behind this page: nothing can be polled
@@ -31,12 +33,613 @@
 //     navigate(hash)       goes to an address: "#/metrics"; `seriesAddress(name)` makes that of a series
 //     step(count)          goes to the series so many rows on in the list's order
 //     poll(source, body)   asks a source now; says how it went; resolves to whether it was taken
+//     press(key)           does what a key does
 //     invalidate()         asks for a frame
 //     say(text)            tells a screen reader, and shows it at the bottom for a moment
 //
 // Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line and in no
 // other way: a snapshot has that text replaced.
 
-import { element } from "./dom.mjs"
+import { Board, isStale, newestTime } from "./board.mjs"
+import { AgentClock } from "./clock.mjs"
+import { worker } from "./connect.mjs"
+import { create as createDetail } from "./detail.mjs"
+import { element, setClass, setText, visible } from "./dom.mjs"
+import { create as createFeed } from "./feed.mjs"
+import { FibonacciRuns } from "./fibonacci.mjs"
+import { createHeader } from "./header.mjs"
+import { createHelp } from "./help.mjs"
+import { readLine } from "./line.mjs"
+import { create as createList } from "./list.mjs"
+import { create as createMetrics } from "./metrics.mjs"
+import { ListOrder } from "./order.mjs"
+import { address, route, seriesAddress } from "./router.mjs"
+import { Stream } from "./stream.mjs"
+import { windowIndex, windowStart } from "./windows.mjs"
 
-document.getElementById("main").append(element("p", { class: "empty" }, "waiting for the first value"))
+const second = 1e6
+const widths = [1, 2, 5, 10, 30, 60].map(seconds => seconds * second)
+const spans = [10, 30, 60, 120, 300, 600, 1800, 3600].map(seconds => seconds * second)
+const sorts = ["name", "value", "change", "age"]
+const themes = ["auto", "light", "dark"]
+/** Lines change what is seen so often at the most, in milliseconds; what a person does is seen at the next frame. */
+const pace = 100
+/** What a pause holds, in characters; beyond that it begins anew with what the stream has. */
+const mostHeld = 8 << 20
+/** How long a hidden tab that streams for itself goes on, in milliseconds. */
+const hiddenGrace = 5_000
+/** How long a worker may take to begin, in milliseconds. */
+const longestStart = 3_000
+/** How long something said is seen, in milliseconds. */
+const saidFor = 4_000
+
+const query = new URLSearchParams(location.search)
+const recorded = document.getElementById("lines")
+const main = document.getElementById("main")
+
+// What is remembered, where there is a memory
+
+const remembered = "catwatch"
+
+function recall() {
+    const settings = { utc: false, theme: "auto", keys: true }
+    try {
+        const known = JSON.parse(localStorage.getItem(remembered)) ?? {}
+        for (const key of Object.keys(settings)) if (typeof known[key] === typeof settings[key]) settings[key] = known[key]
+    } catch {
+        // No memory is allowed here, or somebody else wrote into it.
+    }
+    return settings
+}
+
+// What is known
+
+let board = new Board()
+let runs = new FibonacciRuns()
+let order = new ListOrder()
+let clock = new AgentClock()
+let now = 0
+let connection = { kind: "waiting", since: Date.now() }
+/** While paused: what came since, how much that is, and when it was. */
+let paused = null
+let port = null
+let hasHeard = false
+let isAlone = false
+
+const context = {
+    get board() { return board },
+    get runs() { return runs },
+    get order() { return order },
+    get connection() { return connection },
+    config: { version: "", pictures: [], attached: false },
+    settings: recall(),
+    view: { width: null, span: null, isLog: false, range: null },
+    screen: "list",
+    selected: null,
+    filter: "",
+    sort: "name",
+    feedType: "",
+    /** Changes with every new start and run, and with every list of sources. */
+    epoch: 0,
+    described: 0,
+    isSnapshot: recorded !== null,
+    isBare: query.has("bare"),
+    isWall: query.has("wall"),
+    get isLost() { return connection.kind === "lost" },
+    get isPaused() { return paused !== null },
+    get isKnown() { return clock.isKnown },
+    get newSince() { return paused.texts === null ? null : paused.count },
+
+    get width() { return Math.max(context.view.width ?? board.interval, 1) },
+    get span() { return context.view.span ?? board.history },
+    get windowCount() { return Math.min(Math.ceil(Math.max(context.span, 1) / context.width) + 1, 4_000) },
+    get lastWindow() { return windowIndex(now, context.width) },
+    get start() { return windowStart(context.lastWindow - context.windowCount + 1, context.width) },
+    windows: index => board.windows(index, context.width, context.start),
+    utcOffset: time => context.settings.utc ? 0 : -new Date(time / 1000).getTimezoneOffset() * 60,
+    isStale(index) {
+        const series = board.series[index]
+        const time = newestTime(series)
+        return time !== null && context.isStaleAt(time, series.source)
+    },
+    isStaleAt: (time, source) => isStale(board.describedSource(source), time, now, context.width),
+    /** Whether the agent that this one is attached to says nothing, which the stream itself does not tell. */
+    isAwayBehind: time => context.config.attached && board.clock !== null && (time - board.clock) * 2 > board.interval * 5,
+
+    seriesAddress,
+    addressOf(screen) {
+        if (screen !== "detail") return screens[screen].address?.() ?? address("/" + screen)
+        const index = context.selected ?? order.rows[0]
+        return index === undefined || !board.series[index] ? "#/series/" : seriesAddress(board.series[index].name)
+    },
+    title(board) {
+        if (context.screen === "detail") return context.selected === null ? "Detail" : visible(board.series[context.selected]?.name ?? "Detail")
+        return { list: "List", metrics: "Metrics", feed: "Feed" }[context.screen]
+    },
+    lineTypes: board => [...new Set(Array.from(board.lines, line => line.type))].sort(),
+
+    navigate(hash) {
+        if (location.hash === hash) visit()
+        else location.hash = hash
+    },
+    open() {
+        const index = context.selected ?? order.rows[0]
+        if (index !== undefined) context.navigate(seriesAddress(board.series[index].name))
+    },
+    select(index) {
+        context.selected = index
+        invalidate()
+    },
+    step(count) {
+        const place = order.rows.indexOf(context.selected)
+        const next = order.rows[Math.min(Math.max(place + count, 0), order.rows.length - 1)]
+        if (next !== undefined && next !== context.selected) replaceAddress(seriesAddress(board.series[next].name))
+    },
+    /** Takes over choices from the address. */
+    take({ filter, sort, type }) {
+        if (filter !== undefined) setFilter(filter)
+        if (sort !== undefined) context.sort = sorts.includes(sort) ? sort : "name"
+        if (type !== undefined) context.feedType = type
+    },
+    /** Chooses on this screen, which the address tells then. */
+    choose(choices) {
+        context.take(choices)
+        replaceAddress(context.addressOf(context.screen))
+        invalidate()
+    },
+    nextType() {
+        const types = context.lineTypes(board)
+        context.choose({ type: types[types.indexOf(context.feedType) + 1] ?? "" })
+    },
+    change(settings) {
+        Object.assign(context.settings, settings)
+        try {
+            localStorage.setItem(remembered, JSON.stringify(context.settings))
+        } catch {
+            // It holds for as long as the page is open.
+        }
+        dress()
+        context.epoch += 1
+        invalidate()
+    },
+    poll,
+    press,
+    say,
+    invalidate,
+    focusScreen() {
+        const screen = screens[context.screen].element
+        const target = screen.querySelector("[tabindex='0']:not([hidden])") ?? main
+        target.focus({ preventScroll: true })
+    },
+    drawWaiting,
+}
+
+function setFilter(text) {
+    const filter = [...text].slice(0, 100).join("")
+    if (filter !== context.filter && context.screen === "list") context.selected = null
+    context.filter = filter
+}
+
+// Lines
+
+function begin() {
+    board = new Board()
+    runs = new FibonacciRuns()
+    order = new ListOrder()
+    clock = new AgentClock()
+    paused = null
+    context.selected = null
+    context.epoch += 1
+    context.described += 1
+}
+
+function take(text) {
+    const local = Date.now() * 1000
+    for (const part of text.split("\n")) {
+        const line = readLine(part)
+        if (line !== null) fold(line, local)
+    }
+}
+
+function fold(line, local) {
+    const { runChanges } = board
+    runs.take(line)
+    board.fold(line)
+    if (line.kind === "hello" || line.kind === "stats") context.described += 1
+    if (board.runChanges !== runChanges) {
+        context.selected = null
+        context.epoch += 1
+    }
+    // What the hello says is no old line's time; a data line's time is its event's.
+    if (line.kind === "hello") clock = new AgentClock()
+    if (line.kind !== "data" || !clock.isKnown) clock.note(line.time, local)
+}
+
+/** Keeps what comes while the screen stands still. */
+function hold(text) {
+    if (paused.texts === null) return
+    paused.texts.push(text)
+    paused.characters += text.length
+    for (let place = 0; place >= 0; place = text.indexOf("\n", place + 1)) {
+        if (text.startsWith('{"seq":', place === 0 ? 0 : place + 1)) paused.count += 1
+    }
+    if (paused.characters > mostHeld) paused.texts = null
+}
+
+function togglePause() {
+    if (paused === null) {
+        paused = { now, texts: [], characters: 0, count: 0 }
+    } else {
+        const { texts } = paused
+        paused = null
+        if (texts === null) port.postMessage("start")
+        else for (const text of texts) take(text)
+    }
+    invalidate()
+}
+
+function receive(message) {
+    hasHeard = true
+    if (message.start) begin()
+    if (message.text !== undefined) {
+        const hadSeries = board.series.length > 0
+        // Another run has nothing to do with what stands still.
+        if (paused !== null && message.text.startsWith('{"type":"hello"') && !message.text.includes(`"run":"${board.hello?.run}"`)) togglePause()
+        if (paused === null) take(message.text)
+        else hold(message.text)
+        port.postMessage("next")
+        // The first ones are waited for.
+        if (hadSeries) linesCame()
+        else invalidate()
+    }
+    if (message.beat !== undefined && clock.isKnown) {
+        const time = Date.parse(message.beat) * 1000
+        if (Number.isFinite(time)) clock.note(time, Date.now() * 1000)
+    }
+    if (message.state !== undefined) {
+        const before = connection.kind
+        connection = message.state
+        if (connection.kind === "lost" && before !== "lost") say(`agent lost: ${connection.reason}`)
+        if (connection.kind === "open" && before === "lost") say("the agent is back")
+        invalidate()
+    }
+}
+
+// The stream: one for all tabs, or one of this tab
+
+function connect() {
+    if (worker === null) return connectAlone()
+    listen(worker.port)
+    worker.onerror = connectAlone
+    // A worker that says nothing never began; what it may have failed with was said before anybody listened.
+    setTimeout(() => hasHeard || connectAlone(), longestStart)
+    addEventListener("pagehide", () => worker.port.postMessage("leave"))
+}
+
+function connectAlone() {
+    if (isAlone) return
+    isAlone = true
+    const stream = new Stream()
+    const { port1, port2 } = new MessageChannel()
+    stream.subscribe(port1)
+    listen(port2)
+    let timer = 0
+    document.addEventListener("visibilitychange", () => {
+        clearTimeout(timer)
+        if (document.hidden) timer = setTimeout(() => stream.close(), hiddenGrace)
+        else stream.open()
+    })
+    if (document.hidden) timer = setTimeout(() => stream.close(), hiddenGrace)
+}
+
+function listen(newPort) {
+    port = newPort
+    port.onmessage = event => receive(event.data)
+}
+
+/** The lines that are in the page itself: they are all there is. */
+async function replay() {
+    connection = { kind: "open", since: Date.now() }
+    begin()
+    const taken = document.querySelector("meta[name=catwatch-taken]")?.content ?? ""
+    const time = visible(taken.slice(0, 19).replace("T", " "))
+    const banner = element("p", { class: "recorded" }, `recorded ${time} UTC · nothing here changes any more`)
+    document.getElementById("trouble").before(banner)
+    const lines = recorded.textContent.split("\n").filter(line => line !== "")
+    for (let place = 0; place < lines.length; place += 1_000) {
+        take(lines.slice(place, place + 1_000).join("\n"))
+        now = board.clock ?? 0
+        invalidate()
+        await new Promise(resolve => setTimeout(resolve))
+    }
+}
+
+async function poll(source, body) {
+    if (context.isSnapshot || source === undefined) return false
+    try {
+        const response = await fetch("poll/" + encodeURIComponent(source), {
+            method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}),
+        })
+        if (response.ok) {
+            say(`asked ${visible(source)}`)
+            return true
+        }
+        const text = (await response.text()).trim().split("\n")[0].slice(0, 200)
+        say(`${visible(source)} was not asked: ${visible(text) || "status " + response.status}`)
+    } catch {
+        say(`${visible(source)} was not asked: nothing answers`)
+    }
+    return false
+}
+
+async function pollAll() {
+    const sources = board.sources.filter(source => source.isListed && source.type !== "memory").slice(0, 100)
+    let count = 0
+    for (const source of sources) if (await poll(source.name)) count += 1
+    say(count === 1 ? "asked 1 source" : `asked ${count} sources`)
+}
+
+// Drawing
+
+let frame = 0
+let drawn = 0
+let pending = 0
+
+function invalidate() {
+    if (frame !== 0 || document.hidden) return
+    clearTimeout(pending)
+    pending = 0
+    frame = requestAnimationFrame(draw)
+}
+
+function linesCame() {
+    if (frame !== 0 || pending !== 0 || document.hidden) return
+    const rest = drawn + pace - performance.now()
+    if (rest <= 0) invalidate()
+    else pending = setTimeout(invalidate, rest)
+}
+
+function draw() {
+    frame = 0
+    drawn = performance.now()
+    now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(Date.now() * 1000)
+    order.update(board, context.sort, context.screen === "feed" ? "" : context.filter)
+    if (context.selected !== null && !board.series[context.selected]) context.selected = null
+    const screen = screens[context.screen]
+    if (context.screen === "detail" && wanted !== null) context.selected = board.seriesNamed(wanted) ?? null
+    header.update(board, now)
+    screen.update(board, now)
+}
+
+/** Ages grow by themselves. */
+function tick() {
+    const rest = 1000 - (now / 1000 + performance.now() - drawn) % 1000
+    setTimeout(() => {
+        invalidate()
+        tick()
+    }, Math.max(rest, 200) + 5)
+}
+
+function drawWaiting(place) {
+    const lines = []
+    if (connection.kind === "lost") lines.push(["nothing had come yet"])
+    else if (recorded !== null) lines.push(["nothing was recorded"])
+    else if (connection.kind === "waiting") lines.push(["waiting for the agent"])
+    else if (context.config.attached && board.hello === null) lines.push(["the agent that this one is attached to has not said anything yet"])
+    else if (board.hello !== null && board.sources.every(source => !source.isListed || source.type === "memory")) {
+        lines.push(["no sources are watched"], ["catwatch --preset all --http watches what it knows; a configuration names your own"])
+    } else lines.push(["waiting for the first value"])
+    for (const source of board.sources) {
+        if (source.isListed && source.message) lines.push([`${visible(source.name)}: ${visible(source.message)}`, "bad"])
+    }
+    const key = JSON.stringify(lines)
+    if (place.dataset.key === key) return
+    place.dataset.key = key
+    place.replaceChildren(...lines.slice(0, 50).map(([text, look]) => element("p", { class: look ?? null }, text)))
+}
+
+let saidTimer = 0
+
+function say(text) {
+    const said = document.getElementById("said")
+    setText(said, text)
+    clearTimeout(saidTimer)
+    saidTimer = setTimeout(() => setText(said, ""), saidFor)
+}
+
+function dress() {
+    const root = document.documentElement
+    const theme = query.get("theme") ?? context.settings.theme
+    setClass(root, "light", theme === "light")
+    setClass(root, "dark", theme === "dark")
+    setClass(document.body, "wall", context.isWall)
+    setClass(document.body, "bare", context.isBare)
+    setClass(document.body, "recording", recorded !== null)
+}
+
+// Addresses
+
+/** The series that the address names. */
+let wanted = null
+
+function visit() {
+    const { screen, params } = route(location.hash)
+    const isOther = screen !== context.screen
+    if (isOther) screens[context.screen].hide()
+    context.screen = screen
+    wanted = screen === "detail" ? params.name : null
+    if (screen === "detail" && wanted === "") {
+        // No one in particular: the chosen one, or the topmost once there is one.
+        const index = context.selected ?? order.rows[0]
+        wanted = index === undefined ? null : board.series[index].name
+    }
+    for (const [name, each] of Object.entries(screens)) each.element.hidden = name !== screen
+    document.body.dataset.screen = screen
+    screens[screen].show(screen === "detail" ? { name: wanted } : params)
+    header.drawHints(hints())
+    // Who was on the screen before goes on with this one.
+    if (isOther && (document.activeElement === document.body || main.contains(document.activeElement))) context.focusScreen()
+    invalidate()
+}
+
+function replaceAddress(hash) {
+    if (location.hash === hash || (hash === "#/" && location.hash === "")) return
+    try {
+        history.replaceState(null, "", hash)
+    } catch {
+        // A file's address may not be replaced everywhere.
+        location.replace(hash)
+        return
+    }
+    visit()
+}
+
+// Keys
+
+function choose(values, current, whole, count) {
+    const next = count > 0 ? values.find(value => value > current) : values.findLast(value => value < current)
+    return next === undefined ? (count > 0 ? whole : current) : next
+}
+
+function changeWidth(count) {
+    const current = context.width
+    const next = count > 0 ? widths.find(width => width > current) : widths.findLast(width => width < current)
+    if (next !== undefined) context.view.width = next === board.interval ? null : next
+    invalidate()
+}
+
+function changeSpan(count) {
+    const next = choose(spans, context.span, board.history, count)
+    context.view.span = next >= board.history ? null : next
+    invalidate()
+}
+
+function toggleWall() {
+    context.isWall = !context.isWall
+    const search = new URLSearchParams(location.search)
+    search.delete("wall")
+    const rest = search.toString()
+    const text = context.isWall ? "?wall" + (rest ? "&" + rest : "") : rest ? "?" + rest : location.pathname
+    try {
+        history.replaceState(null, "", text + location.hash)
+    } catch {
+        // A file's address stays as it is.
+    }
+    if (context.isWall && context.screen !== "list") context.navigate(context.addressOf("list"))
+    dress()
+    invalidate()
+}
+
+function goBack() {
+    if (context.isWall) return toggleWall()
+    if ((context.screen === "list" || context.screen === "feed") && (context.filter !== "" || context.feedType !== "")) {
+        return context.choose({ filter: "", type: "" })
+    }
+    if (context.screen !== "list") context.navigate(context.addressOf("list"))
+}
+
+const keys = {
+    1: { run: () => context.navigate(context.addressOf("list")) },
+    2: { run: () => context.navigate(context.addressOf("detail")) },
+    3: { run: () => context.navigate(context.addressOf("metrics")) },
+    4: { run: () => context.navigate(context.addressOf("feed")) },
+    " ": { text: "pause, and go on", run: togglePause },
+    "+": { text: "wider windows", run: () => changeWidth(1) },
+    "=": { run: () => changeWidth(1) },
+    "-": { text: "narrower windows", run: () => changeWidth(-1) },
+    "_": { run: () => changeWidth(-1) },
+    "[": { text: "less of the history", run: () => changeSpan(-1) },
+    "]": { text: "more of the history", run: () => changeSpan(1) },
+    s: { text: "sort by name, value, change, age", run: () => context.choose({ sort: sorts[(sorts.indexOf(context.sort) + 1) % sorts.length] }) },
+    "/": { text: "filter by a part of the name", run: () => !header.filter.hidden && header.filter.select() },
+    r: { text: "ask the sources now", run: pollAll },
+    w: { text: "readable from afar, and back", run: toggleWall },
+    u: { text: "local time, or UTC", run: () => context.change({ utc: !context.settings.utc }) },
+    d: { text: "light, dark, or as the system has it", run: () => context.change({ theme: themes[(themes.indexOf(context.settings.theme) + 1) % themes.length] }) },
+    Escape: { text: "back", run: goBack },
+    "?": { run: () => help.isOpen ? help.close() : help.open(allKeys()) },
+}
+
+const names = { " ": "space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" }
+/** Those that are told together with the one before them. */
+const together = { ArrowUp: "↑ ↓", ArrowLeft: "← →", PageUp: "PgUp PgDn", Home: "Home End" }
+
+function press(key) {
+    const own = screens[context.screen].keys[key]
+    if (own !== undefined && own.run() !== false) return true
+    if (keys[key] === undefined) return false
+    keys[key].run()
+    return true
+}
+
+/** The keys of this screen and of the page, for people: [how it is called, what it does, key]. */
+function allKeys() {
+    const own = screens[context.screen].keys
+    const described = { ...keys, ...own }
+    const screenKeys = ["List", "Detail", "Metrics", "Feed"].map((name, place) => [String(place + 1), name, String(place + 1)])
+    return [...screenKeys, ...Object.entries(described).filter(([key, { text }]) => text !== undefined && isUseful(key))
+        .map(([key, { text }]) => [together[key] ?? names[key] ?? key, text, key])]
+}
+
+function isUseful(key) {
+    if (context.isSnapshot && (key === "r" || key === "n" || key === " ")) return false
+    if (key === "s") return context.screen === "list"
+    if (key === "/") return context.screen === "list" || context.screen === "feed"
+    if ("+-[]".includes(key)) return context.screen === "list" || context.screen === "detail"
+    return true
+}
+
+/** What the line at the bottom tells of them. */
+function hints() {
+    const wanted = {
+        list: ["ArrowUp", "Enter", "s", "/", " ", "+", "[", "r", "w"], detail: ["Escape", "ArrowLeft", "ArrowUp", "+", "[", "L", "y", " "],
+        metrics: [" ", "r"], feed: ["f", "/", "Enter", " "],
+    }[context.screen]
+    const short = {
+        ArrowUp: ["↑↓", context.screen === "detail" ? "series" : "choose"], Enter: ["Enter", context.screen === "feed" ? "newest" : "open"],
+        s: ["s", "sort"], "/": ["/", "filter"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
+        w: ["w", "wall"], Escape: ["Esc", "back"], ArrowLeft: ["←→", "read"], L: ["L", "log"], y: ["y", "fix"], f: ["f", "type"],
+    }
+    return [...wanted.filter(isUseful).map(key => short[key]), ["?", "help"]]
+}
+
+addEventListener("keydown", event => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+    const { key } = event
+    const target = event.target instanceof Element ? event.target : document.body
+    if (target.closest("input, select, textarea, dialog") !== null && !(key === "?" && help.isOpen)) return
+    // Letters alone are keys only where they are wanted (WCAG 2.1.4).
+    if (key.length === 1 && !context.settings.keys) return
+    // What is focused does this by itself.
+    if ((key === "Enter" || key === " ") && target.closest("a, button, summary") !== null) return
+    if (press(key)) event.preventDefault()
+})
+
+// The start
+
+const screens = { list: createList(context), detail: createDetail(context), metrics: createMetrics(context), feed: createFeed(context) }
+main.replaceChildren(...Object.values(screens).map(screen => screen.element))
+const header = createHeader(context)
+const help = createHelp(context)
+dress()
+visit()
+addEventListener("hashchange", visit)
+document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return
+    if (connection.kind === "lost") port?.postMessage("retry")
+    invalidate()
+})
+addEventListener("online", () => port?.postMessage("retry"))
+// A page that comes back from the browser's memory has left its stream.
+addEventListener("pageshow", event => event.persisted && location.reload())
+if (recorded !== null) {
+    replay()
+} else {
+    connect()
+    fetch("config").then(response => response.ok ? response.json() : {}, () => ({})).then(config => {
+        context.config = { ...context.config, ...config }
+        context.epoch += 1
+        invalidate()
+    })
+    tick()
+}

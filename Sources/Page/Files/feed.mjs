@@ -1,0 +1,211 @@
+// The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document.
+
+import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { clock, length, quantity } from "./format.mjs"
+import { address } from "./router.mjs"
+
+const beyond = 8
+const quiet = new Set(["window", "latency", "memory", "agent", "progress"])
+
+export function create(context) {
+    const body = element("div", { class: "lines", role: "rowgroup" })
+    const scroller = element("div", { class: "scroller", tabindex: 0, role: "table", "aria-label": "Lines" }, body)
+    const below = element("button", { type: "button", class: "below", hidden: true, onclick: follow })
+    const empty = element("p", { class: "empty", hidden: true }, "no such lines yet")
+    const section = element("section", { class: "feed", "aria-labelledby": "feed-title" },
+        element("h2", { id: "feed-title", class: "visually-hidden" }, "Feed"), scroller, empty, below)
+
+    /** Those lines of the board that are shown, the oldest first, and the number of the last line that was looked at. */
+    let kept = []
+    let seen = 0
+    /** Of which board and choice they are. */
+    let key = ""
+    let follows = true
+    let unseen = 0
+    let rowHeight = 0
+    let room = 0
+    const pool = []
+
+    scroller.addEventListener("scroll", () => {
+        const isAtEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 4
+        if (isAtEnd) unseen = 0
+        follows = isAtEnd
+        context.invalidate()
+    }, { passive: true })
+    new ResizeObserver(() => {
+        rowHeight = 0
+        context.invalidate()
+    }).observe(scroller)
+
+    function follow() {
+        follows = true
+        unseen = 0
+        context.invalidate()
+    }
+
+    function makeRow() {
+        const time = element("span", { role: "cell", class: "time" })
+        const subject = element("span", { role: "cell", class: "subject" })
+        const amount = element("span", { class: "amount" })
+        const words = element("span", { class: "words" })
+        const row = element("div", { role: "row", class: "line" }, time, subject,
+            element("span", { role: "cell", class: "says" }, amount, words))
+        body.append(row)
+        return { element: row, time, subject, amount, words, sequence: -1, top: -1, offset: null }
+    }
+
+    /** Takes in the board's lines; how many of those shown before are gone. */
+    function collect(board) {
+        const wanted = context.filter.toLowerCase()
+        const type = context.feedType
+        const newKey = `${context.epoch} ${type} ${wanted}`
+        if (newKey !== key) {
+            key = newKey
+            kept = []
+            seen = 0
+        }
+        const lines = board.lines
+        const oldest = lines.first?.sequence ?? 0
+        let gone = 0
+        while (gone < kept.length && kept[gone].sequence < oldest) gone += 1
+        if (gone > 0) kept.splice(0, gone)
+        let place = lines.count
+        while (place > 0 && lines.at(place - 1).sequence > seen) place -= 1
+        for (; place < lines.count; place++) {
+            const line = lines.at(place)
+            seen = line.sequence
+            if (type !== "" && line.type !== type) continue
+            if (wanted !== "" && !matches(line, wanted)) continue
+            kept.push(line)
+            if (!follows) unseen += 1
+        }
+        return gone
+    }
+
+    function update(board, now) {
+        const gone = collect(board)
+        empty.hidden = kept.length > 0
+        scroller.hidden = kept.length === 0
+        if (rowHeight === 0) {
+            rowHeight = parseFloat(getComputedStyle(scroller).getPropertyValue("--line-height")) || 28
+            room = scroller.clientHeight
+            for (const row of pool) row.top = -1
+        }
+        setStyle(body, "height", `${kept.length * rowHeight}px`)
+        setAttribute(scroller, "aria-rowcount", kept.length)
+        if (follows) scroller.scrollTop = kept.length * rowHeight
+        // What is read stays where it is while older lines go.
+        else if (gone > 0) scroller.scrollTop -= gone * rowHeight
+        const top = scroller.scrollTop
+        const first = Math.max(0, Math.floor(top / rowHeight) - beyond)
+        const last = Math.min(kept.length, Math.ceil((top + room) / rowHeight) + beyond)
+        while (pool.length < last - first) pool.push(makeRow())
+        const offset = context.utcOffset(now)
+        const used = new Set()
+        // A line has the same row for as long as it is seen, whatever comes and goes around it.
+        const free = []
+        const rows = new Map()
+        for (const row of pool) {
+            if (row.sequence >= 0) rows.set(row.sequence, row)
+            else free.push(row)
+        }
+        for (let place = first; place < last; place++) {
+            const row = rows.get(kept[place].sequence)
+            if (row) used.add(row)
+        }
+        for (const row of rows.values()) if (!used.has(row)) free.push(row)
+        for (let place = first; place < last; place++) {
+            const line = kept[place]
+            let row = rows.get(line.sequence)
+            if (!row) {
+                row = free.pop()
+                fill(row, board, line)
+                row.offset = null
+            }
+            used.add(row)
+            if (row.offset !== offset) {
+                row.offset = offset
+                setText(row.time, clock(line.time, offset, 3))
+            }
+            if (row.top !== place * rowHeight) {
+                row.top = place * rowHeight
+                setStyle(row.element, "transform", `translateY(${row.top}px)`)
+            }
+            setAttribute(row.element, "aria-rowindex", place + 1)
+            row.element.hidden = false
+        }
+        for (const row of free) {
+            row.element.hidden = true
+            row.sequence = -1
+        }
+        below.hidden = unseen === 0
+        if (unseen > 0) setText(below, `${unseen} newer below ↓`)
+    }
+
+    function fill(row, board, line) {
+        row.sequence = line.sequence
+        const isError = line.type === "error"
+        setClass(row.element, "quiet", quiet.has(line.type))
+        setClass(row.element, "error", isError)
+        setClass(row.element, "good", line.type === "recovered")
+        setText(row.subject, visible(subject(line)))
+        const [amount, words] = say(board, line)
+        setText(row.amount, visible(amount))
+        setText(row.words, visible(words))
+        setAttribute(row.element, "title", isError || (line.text ?? "").length > 80 ? visible(line.text ?? "") : null)
+    }
+
+    return {
+        element: section,
+        update,
+        show(params) {
+            context.take({ filter: params.filter ?? "", type: params.type ?? "" })
+            follow()
+        },
+        hide() {},
+        keys: {
+            f: { text: "one type of line after the other", run: () => context.nextType() },
+            Enter: { text: "follow the newest line", run: follow },
+            ArrowUp: { run: () => scroll(-3) }, ArrowDown: { run: () => scroll(3) },
+            k: { run: () => scroll(-3) }, j: { run: () => scroll(3) },
+            PageUp: { run: () => scroll(-page()) }, PageDown: { run: () => scroll(page()) },
+            Home: { run: () => scroll(-1e6) }, g: { run: () => scroll(-1e6) },
+            End: { run: follow }, G: { run: follow },
+        },
+        address: () => address("/feed", { type: context.feedType, filter: context.filter }),
+    }
+
+    function scroll(lines) {
+        scroller.scrollTop += lines * rowHeight
+    }
+
+    function page() {
+        return Math.max(1, Math.floor(room / rowHeight) - 1)
+    }
+}
+
+function matches(line, wanted) {
+    return [line.type, line.source, line.series, line.text, line.code].some(text => text?.toLowerCase().includes(wanted))
+}
+
+/** What a line is about: a series, or a kind of line and its source. */
+function subject(line) {
+    if (line.series !== null && line.type !== "window") return line.series
+    return `${line.type} ${line.series ?? line.source}`
+}
+
+/** What a line says, in words: what stands out, and the rest. */
+function say(board, line) {
+    const unit = board.describedSource(line.source)?.unit ?? null
+    const amount = line.value === null ? "" : quantity(line.value, line.kind, unit).whole
+    switch (line.type) {
+    case "error": return [line.code ?? "error", line.text ?? ""]
+    case "latency": return [amount, line.text ?? ""]
+    case "memory": return ["", amount + " resident"]
+    case "window": return ["", "last " + amount]
+    case "recovered": return ["", "answers again after " + length((line.value ?? 0) * 1e6)]
+    case "progress": return ["", amount + " so far"]
+    case "agent": return ["", "how the agent is doing: see Metrics"]
+    default: return [amount, line.text ?? ""]
+    }
+}

@@ -1,0 +1,309 @@
+// The list: a row for each series, of which only those in sight are in the document. A row is a record that knows what it
+// shows, so that one whose series said nothing new costs a comparison.
+
+import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { age } from "./format.mjs"
+import { badgeText } from "./bands.mjs"
+import { newestTime } from "./board.mjs"
+import { createSparkline } from "./sparkline.mjs"
+import { nameParts, shapes, standing } from "./standing.mjs"
+import { address } from "./router.mjs"
+
+/** Rows above and below what is seen, so that a quick hand sees no hole. */
+const beyond = 6
+const smallestTile = { width: 280, height: 150 }
+const columns = [
+    { name: "name", title: "name", sort: "name" }, { name: "spark", title: "history" },
+    { name: "value", title: "value", sort: "value" }, { name: "band", title: "band" },
+    { name: "change", title: "change", sort: "change" }, { name: "age", title: "age", sort: "age" },
+    { name: "text", title: "newest" },
+]
+
+export function create(context) {
+    const sorts = new Map()
+    const head = element("div", { role: "row", class: "row titles", "aria-rowindex": 1 }, ...columns.map(column => {
+        const cell = element("div", { role: "columnheader", class: "cell " + column.name })
+        if (column.sort) {
+            cell.append(element("button", { type: "button", class: "sort", tabindex: -1,
+                onclick: () => context.choose({ sort: column.sort }) }, column.title))
+            sorts.set(column.sort, cell)
+        } else {
+            cell.append(column.title)
+        }
+        return cell
+    }))
+    const body = element("div", { role: "rowgroup", class: "rows" })
+    const grid = element("div", { role: "grid", class: "grid", tabindex: 0, "aria-label": "Series", "aria-readonly": "true" },
+        element("div", { role: "rowgroup", class: "head" }, head), body)
+    const empty = element("div", { class: "empty" })
+    const section = element("section", { class: "list", "aria-labelledby": "list-title" },
+        element("h2", { id: "list-title", class: "visually-hidden" }, "List"), grid, empty)
+
+    /** Records of rows; the one for place p of the order is at p modulo their number. */
+    let pool = []
+    let layout = { isWall: false, perLine: 1, rowHeight: 36, room: 0, top: 0 }
+    let isMeasured = false
+    let shown = []
+    let follows = false
+
+    grid.addEventListener("scroll", () => context.invalidate(), { passive: true })
+    new ResizeObserver(() => {
+        isMeasured = false
+        context.invalidate()
+    }).observe(grid)
+    body.addEventListener("click", event => {
+        const row = pool.find(each => each.element.contains(event.target))
+        if (!row || row.index < 0) return
+        // A link does what its browser does with it: another tab, another window.
+        if (event.target.closest("a")) return
+        context.select(row.index)
+        context.open()
+    })
+
+    function makeRow() {
+        const spark = createSparkline()
+        const prefix = element("span", { class: "prefix" })
+        const rest = element("span", { class: "rest" })
+        const link = element("a", { tabindex: -1 }, prefix, rest)
+        const amount = element("span", { class: "amount" })
+        const unit = element("span", { class: "unit" })
+        const badge = element("span", { class: "badge" })
+        const bandName = element("span", { class: "band-name" })
+        const arrow = element("span", { class: "arrow" })
+        const change = element("span", { class: "difference" })
+        const ageCell = element("div", { role: "gridcell", class: "cell age" })
+        const text = element("div", { role: "gridcell", class: "cell text" })
+        const row = element("div", { role: "row", class: "row", hidden: true },
+            element("div", { role: "gridcell", class: "cell name" }, link),
+            element("div", { role: "gridcell", class: "cell spark" }, spark.element),
+            element("div", { role: "gridcell", class: "cell value" }, amount, unit),
+            element("div", { role: "gridcell", class: "cell band" }, badge, bandName),
+            element("div", { role: "gridcell", class: "cell change" }, arrow, change),
+            ageCell, text)
+        body.append(row)
+        return {
+            element: row, link, prefix, rest, spark, amount, unit, badge, bandName, arrow, change, age: ageCell, text,
+            place: -1, index: -1, name: null, key: "", shape: -2, color: "", hasText: false,
+        }
+    }
+
+    // Where rows are
+
+    function measure(count) {
+        const isWall = context.isWall
+        setClass(section, "wall-tiles", isWall)
+        const style = getComputedStyle(grid)
+        const height = grid.clientHeight
+        const width = grid.clientWidth
+        if (isWall) {
+            layout = { isWall, ...tiles(count, width, height), room: height, top: 0 }
+        } else {
+            const top = head.offsetHeight
+            layout = { isWall, perLine: 1, rowHeight: parseFloat(style.getPropertyValue("--row-height")) || 36, room: height - top, top }
+        }
+        setStyle(section, "--tall", layout.rowHeight + "px")
+        setStyle(section, "--share", String(1 / layout.perLine))
+        // What is wide enough for its title says it.
+        isMeasured = true
+        for (const row of pool) row.place = -1
+    }
+
+    /** How many tiles stand side by side so that they are as large as can be and all are seen; else they scroll. */
+    function tiles(count, width, height) {
+        const most = Math.max(1, Math.floor(width / smallestTile.width))
+        let best = { perLine: most, rowHeight: smallestTile.height }
+        let size = 0
+        for (let perLine = 1; perLine <= most; perLine++) {
+            const rowHeight = Math.min(height / Math.ceil(count / perLine), width / perLine * 0.7)
+            // What can be read from afar goes by the smaller side.
+            const reach = Math.min(rowHeight, width / perLine * 0.5)
+            if (rowHeight >= smallestTile.height && reach > size) {
+                size = reach
+                best = { perLine, rowHeight: Math.floor(rowHeight) }
+            }
+        }
+        return best
+    }
+
+    /** Those of the order that are shown: on a wall only values that a source said, if there are any. */
+    function select(board) {
+        if (!context.isWall) return context.order.rows
+        const values = Array.from(context.order.rows).filter(index => board.series[index].kind === "data" && board.series[index].newest)
+        return values.length > 0 ? values : context.order.rows
+    }
+
+    // Drawing
+
+    function update(board, now) {
+        const rows = select(board)
+        if (!isMeasured || layout.isWall !== context.isWall || (layout.isWall && rows.length !== shown.length)) measure(rows.length)
+        shown = rows
+        drawEmpty(board, rows)
+        grid.hidden = rows.length === 0
+        if (rows.length === 0) return
+        const lines = Math.ceil(rows.length / layout.perLine)
+        setStyle(body, "height", `${lines * layout.rowHeight}px`)
+        setAttribute(grid, "aria-rowcount", rows.length + 1)
+        for (const [key, cell] of sorts) setAttribute(cell, "aria-sort", key === context.sort ? (key === "name" ? "ascending" : "descending") : null)
+
+        const chosen = context.selected === null ? -1 : rows.indexOf(context.selected)
+        if (follows && chosen >= 0) reveal(chosen)
+        follows = false
+        const first = Math.max(0, Math.floor(grid.scrollTop / layout.rowHeight) - beyond) * layout.perLine
+        const last = Math.min(rows.length, (Math.ceil((grid.scrollTop + layout.room) / layout.rowHeight) + beyond) * layout.perLine)
+        // Only ever more, so that the same place has the same record.
+        const need = Math.min((Math.ceil(layout.room / layout.rowHeight) + 2 * beyond + 2) * layout.perLine, Math.ceil(rows.length / layout.perLine) * layout.perLine)
+        if (pool.length < need) {
+            for (const row of pool) row.place = -1
+            while (pool.length < need) pool.push(makeRow())
+        }
+        const used = new Set()
+        for (let place = first; place < last; place++) {
+            const row = pool[place % pool.length]
+            used.add(row)
+            put(row, place)
+            draw(row, board, rows[place], now, place === chosen)
+            setClass(row.element, "first", place > 0 && context.sort === "name" && isBorder(board.series[rows[place - 1]], board.series[rows[place]]))
+        }
+        // A column that hardly any row has something for is worth its place on a wide screen only.
+        const texts = pool.filter(row => used.has(row) && row.hasText).length
+        setClass(grid, "texty", texts > 0)
+        setClass(grid, "wordier", texts * 5 >= used.size)
+        for (const row of pool) {
+            if (used.has(row) || row.index < 0) continue
+            row.element.hidden = true
+            row.place = -1
+            row.index = -1
+            row.key = ""
+        }
+        setAttribute(grid, "aria-activedescendant", chosen >= first && chosen < last ? pool[chosen % pool.length].element.id : null)
+    }
+
+    /** Whether one source of several series ends or begins between two rows. */
+    function isBorder(one, other) {
+        return one.source !== other.source && (one.name.includes("/") || other.name.includes("/"))
+    }
+
+    function put(row, place) {
+        if (row.place === place) return
+        row.place = place
+        const line = Math.floor(place / layout.perLine)
+        setStyle(row.element, "transform", `translateY(${line * layout.rowHeight}px)`)
+        if (layout.isWall) setStyle(row.element, "left", `${place % layout.perLine / layout.perLine * 100}%`)
+        else setStyle(row.element, "left", "0")
+        setAttribute(row.element, "aria-rowindex", place + 2)
+        row.element.id = "row-" + place
+        row.element.hidden = false
+    }
+
+    function draw(row, board, index, now, isChosen) {
+        const series = board.series[index]
+        const time = newestTime(series)
+        const isStale = context.isStale(index)
+        const ageText = time === null ? "" : age(now - time)
+        setText(row.age, ageText)
+        setClass(row.age, "warning", isStale)
+        setClass(row.element, "stale", isStale)
+        setClass(row.element, "chosen", isChosen)
+        setAttribute(row.element, "aria-selected", isChosen ? "true" : "false")
+        // All that the rest is made from.
+        const key = `${index} ${series.newest?.sequence} ${series.event?.sequence} ${series.windows.length} ${series.windows.at(-1)?.start} ${context.lastWindow} ${context.width} ${context.span} ${context.described}`
+        if (row.index === index && row.key === key) return
+        const isOther = row.index !== index || row.name !== series.name
+        row.index = index
+        row.key = key
+        if (isOther) {
+            row.name = series.name
+            const [prefix, rest] = nameParts(series)
+            setText(row.prefix, visible(prefix))
+            setText(row.rest, visible(rest))
+            setAttribute(row.link, "href", context.seriesAddress(series.name))
+            setAttribute(row.link, "title", visible(series.name))
+        }
+        const windows = series.newest ? context.windows(index) : []
+        const stands = standing(board, series, windows, context.width)
+        setClass(row.element, "wordy", stands.quantity === null && series.event !== null)
+        const text = series.event?.text ?? ""
+        setText(row.text, visible(text))
+        row.hasText = text !== "" && stands.quantity !== null
+        setText(row.amount, stands.quantity?.text ?? "")
+        setText(row.unit, visible(stands.quantity?.unit ?? ""))
+        const band = stands.band
+        setText(row.badge, band === null ? "" : visible(band.letter))
+        setText(row.bandName, band === null ? "" : visible(band.name))
+        const shape = band === null ? -1 : band.place < 0 ? 0 : band.place % shapes
+        if (shape !== row.shape) {
+            setAttribute(row.badge, "class", shape < 0 ? "badge none" : `badge shape-${shape}`)
+            row.shape = shape
+        }
+        const color = band?.color ?? ""
+        if (color !== row.color) {
+            row.color = color
+            setStyle(row.badge, "background-color", color)
+            setStyle(row.badge, "color", color && badgeText(color))
+        }
+        setText(row.arrow, stands.arrow)
+        setAttribute(row.arrow, "class", "arrow " + stands.course)
+        setText(row.change, stands.changeText)
+        row.spark.update(windows, {
+            width: context.width, last: context.lastWindow, count: context.windowCount,
+            scale: series.kind === "data" ? board.describedSource(series.source)?.bands ?? null : null,
+        })
+    }
+
+    function drawEmpty(board, rows) {
+        empty.hidden = rows.length > 0
+        if (rows.length > 0) return
+        if (context.filter !== "" && board.series.length > 0) {
+            empty.replaceChildren(element("p", {}, "no series is called ", element("strong", {}, visible(context.filter))),
+                element("p", {}, element("button", { type: "button", class: "plain", onclick: () => context.choose({ filter: "" }) }, "clear the filter")))
+        } else {
+            context.drawWaiting(empty)
+        }
+    }
+
+    // Choosing
+
+    function reveal(place) {
+        const top = Math.floor(place / layout.perLine) * layout.rowHeight
+        const room = layout.room
+        if (top < grid.scrollTop) grid.scrollTop = top
+        else if (top + layout.rowHeight > grid.scrollTop + room) grid.scrollTop = top + layout.rowHeight - room
+    }
+
+    function move(step) {
+        if (shown.length === 0) return
+        const place = context.selected === null ? -1 : shown.indexOf(context.selected)
+        // Nothing chosen is the topmost, which the first key chooses.
+        const next = place < 0 ? (step < 0 ? 0 : Math.min(step - 1, shown.length - 1)) : place + step
+        context.select(shown[Math.min(Math.max(next, 0), shown.length - 1)])
+        follows = true
+    }
+
+    const page = () => Math.max(1, Math.floor(layout.room / layout.rowHeight) - 1) * layout.perLine
+    const far = 1_000_000
+    const line = step => () => move(step * layout.perLine)
+    const keys = {
+        ArrowUp: { text: "choose a series", run: line(-1) }, ArrowDown: { run: line(1) },
+        k: { run: line(-1) }, j: { run: line(1) },
+        PageUp: { text: "by pages", run: () => move(-page()) }, PageDown: { run: () => move(page()) },
+        Home: { text: "to the ends", run: () => move(-far) }, End: { run: () => move(far) },
+        g: { run: () => move(-far) }, G: { run: () => move(far) },
+        Enter: { text: "into a series", run: () => context.open() },
+        ArrowRight: { run: () => (context.isWall ? move(1) : context.open()) },
+        ArrowLeft: { run: () => context.isWall && move(-1) },
+        l: { run: () => context.open() },
+    }
+
+    return {
+        element: section,
+        update,
+        show(params) {
+            context.take({ filter: params.filter ?? "", sort: params.sort ?? "name" })
+            follows = true
+        },
+        hide() {},
+        keys,
+        address: () => address("/", { filter: context.filter, sort: context.sort === "name" ? "" : context.sort }),
+    }
+}

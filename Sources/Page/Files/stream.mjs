@@ -1,0 +1,285 @@
+// The feed as this browser has it: one EventSource, one bounded log of the lines as they came, and a cursor for every tab.
+//
+// It runs in the SharedWorker that all tabs of an origin have together, or in a tab itself where there is none. A tab is a
+// port. To a tab go
+//
+//     {start: true, text}   a new board: a greeting and the oldest lines there are
+//     {text}                further lines, one "\n" between two
+//     {state}               {kind: "waiting" | "open" | "lost", since, reason, retryAt}: times are Date.now()'s
+//     {beat}                the agent's time, as it says it
+//
+// and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so that a tab that is busy or
+// frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
+
+/** What the log holds at the most, in characters; what is over, or older than the agent's history, goes. */
+const mostCharacters = 8 << 20
+/** What one message holds at the least when there is more: it shall not keep a tab busy for long. */
+const messageCharacters = 128 << 10
+/** The agent beats every 10 s; a connection that says nothing for so long is none. */
+const longestSilence = 25_000
+const shortestPause = 500
+const longestPause = 10_000
+
+export class Stream {
+    #tabs = new Set()
+    #source = null
+    #isOpen = false
+    #state = { kind: "waiting", since: Date.now() }
+    #pause = shortestPause
+    #retry = 0
+    #watch = 0
+    #heard = 0
+    /** Counts connections: what a question about an old one comes to is passed over. */
+    #attempt = 0
+
+    /** Lines in their order; the first of them is the one with the number `#first` since this began. */
+    #lines = []
+    #head = 0
+    #first = 0
+    #characters = 0
+    /** Whether lines of this run are gone: a greeting that is newer than them is then needed by who begins. */
+    #isCut = false
+    #run = ""
+    #last = 0
+    #history = 120_000
+    #hello = ""
+    #stats = ""
+    #ending = ""
+
+    /** A tab begins: it gets everything there is. */
+    subscribe(port) {
+        const tab = { port, cursor: -1, isBusy: false }
+        this.#tabs.add(tab)
+        port.onmessage = event => {
+            switch (event.data) {
+            case "next":
+                tab.isBusy = false
+                this.#deliver(tab)
+                break
+            case "start":
+                tab.cursor = -1
+                if (!tab.isBusy) this.#deliver(tab)
+                break
+            case "retry":
+                if (this.#retry !== 0) this.#connect()
+                break
+            case "leave":
+                this.#tabs.delete(tab)
+                port.onmessage = null
+                // Nobody looks: the agent need not send.
+                if (this.#tabs.size === 0) this.close()
+                break
+            }
+        }
+        port.postMessage({ state: this.#state })
+        if (this.#source === null && this.#retry === 0) this.#connect()
+        this.#deliver(tab)
+    }
+
+    /** Goes on behind the last line there is, if it is closed. */
+    open() {
+        if (this.#source === null) this.#connect()
+    }
+
+    /** Takes no more lines until `open`; what there is stays. */
+    close() {
+        this.#disconnect()
+        this.#pause = shortestPause
+    }
+
+    #connect() {
+        this.#disconnect()
+        const attempt = ++this.#attempt
+        const query = this.#run === "" ? "" : `?since=${this.#last}&run=${this.#run}`
+        const source = new EventSource("events" + query)
+        this.#source = source
+        this.#heard = Date.now()
+        this.#watch = setInterval(() => {
+            const silence = Date.now() - this.#heard
+            if (silence > longestSilence) this.#fail(`nothing came for ${Math.round(silence / 1000)} s`)
+        }, 5_000)
+        source.onmessage = event => this.#take(event.data)
+        source.addEventListener("beat", event => {
+            this.#heard = Date.now()
+            try {
+                const { time } = JSON.parse(event.data)
+                for (const tab of this.#tabs) tab.port.postMessage({ beat: time })
+            } catch {
+                // Not one of ours: it only tells that somebody is there.
+            }
+        })
+        // EventSource comes back by itself only from some failures, and never says what they were.
+        source.onerror = () => {
+            if (this.#isOpen) return this.#fail(this.#ending || "the connection broke")
+            this.#fail(this.#ending || "nothing answers")
+            this.#ask().catch(error => {
+                if (attempt === this.#attempt && this.#state.kind === "lost") this.#change({ ...this.#state, reason: error.message })
+            })
+        }
+    }
+
+    #disconnect() {
+        this.#source?.close()
+        this.#source = null
+        this.#isOpen = false
+        clearInterval(this.#watch)
+        clearTimeout(this.#retry)
+        this.#retry = 0
+    }
+
+    #fail(reason) {
+        this.#disconnect()
+        this.#ending = ""
+        const since = this.#state.kind === "lost" ? this.#state.since : Date.now()
+        // Not all pages of a wall at once.
+        const pause = this.#pause * (0.8 + Math.random() * 0.4)
+        this.#pause = Math.min(this.#pause * 2, longestPause)
+        this.#retry = setTimeout(() => this.#connect(), pause)
+        this.#change({ kind: "lost", reason, since, retryAt: Date.now() + pause })
+    }
+
+    #change(state) {
+        this.#state = state
+        for (const tab of this.#tabs) tab.port.postMessage({ state })
+    }
+
+    /** Asks for a new greeting: its two lines; otherwise why there is none. */
+    async #ask() {
+        const control = new AbortController()
+        const timer = setTimeout(() => control.abort(), 5_000)
+        try {
+            let response
+            try {
+                response = await fetch("feed?replay=false", { cache: "no-store", signal: control.signal })
+            } catch {
+                throw new Error("nothing answers")
+            }
+            if (response.status === 401) throw new Error("the token is missing or wrong (status 401)")
+            if (!response.ok) {
+                const text = (await response.text()).trim().split("\n")[0].slice(0, 200)
+                throw new Error(`${text || "refused"} (status ${response.status})`)
+            }
+            const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+            let text = ""
+            for (;;) {
+                const { value, done } = await reader.read()
+                if (done) throw new Error("the connection broke")
+                text += value
+                const lines = text.split("\n")
+                if (lines.length > 2) return lines.slice(0, 2)
+            }
+        } finally {
+            clearTimeout(timer)
+            control.abort()
+        }
+    }
+
+    // The lines
+
+    #take(line) {
+        this.#heard = Date.now()
+        if (line.startsWith('{"seq":')) {
+            this.#last = parseInt(line.slice(7, 24), 10)
+        } else if (line.startsWith('{"type":"hello"')) {
+            this.#greet(line)
+        } else if (line.startsWith('{"type":"stats"')) {
+            this.#stats = line
+        } else if (line.startsWith('{"type":"gap"')) {
+            this.#last = Math.max(this.#last, JSON.parse(line).to)
+        } else if (line.startsWith('{"type":"bye"')) {
+            this.#ending = `the agent has ended: ${JSON.parse(line).reason}`
+        } else if (line.startsWith('{"type":"error"')) {
+            this.#ending = JSON.parse(line).message
+        }
+        this.#lines.push(line)
+        this.#characters += line.length
+        this.#cut()
+        for (const tab of this.#tabs) this.#deliver(tab)
+    }
+
+    #greet(line) {
+        const hello = JSON.parse(line)
+        if (hello.run !== this.#run) {
+            // Nothing of the old run is kept, and who has not read it yet need not.
+            this.#first += this.#lines.length - this.#head
+            this.#lines = []
+            this.#head = 0
+            this.#characters = 0
+            this.#isCut = false
+            this.#last = 0
+            this.#run = hello.run
+            for (const tab of this.#tabs) if (tab.cursor >= 0) tab.cursor = this.#first
+        }
+        this.#hello = line
+        this.#history = Math.max(hello.history_s, hello.interval_s) * 1000
+        this.#ending = ""
+        this.#isOpen = true
+        this.#pause = shortestPause
+        this.#change({ kind: "open", since: Date.now() })
+    }
+
+    /** Lets go of what is too much or too old. */
+    #cut() {
+        const count = this.#lines.length
+        const isSecond = count % 64 === 0
+        const oldest = isSecond ? time(this.#lines[count - 1]) - this.#history : 0
+        while (this.#head < count - 1
+            && (this.#characters > mostCharacters || (isSecond && time(this.#lines[this.#head]) < oldest))) {
+            this.#characters -= this.#lines[this.#head].length
+            this.#lines[this.#head] = ""
+            this.#head += 1
+            this.#first += 1
+            this.#isCut = true
+        }
+        if (this.#head > 1_024 && this.#head * 2 > count) {
+            this.#lines.splice(0, this.#head)
+            this.#head = 0
+        }
+    }
+
+    /** Sends a tab what it has not got, if it is ready for more. */
+    #deliver(tab) {
+        if (tab.isBusy) return
+        // What it should get next is gone: it begins anew, which shows it the newest.
+        if (tab.cursor < this.#first) {
+            this.#begin(tab)
+            return
+        }
+        const text = this.#text(tab)
+        if (text === "") return
+        tab.isBusy = true
+        tab.port.postMessage({ text })
+    }
+
+    #begin(tab) {
+        if (this.#lines.length === this.#head) return
+        tab.isBusy = true
+        const send = greeting => {
+            if (!this.#tabs.has(tab)) return
+            tab.cursor = this.#first
+            tab.port.postMessage({ start: true, text: [...greeting, this.#text(tab)].join("\n") })
+        }
+        if (!this.#isCut) return send([])
+        const known = [this.#hello, this.#stats]
+        this.#ask().then(
+            // Another run's is behind the corner, and begins by itself.
+            lines => send(lines[0].includes(`"run":"${this.#run}"`) ? lines : known),
+            // An older one counts too little, which is better than nothing.
+            () => send(known))
+    }
+
+    #text(tab) {
+        let place = tab.cursor - this.#first + this.#head
+        const start = place
+        let characters = 0
+        while (place < this.#lines.length && characters < messageCharacters) characters += this.#lines[place++].length
+        tab.cursor += place - start
+        return this.#lines.slice(start, place).join("\n")
+    }
+}
+
+/** A line's time in milliseconds; not a number where it says none. */
+function time(line) {
+    const start = line.indexOf('"time":"') + 8
+    return Date.parse(line.slice(start, start + 27))
+}

@@ -1,0 +1,425 @@
+// The stream without a browser: EventSource, fetch, ports and the time are stand-ins.
+import assert from "node:assert"
+import test, { mock } from "node:test"
+import { pageFolder } from "./files.mjs"
+
+const { Stream } = await import(new URL("stream.mjs", pageFolder))
+
+/** Every EventSource that was made, the newest last. */
+let sources = []
+/** What `fetch` answers: an error, or a status and a body. */
+let answer = new Error("nobody")
+let asked = []
+/** The signals that were given with the questions. */
+let signals = []
+/** While there are some, `fetch` waits for each in turn. */
+let gates = []
+
+const defaultAnswer = () => answer
+
+class FakeEventSource {
+    constructor(url) {
+        this.url = url
+        this.isClosed = false
+        this.listeners = new Map()
+        sources.push(this)
+    }
+
+    addEventListener(name, listener) { this.listeners.set(name, listener) }
+    close() { this.isClosed = true }
+    say(...lines) { for (const line of lines) this.onmessage({ data: line }) }
+    beat(time) { this.listeners.get("beat")({ data: JSON.stringify({ time, next_seq: 1 }) }) }
+}
+
+globalThis.EventSource = FakeEventSource
+globalThis.fetch = async (url, { signal }) => {
+    asked.push(url)
+    signals.push(signal)
+    const answer = await (gates.shift() ?? defaultAnswer())
+    if (answer instanceof Error) throw answer
+    return new Response(answer.body, { status: answer.status })
+}
+
+/** A tab: what it was sent, and whether it asks for more by itself. */
+class Tab {
+    isEager = true
+    sent = []
+    postMessage(message) {
+        this.sent.push(structuredClone(message))
+        if (message.text !== undefined && this.isEager) queueMicrotask(() => this.say("next"))
+    }
+
+    say(message) { this.onmessage?.({ data: message }) }
+    /** The lines since the newest start. */
+    get lines() {
+        const start = this.sent.findLastIndex(message => message.start)
+        return this.sent.slice(Math.max(start, 0)).filter(message => message.text !== undefined)
+            .flatMap(message => message.text.split("\n"))
+    }
+
+    get state() { return this.sent.findLast(message => message.state).state }
+    get starts() { return this.sent.filter(message => message.start).length }
+}
+
+const seconds = 1_000
+const at = number => new Date(1_700_000_000_000 + number * seconds).toISOString().replace("Z", "000Z")
+const hello = (run = "a", next = 1) =>
+    `{"type":"hello","time":"${at(0)}","format":1,"run":"${run}","filtered":false,"interval_s":10,"history_s":120,"first_seq":1,"next_seq":${next}}`
+const stats = asOf => `{"type":"stats","time":"${at(0)}","as_of":${asOf},"endpoints":[],"sources":[]}`
+const line = (number, size = 0, time = number) =>
+    `{"seq":${number},"time":"${at(time)}","type":"fact","source":"fact","series":"fact","text":"${"x".repeat(size)}"}`
+
+async function settled() {
+    for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+    await new Promise(resolve => setImmediate(resolve))
+}
+
+function begin() {
+    sources = []
+    asked = []
+    signals = []
+    gates = []
+    answer = new Error("nobody")
+    mock.timers.reset()
+    mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: 1_700_000_000_000 })
+    const stream = new Stream()
+    const tab = new Tab()
+    stream.subscribe(tab)
+    return { stream, tab }
+}
+
+test("tabs share one stream, and a later one gets everything at once", async () => {
+    const { stream, tab } = begin()
+    sources[0].say(hello(), stats(0), line(1), line(2))
+    await settled()
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.equal(sources.length, 1)
+    assert.deepEqual(tab.lines, [hello(), stats(0), line(1), line(2)])
+    assert.deepEqual(other.lines, tab.lines)
+    assert.equal(other.state.kind, "open")
+    sources[0].say(line(3))
+    await settled()
+    assert.equal(tab.lines.at(-1), line(3))
+    assert.equal(other.lines.at(-1), line(3))
+})
+
+test("a tab that takes nothing is sent nothing more, and then all of it", async () => {
+    const { tab } = begin()
+    tab.isEager = false
+    sources[0].say(hello(), stats(0), line(1), line(2), line(3))
+    await settled()
+    assert.deepEqual(tab.lines, [hello()])
+    tab.isEager = true
+    tab.say("next")
+    await settled()
+    assert.deepEqual(tab.lines, [hello(), stats(0), line(1), line(2), line(3)])
+    assert.equal(tab.sent.filter(message => message.text !== undefined).length, 2)
+})
+
+test("it comes back behind the last line of its run", async () => {
+    const { tab } = begin()
+    sources[0].say(hello("run-1"), stats(0), line(1), line(2))
+    sources[0].onerror()
+    await settled()
+    assert.equal(tab.state.kind, "lost")
+    assert.equal(tab.state.reason, "the connection broke")
+    assert.ok(sources[0].isClosed)
+    mock.timers.tick(700)
+    assert.equal(sources.length, 2)
+    assert.equal(sources[1].url, "events?since=2&run=run-1")
+    sources[1].say(hello("run-1", 3), stats(2), line(3))
+    await settled()
+    assert.equal(tab.state.kind, "open")
+    assert.equal(tab.starts, 1)
+    assert.deepEqual(tab.lines.slice(-1), [line(3)])
+})
+
+test("a gap's end is where it goes on", async () => {
+    begin()
+    sources[0].say(hello(), stats(0), line(1), `{"type":"gap","time":"${at(1)}","from":2,"to":90,"reason":"slow_reader"}`)
+    sources[0].onerror()
+    mock.timers.tick(700)
+    assert.equal(sources[1].url, "events?since=90&run=a")
+})
+
+test("another run leaves nothing of the one before", async () => {
+    const { stream, tab } = begin()
+    sources[0].say(hello("old"), stats(0), line(1), line(2))
+    await settled()
+    sources[0].onerror()
+    mock.timers.tick(700)
+    sources[1].say(hello("new"), stats(0), line(1))
+    await settled()
+    assert.deepEqual(tab.lines.slice(-3), [hello("new"), stats(0), line(1)])
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.deepEqual(other.lines, [hello("new"), stats(0), line(1)])
+    sources[1].onerror()
+    mock.timers.tick(700)
+    assert.equal(sources[2].url, "events?since=1&run=new")
+})
+
+for (const [status, body, reason] of [
+    [401, "no", "the token is missing or wrong (status 401)"],
+    [503, "there are too many readers\nmore", "there are too many readers (status 503)"],
+    [502, "", "refused (status 502)"],
+]) {
+    test(`status ${status} is told, and tried again`, async () => {
+        const { tab } = begin()
+        answer = { status, body }
+        sources[0].onerror()
+        await settled()
+        assert.deepEqual(asked, ["feed?replay=false"])
+        assert.equal(tab.state.reason, reason)
+        mock.timers.tick(700)
+        assert.equal(sources.length, 2)
+        sources[1].say(hello(), stats(0))
+        assert.equal(tab.state.kind, "open")
+    })
+}
+
+test("it waits longer each time, at most twelve seconds, and is told since when", async () => {
+    const { tab } = begin()
+    const pauses = []
+    for (let round = 0; round < 9; round++) {
+        sources.at(-1).onerror()
+        await settled()
+        pauses.push(tab.state.retryAt - Date.now())
+        assert.equal(tab.state.since, 1_700_000_000_000)
+        mock.timers.tick(Math.ceil(pauses.at(-1)) + 1)
+        assert.equal(sources.length, round + 2)
+    }
+    assert.ok(pauses[0] >= 400 && pauses[0] <= 600, `${pauses}`)
+    assert.ok(pauses.every(pause => pause <= 12_000), `${pauses}`)
+    assert.ok(pauses.slice(6).every(pause => pause >= 8_000), `${pauses}`)
+    sources.at(-1).say(hello())
+    sources.at(-1).onerror()
+    await settled()
+    assert.ok(tab.state.retryAt - Date.now() <= 600)
+})
+
+test("a tab may ask for a try at once", async () => {
+    const { tab } = begin()
+    sources[0].onerror()
+    tab.say("retry")
+    assert.equal(sources.length, 2)
+    tab.say("retry")
+    assert.equal(sources.length, 2)
+})
+
+test("the agent's last word is the reason", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0), `{"type":"bye","time":"${at(1)}","run":"a","last_seq":0,"reason":"SIGTERM"}`)
+    sources[0].onerror()
+    assert.equal(tab.state.reason, "the agent has ended: SIGTERM")
+})
+
+test("a connection that says nothing is none, a beat is a word", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0))
+    await settled()
+    mock.timers.tick(20 * seconds)
+    sources[0].beat(at(20))
+    assert.deepEqual(tab.sent.at(-1), { beat: at(20) })
+    mock.timers.tick(25 * seconds)
+    assert.equal(tab.state.kind, "open")
+    mock.timers.tick(5 * seconds)
+    assert.equal(tab.state.kind, "lost")
+    assert.match(tab.state.reason, /^nothing came for 30 s$/)
+})
+
+test("nobody looks, nothing streams; who comes back goes on", async () => {
+    const { stream, tab } = begin()
+    sources[0].say(hello(), stats(0), line(1))
+    await settled()
+    const other = new Tab()
+    stream.subscribe(other)
+    tab.say("leave")
+    assert.ok(!sources[0].isClosed)
+    other.say("leave")
+    assert.ok(sources[0].isClosed)
+    mock.timers.tick(60 * seconds)
+    assert.equal(sources.length, 1)
+    const third = new Tab()
+    stream.subscribe(third)
+    assert.equal(sources[1].url, "events?since=1&run=a")
+    await settled()
+    assert.deepEqual(third.lines, [hello(), stats(0), line(1)])
+})
+
+test("a hidden tab's stream is closed and opened again where it was", async () => {
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0), line(1))
+    stream.close()
+    assert.ok(sources[0].isClosed)
+    stream.open()
+    stream.open()
+    assert.equal(sources.length, 2)
+    assert.equal(sources[1].url, "events?since=1&run=a")
+})
+
+test("the log is bounded, and who was overtaken begins anew with a new greeting", async () => {
+    const { stream, tab } = begin()
+    tab.isEager = false
+    sources[0].say(hello(), stats(0))
+    answer = { status: 200, body: `${hello("a", 21)}\n${stats(20)}\nmore\n` }
+    // 20 MiB in all, of which 8 stay.
+    for (let number = 1; number <= 20; number++) sources[0].say(line(number, 1 << 20, 0))
+    tab.isEager = true
+    tab.say("next")
+    await settled()
+    assert.equal(tab.starts, 2)
+    assert.deepEqual(tab.lines.slice(0, 2), [hello("a", 21), stats(20)])
+    const kept = tab.lines.slice(2)
+    assert.equal(kept.at(-1), line(20, 1 << 20, 0))
+    assert.ok(kept.length >= 7 && kept.length <= 8, `${kept.length}`)
+    // Without an answer, what was known has to do.
+    answer = new Error("nobody")
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.deepEqual(other.lines.slice(0, 2), [hello(), stats(0)])
+    assert.deepEqual(other.lines.slice(2), kept)
+})
+
+test("what is older than the history goes", async () => {
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0))
+    for (let number = 1; number <= 1_000; number++) sources[0].say(line(number))
+    answer = { status: 200, body: `${hello("a", 1_001)}\n${stats(1_000)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const kept = other.lines.slice(2)
+    assert.equal(kept.at(-1), line(1_000))
+    assert.ok(kept.length >= 120 && kept.length < 120 + 128, `${kept.length}`)
+})
+
+test("a long log comes in parts that keep no tab busy", async () => {
+    const { stream, tab } = begin()
+    sources[0].say(hello(), stats(0))
+    for (let number = 1; number <= 100; number++) sources[0].say(line(number, 10_000, 0))
+    await settled()
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.deepEqual(other.lines, tab.lines)
+    const longest = Math.max(...other.sent.filter(message => message.text).map(message => message.text.length))
+    assert.ok(longest <= (128 << 10) + 11_000, `${longest}`)
+})
+
+test("a tab may begin anew", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0), line(1))
+    await settled()
+    tab.say("start")
+    await settled()
+    assert.equal(tab.starts, 2)
+    assert.deepEqual(tab.lines, [hello(), stats(0), line(1)])
+})
+
+test("a run that begins anew begins empty", async () => {
+    const { stream, tab } = begin()
+    tab.isEager = false
+    sources[0].say(hello("old"), stats(0))
+    for (let number = 1; number <= 20; number++) sources[0].say(line(number, 1 << 20, 0))
+    sources[0].onerror()
+    mock.timers.tick(700)
+    asked = []
+    sources[1].say(hello("new"))
+    // Before its first line came, there is nothing that it could go on behind.
+    sources[1].onerror()
+    mock.timers.tick(700)
+    assert.equal(sources[2].url, "events?since=0&run=new")
+    sources[2].say(hello("new"), stats(0))
+    for (let number = 1; number <= 7; number++) sources[2].say(line(number, 1 << 20, 0))
+    // Who was behind in the old run goes on with the new one, which has all its lines.
+    tab.isEager = true
+    tab.say("next")
+    await settled()
+    assert.equal(tab.starts, 1)
+    assert.equal(tab.lines.at(-1), line(7, 1 << 20, 0))
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.equal(other.lines.filter(text => text.startsWith('{"seq"')).length, 7)
+    assert.deepEqual(asked, [])
+})
+
+test("trying at once is instead of trying later", () => {
+    const { tab } = begin()
+    sources[0].onerror()
+    tab.say("retry")
+    mock.timers.tick(20 * seconds)
+    assert.equal(sources.length, 2)
+})
+
+test("what the agent said last is no reason twice", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0), `{"type":"bye","time":"${at(1)}","run":"a","last_seq":0,"reason":"end"}`)
+    sources[0].onerror()
+    mock.timers.tick(700)
+    sources[1].onerror()
+    assert.equal(tab.state.reason, "nothing answers")
+})
+
+test("a reason that comes late is passed over", async () => {
+    const { tab } = begin()
+    let open
+    gates = [new Promise(resolve => { open = resolve }), { status: 503, body: "new" }]
+    sources[0].onerror()
+    mock.timers.tick(700)
+    sources[1].onerror()
+    await settled()
+    open({ status: 502, body: "old" })
+    await settled()
+    assert.equal(tab.state.reason, "new (status 503)")
+})
+
+test("a question is over once it is answered, and after five seconds", async () => {
+    const { tab } = begin()
+    answer = { status: 200, body: `${hello()}\n${stats(0)}\n` }
+    sources[0].onerror()
+    await settled()
+    assert.deepEqual(signals.map(signal => signal.aborted), [true])
+    gates = [new Promise(() => {})]
+    mock.timers.tick(700)
+    sources[1].onerror()
+    await settled()
+    assert.equal(signals[1].aborted, false)
+    mock.timers.tick(5 * seconds)
+    assert.equal(signals[1].aborted, true)
+    assert.equal(tab.state.kind, "lost")
+})
+
+test("another run's greeting, and one that nobody waits for any more, are not sent", async () => {
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0))
+    for (let number = 1; number <= 10; number++) sources[0].say(line(number, 1 << 20, 0))
+    answer = { status: 200, body: `${hello("b", 1)}\n${stats(0)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    assert.deepEqual(other.lines.slice(0, 2), [hello(), stats(0)])
+    const third = new Tab()
+    stream.subscribe(third)
+    third.say("leave")
+    await settled()
+    assert.equal(third.lines.length, 0)
+})
+
+test("a log that has long been cut is still in order", async () => {
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0))
+    for (let number = 1; number <= 6_000; number++) sources[0].say(line(number))
+    answer = { status: 200, body: `${hello("a", 6_001)}\n${stats(6_000)}\n` }
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    const kept = other.lines.slice(2).map(text => JSON.parse(text).seq)
+    assert.ok(kept.length >= 120 && kept.length < 250, `${kept.length}`)
+    assert.deepEqual(kept, Array.from(kept, (_, place) => 6_001 - kept.length + place))
+})
