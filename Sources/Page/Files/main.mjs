@@ -343,7 +343,7 @@ async function replay() {
     begin()
     const taken = document.querySelector("meta[name=catwatch-taken]")?.content ?? ""
     const time = visible(taken.slice(0, 19).replace("T", " "))
-    const banner = element("p", { class: "recorded" }, `recorded ${time} UTC · nothing here changes any more`)
+    const banner = element("section", { class: "recorded", "aria-label": "Recording" }, `recorded ${time} UTC · nothing here changes any more`)
     document.getElementById("trouble").before(banner)
     const lines = recorded.textContent.split("\n").filter(line => line !== "")
     for (let place = 0; place < lines.length; place += 1_000) {
