@@ -166,6 +166,7 @@ export function createHeader(context) {
         const offset = context.utcOffset(now)
         setText(time, context.isKnown ? clock(now, offset) : "")
         if (context.isKnown) setAttribute(time, "datetime", new Date(now / 1000).toISOString())
+        zone.hidden = !context.isKnown
         setText(zone, offsetText(offset, context.settings.utc))
         setAttribute(zone, "title", context.settings.utc ? "Times in UTC: show local time (u)" : "Local times: show UTC (u)")
         const { screen } = context
@@ -190,10 +191,9 @@ export function createHeader(context) {
         if (screen === "feed") drawTypes(board)
         filter.hidden = screen !== "list" && screen !== "feed"
         if (document.activeElement !== filter && filter.value !== context.filter) filter.value = context.filter
-        windows.hidden = screen !== "list" && screen !== "detail"
+        windows.hidden = board.hello === null || (screen !== "list" && screen !== "detail")
         setText(windows, `${span(context.width)} windows, ${span(context.span)}`)
-        const state_ = context.isLost ? "✕ lost · " : ""
-        const title = `${state_}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
+        const title = `${context.isLost ? "✕ lost · " : ""}${context.title(board)} · catwatch${name ? " · " + visible(name) : ""}`
         if (document.title !== title) document.title = title
     }
 

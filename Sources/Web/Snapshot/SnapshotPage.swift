@@ -17,8 +17,9 @@ struct SnapshotPage {
     /// - Parameter files: the page's; the first one is the page itself.
     init(_ files: [(name: String, text: [UInt8])]) {
         var page = files.first?.text ?? []
-        // It keeps browsers from asking a server, and is a picture, which the policy has none of.
-        page.replace("<link rel=\"icon\" href=\"data:,\">\n", by: [])
+        // What only a server has: a picture for the tab, and the stream, which is begun before the rest of the page.
+        page.replace("<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n", by: [])
+        page.replace("<script type=\"module\" src=\"connect.mjs\"></script>\n", by: [])
         var styles = "style-src"
         for (name, text) in files where name.hasSuffix(".css") {
             if page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: "<style>".utf8 + text + "</style>".utf8) {

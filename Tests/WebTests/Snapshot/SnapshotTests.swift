@@ -51,6 +51,14 @@ struct SnapshotTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    @Test(arguments: [" src=\"", "rel=\"icon\"", "rel=\"stylesheet\"", "rel=\"modulepreload\""])
+    func theProgramsOwnPageAsksForNoFurtherFile(mark: String) {
+        let page = SnapshotPage.own
+        let text = String(decoding: page.start + page.middle + page.end, as: UTF8.self)
+        #expect(text.contains("import \"main\""))
+        #expect(!text.contains(mark))
+    }
+
     @Test func isTheWholePageInOneFile() {
         let text = file([.greeting(Array("{\"type\":\"hello\"}\n".utf8))]).text
         let map =
