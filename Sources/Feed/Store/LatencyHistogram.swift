@@ -3,7 +3,8 @@ internal import Reactor
 /// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %.
 ///
 /// Buckets are log-linear: 64 of equal width to each power of two, so that a bucket's midpoint is at most 1/128 (0.8 %)
-/// off any value in it. They reach from 1 µs to 1 hour; what lies outside is counted in the first or the last bucket,
+/// off any value in it. A value that two of them share is in the lower one, so that `count(atMost:)` is exact at their
+/// bounds. They reach from 1 µs to 1 hour; what lies outside is counted in the first or the last bucket,
 /// with `minimum`, `maximum` and `sum` still exact. Only the stretch of buckets between the smallest and the largest
 /// value seen is held: nothing while empty, about 8 KiB at the very most. A bucket's counter sticks at 4,294,967,295.
 package struct LatencyHistogram: Sendable, Equatable {
@@ -101,6 +102,21 @@ package struct LatencyHistogram: Sendable, Equatable {
         count >= (percent >= 99 ? 100 : percent >= 95 ? 20 : 1) ? percentile(percent) : nil
     }
 
+    /// How many durations are at most so long, for each of some bounds in milliseconds, which ascend: exact where a bound is
+    /// that of a bucket, as 1 + k/64 times a power of two is from 1 µs to 1 hour.
+    package func count(atMost bounds: [Double], _ take: (Int) -> Void) {
+        var seen = 0
+        var next = 0
+        for bound in bounds {
+            let end = Swift.min(Self.bucket(of: bound) + 1 - firstBucket, counts.count)
+            while next < end {
+                seen += Int(counts[next])
+                next += 1
+            }
+            take(seen)
+        }
+    }
+
     /// Sets what a summary knows better than the durations that stand for it.
     mutating func restore(sum: Double, last: Double) {
         self.sum = sum
@@ -133,7 +149,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     private static let origin = Int(shortest.bitPattern >> shift)
 
     private static func bucket(of milliseconds: Double) -> Int {
-        Int(Swift.min(Swift.max(milliseconds, shortest), longest).bitPattern >> shift) - origin
+        Int((Swift.min(Swift.max(milliseconds, shortest), longest).bitPattern - 1) >> shift) - origin
     }
 
     private static func midpoint(of bucket: Int) -> Double {

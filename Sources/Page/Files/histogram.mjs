@@ -14,7 +14,12 @@ function number(milliseconds) {
     return bits.getUint32(0) >>> shift
 }
 
-const bucketOf = milliseconds => number(Math.min(Math.max(milliseconds, shortest), longest)) - origin
+// A value that two buckets share is in the lower one.
+function bucketOf(milliseconds) {
+    const bucket = number(Math.min(Math.max(milliseconds, shortest), longest)) - origin
+    const isShared = bits.getUint32(4) === 0 && bits.getUint32(0) << (32 - shift) === 0
+    return isShared ? bucket - 1 : bucket
+}
 
 function midpoint(bucket) {
     bits.setUint32(0, ((bucket + origin) << shift) | (1 << (shift - 1)))

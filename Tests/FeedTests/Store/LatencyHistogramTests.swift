@@ -100,6 +100,18 @@ import Testing
         }
     }
 
+    /// As `le` of a Prometheus histogram means it: what equals the bound counts.
+    @Test(arguments: [1.0, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 64_000])
+    func countsExactlyWhatIsAtMostABoundOfABucket(_ bound: Double) {
+        var histogram = LatencyHistogram()
+        for value in [bound / 2, bound - 0.001, bound, bound, bound + 0.001, bound * 2] { histogram.record(value) }
+        var counts: [Int] = []
+        histogram.count(atMost: [bound / 4, bound / 2, bound, bound * 2]) { counts.append($0) }
+        #expect(counts == [0, 1, 4, 6])
+        LatencyHistogram().count(atMost: [bound]) { counts.append($0) }
+        #expect(counts.last == 0)
+    }
+
     @Test(arguments: [-1, -0.000_001, .nan, .infinity, -.infinity, .signalingNaN])
     func refusesWhatIsNoDuration(_ value: Double) {
         var histogram = LatencyHistogram()
