@@ -98,7 +98,9 @@ export function create(context) {
             panel("Agent", agent.element, untold, outputs), gapPanel, outagePanel))
 
     let most = pageSize
-    /** The endpoints of the last frame's board, by source and name. */
+    /** The board's endpoints, by source and name. */
+    let known = { list: null, count: 0, byKey: new Map() }
+    /** What is shown of them, in its order. */
     let rows = new Map()
     let sortedAt = -Infinity
     let memories = []
@@ -127,16 +129,19 @@ export function create(context) {
     const keyOf = ({ source, name }) => `${source.length} ${source}${name}`
 
     function drawEndpoints(board, now) {
-        const known = new Map(board.endpoints.map(endpoint => [keyOf(endpoint), endpoint]))
-        const isSame = keys.count === board.endpoints.length && [...rows.keys()].every(key => known.has(key))
+        // A board has another array after each summary, and one that only grows until then.
+        const isSame = known.list === board.endpoints && known.count === board.endpoints.length
+        if (!isSame) {
+            const { endpoints } = board
+            known = { list: endpoints, count: endpoints.length, byKey: new Map(endpoints.map(each => [keyOf(each), each])) }
+        }
         // Rows that are looked at, or come again and again to the same place, stay where they are for a while.
         const isHeld = table.matches(":hover, :focus-within") && sortedAt !== -Infinity
         if (!isSame || (!isHeld && Math.abs(now - sortedAt) >= 5e6)) {
-            keys.count = board.endpoints.length
             sortedAt = now
             arrange(board)
         }
-        for (const [key, row] of rows) row.update(board, known.get(key), now)
+        for (const [key, row] of rows) row.update(board, known.byKey.get(key))
         table.hidden = board.endpoints.length === 0
         noEndpoints.hidden = board.endpoints.length > 0 || board.moreEndpoints > 0
         moreButton.hidden = board.endpoints.length <= most
