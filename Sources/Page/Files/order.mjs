@@ -76,6 +76,7 @@ const kinds = ["data", "latency", "memory"]
 export class ListOrder {
     #byName = []
     #filtered = []
+    #board = null
     #runChanges = -1
     #filter = ""
     #key = "name"
@@ -85,7 +86,9 @@ export class ListOrder {
 
     /** Takes in what happened since the last call; `key` is one of `orders`. */
     update(board, key, filter) {
-        const isOtherRun = this.#runChanges !== board.runChanges || this.#byName.length > board.series.length
+        // Another board may have as many series, and of other names.
+        const isOther = this.#board !== board || this.#runChanges !== board.runChanges
+        const isOtherRun = isOther || this.#byName.length > board.series.length
         if (isOtherRun) this.#byName = []
         const isGrown = this.#byName.length < board.series.length
         if (isGrown) this.#extend(board)
@@ -93,6 +96,7 @@ export class ListOrder {
         if (isFilteredAnew) this.#select(board, filter)
         const isNewer = key !== "name" && this.#lastSequence !== board.lastSequence
         const isSortedAnew = isFilteredAnew || key !== this.#key || isNewer
+        this.#board = board
         this.#runChanges = board.runChanges
         this.#key = key
         if (!isSortedAnew) return
