@@ -28,18 +28,6 @@ failed() {
 }
 trap failed EXIT
 
-# The Python environment, made anew when the requirements have changed.
-prepare_python() {
-    local python=/usr/bin/python3
-    [[ -x $python ]] || python=python3
-    if cmp -s Tests/python/requirements.txt "$venv/requirements.txt"; then return; fi
-    heading "python environment"
-    rm -rf "$venv"
-    "$python" -m venv "$venv"
-    "$venv/bin/pip" install --disable-pip-version-check --quiet --requirement Tests/python/requirements.txt
-    cp Tests/python/requirements.txt "$venv/requirements.txt"
-}
-
 # Each part needs what the ones before it made, which is there already when all are run: nothing is built twice.
 debug_built=
 build_debug() {
@@ -118,7 +106,8 @@ run_build() {
 
 # Servers of others, for the tests that want one.
 use_python() {
-    prepare_python
+    heading "python environment"
+    Tests/venv.sh "$venv" Tests/python/requirements.txt
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
 }
 
@@ -143,7 +132,8 @@ run_package() {
     Tests/package.sh "$CATWATCH_BINARY"
 }
 
-# The page's modules: held to the vectors, and to what Swift makes of feeds that nobody would think of.
+# The page: its modules held to the vectors and to what Swift makes of feeds that nobody would think of, and all of it in
+# Chromium, which leaves screenshots of every screen in .build/page.
 run_page() {
     build_debug
     heading "random feeds for the page's modules"
@@ -152,7 +142,12 @@ run_page() {
     mkdir -p "$CATWATCH_TWIN_FEEDS"
     run_tests --skip-build --filter '^FeedTests\.BoardTwinTests' "${strict[@]}"
     heading "the page's modules in Node"
-    node --test Tests/page/*.test.mjs
+    timeout 120 node --test Tests/page/*.test.mjs
+    heading "python environment of the page's tests"
+    Tests/venv.sh .build/venv-page Tests/page/requirements.txt
+    build_release
+    heading "the page of $CATWATCH_BINARY in Chromium"
+    .build/venv-page/bin/python -m pytest Tests/page
 }
 
 run_e2e() {

@@ -1,0 +1,122 @@
+"""What the tests of the page share: one browser, and pages that tell whatever goes wrong in them."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from agent import ROOT, Agent
+
+SHOTS = ROOT / ".build" / "page"
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1440, "height": 900}
+
+
+def launch(playwright):
+    """Debian's Chromium, without a window."""
+    # The sandbox needs namespaces, which root in a container has none of.
+    unboxed = os.geteuid() == 0 or os.environ.get("CATWATCH_NO_SANDBOX")
+    # What is not on loopback is nowhere: a request to it fails, and is seen.
+    flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"] + (["--no-sandbox"] if unboxed else [])
+    program = os.environ.get("CATWATCH_CHROMIUM", "/usr/bin/chromium")
+    return playwright.chromium.launch(executable_path=program, args=flags, timeout=30_000)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+class Watch:
+    """What pages of a test did that they must not: errors, violations of the policy, requests to elsewhere."""
+
+    def __init__(self, origins):
+        self.origins = set(origins)
+        self.faults = []
+        self.requests = []
+        # Parts of messages of the console that a test expects.
+        self.expected = []
+
+    def follow(self, context):
+        context.on("page", self._follow_page)
+        context.on("request", self._note_request)
+
+    def _follow_page(self, page):
+        page.on("pageerror", lambda error: self.faults.append(f"error in the page: {error.stack or error.message}"))
+        page.on("console", self._note_message)
+        page.on("crash", lambda: self.faults.append("the page crashed"))
+
+    def _note_message(self, message):
+        if message.type in ("error", "warning") and not any(part in message.text for part in self.expected):
+            self.faults.append(f"{message.type} in the console: {message.text} at {message.location}")
+
+    def _note_request(self, request):
+        self.requests.append(request.url)
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" not in self.origins:
+            self.faults.append(f"a request to elsewhere: {request.url}")
+
+    def check(self):
+        assert not self.faults, "\n".join(self.faults)
+
+
+@pytest.fixture
+def open_context(browser):
+    """Opens contexts that are watched: `open_context(agent, viewport=…)`; all are checked at the end of the test."""
+    opened = []
+
+    def open_one(*places, script=None, **options):
+        origins = [f"{place.scheme}://{place.netloc}" for place in (urlsplit(getattr(p, "url", p)) for p in places)]
+        context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", "locale": "en-GB", **options})
+        context.set_default_timeout(10_000)
+        context.watch = Watch(origins)
+        context.watch.follow(context)
+        if script:
+            context.add_init_script(script)
+        opened.append(context)
+        return context
+
+    yield open_one
+    for context in opened:
+        for page in context.pages:
+            # What a last step did is told before the page goes.
+            page.evaluate("() => new Promise(done => setTimeout(done))") if not page.is_closed() else None
+        context.close()
+    for context in opened:
+        context.watch.check()
+
+
+@pytest.fixture
+def open_page(open_context):
+    """Opens a page at an agent: `open_page(agent, "#/feed", viewport=…)`."""
+
+    def open_one(agent, address="", **options):
+        page = open_context(agent, **options).new_page()
+        page.goto(agent.url + address)
+        return page
+
+    return open_one
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """One agent with the demo's feeds, for every test that only looks."""
+    agent = Agent("--demo", "--preset", "all", "-i", "1s", "--every", "500ms")
+    with agent:
+        yield agent
+
+
+@pytest.fixture
+def fed():
+    """An agent of this test alone, whose values the test gives."""
+    with Agent("-i", "1s", takes_input=True) as agent:
+        yield agent
+
+
+def pytest_configure(config):
+    SHOTS.mkdir(parents=True, exist_ok=True)
