@@ -147,9 +147,13 @@ package actor SourceRunner {
         } else {
             slots[name]?.isDone = true
             slots[name]?.isCutShort = isCutShort
+            noteEnd(of: name)
             news.signal()
         }
     }
+
+    /// At once, as what a reload brings meanwhile has not ended.
+    private func noteEnd(of name: String) { store.assumeIsolated { $0.noteEnd(named: name) } }
 
     private func remove(_ name: String) async {
         slots[name] = nil

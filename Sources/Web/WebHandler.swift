@@ -59,6 +59,9 @@ struct WebRoutes {
         add("/snapshot", SnapshotHandler(context))
         add("/config", ConfigHandler(context))
         add("/demo/", DemoHandler(context))
+        add("/metrics", MetricsHandler(context))
+        add("/healthz", HealthHandler.alive(context))
+        add("/readyz", HealthHandler.ready(context))
     }
 
     /// - Parameter path: a path that ends with a slash stands for all that lie below it, but `/` for itself.

@@ -10,6 +10,8 @@ package struct WebSettings: Sendable, Equatable {
     package var frames: [String] = []
     /// Origins that pictures may come from besides the server's own: `https://…`.
     package var pictures: [String] = []
+    /// How many series, and how many sources and endpoints, `/metrics` tells of, each.
+    package var metricsSeries = 1_000
     /// The program's, as `--version` says it.
     package var version = ""
     /// Whether the feed is another agent's.

@@ -91,6 +91,7 @@ extension WebSettings {
         }
         hosts = options[\.httpHost]
         frames = options[\.httpFrame]
+        metricsSeries = options[\.metricsSeries]
         version = Version.current
         pictures = plan.pictures
         isAttached = options[\.attach] != nil

@@ -280,7 +280,10 @@ package struct Board: Sendable {
         for status in stats.sources {
             guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
             sources[index].list(as: status)
+            let heard = sources[index].heard
             enter(status.state, index, at: status.since ?? time)
+            // All that is known of one that was never heard.
+            sources[index].heard = heard ?? sources[index].heard
             sources[index].since = status.since ?? sources[index].since
         }
     }
@@ -409,6 +412,7 @@ package struct Board: Sendable {
 
     /// Rule 7: a source comes into a state.
     private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp) {
+        if state == .ok { sources[index].heard = clock }
         if state != .failing, let message = sources[index].message {
             messages.replace(index, old: message.utf8.count, by: nil, sequence: 0)
         }

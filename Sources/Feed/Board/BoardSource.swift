@@ -34,6 +34,8 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var errors = 0
     /// The time of its newest data line.
     package internal(set) var newest: Timestamp?
+    /// The agent's time at which it last said something good: an event, that nothing has changed, or how far it has come.
+    package internal(set) var heard: Timestamp?
     /// When it last said that nothing has changed.
     package internal(set) var confirmed: Timestamp?
     /// The newest time that it failed, once it is over.

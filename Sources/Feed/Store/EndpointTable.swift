@@ -9,14 +9,16 @@ struct EndpointTable: Sendable {
     private(set) var statistics: [EndpointStatistics] = []
     /// Whose they are.
     private var keys: [Key] = []
+    /// When each was added, ascending.
+    private var births: [Int] = []
     private var indices: [Key: Int] = [:]
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
-    /// Counts something at an endpoint; false when there are too many already.
+    /// Counts something at an endpoint, which is added at `birth` when it is not there; false when there are too many already.
     mutating func update(
-        _ endpoint: String, of source: Int, named name: String, _ change: (inout LatencyHistogram) -> Void
+        _ endpoint: String, of source: Int, named name: String, birth: Int, _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         let key = Key(source: source, endpoint: endpoint)
         if let index = indices[key] {
@@ -29,18 +31,33 @@ struct EndpointTable: Sendable {
         change(&histogram)
         statistics.append(EndpointStatistics(endpoint: endpoint, source: name, histogram: histogram))
         keys.append(key)
+        births.append(birth)
         return true
+    }
+
+    /// The next one of a walk.
+    func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
+        var low = 0
+        var high = births.count
+        while low < high {
+            let middle = (low + high) / 2
+            if births[middle] < walk.place { low = middle + 1 } else { high = middle }
+        }
+        guard low < births.count, births[low] < walk.limit else { return nil }
+        walk.place = births[low] + 1
+        return statistics[low]
     }
 
     /// Forgets the endpoints of some sources; costs a look at every one there is.
     mutating func remove(_ gone: Set<Int>) {
         guard keys.contains(where: { gone.contains($0.source) }) else { return }
-        let (old, former) = (statistics, keys)
-        (statistics, keys, indices) = ([], [], [:])
-        for (key, statistic) in zip(former, old) where !gone.contains(key.source) {
-            indices[key] = keys.count
-            keys.append(key)
-            statistics.append(statistic)
+        let (old, former, born) = (statistics, keys, births)
+        (statistics, keys, births, indices) = ([], [], [], [:])
+        for place in former.indices where !gone.contains(former[place].source) {
+            indices[former[place]] = keys.count
+            keys.append(former[place])
+            births.append(born[place])
+            statistics.append(old[place])
         }
     }
 }

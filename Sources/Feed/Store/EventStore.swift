@@ -176,6 +176,11 @@ package actor EventStore {
         if let id = state.source(named: name) { state.retire(id) }
     }
 
+    /// A source has come to its end by itself: nothing more is expected of it until it is registered again.
+    package func noteEnd(named name: String) {
+        if let id = state.source(named: name) { state.noteEnd(of: id) }
+    }
+
     /// The same for good: what brought its events has ended, and it is forgotten once the history shows nothing of it.
     ///
     /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
@@ -199,10 +204,13 @@ package actor EventStore {
         }
     }
 
+    /// What the agent is called as a source.
+    package static let ownName = "catwatch"
+
     /// The agent itself as a source, for what it says of itself.
     package var agentSource: SourceID {
         if let known = ownSource { return known }
-        let id = register(SourceDescription(name: "catwatch", type: "memory", rhythm: .every(state.limits.interval)))
+        let id = register(SourceDescription(name: Self.ownName, type: "memory", rhythm: .every(state.limits.interval)))
         ownSource = id
         return id
     }
@@ -445,6 +453,40 @@ package actor EventStore {
     // MARK: What there is to know
 
     package var counts: StoreCounts { state.counts }
+
+    /// Of the agent whose feed this is.
+    package var numbers: AgentNumbers {
+        AgentNumbers(
+            identity: identity, interval: relayed?.interval ?? state.limits.interval,
+            history: relayed?.history ?? state.limits.history, lines: state.log.nextSequence - 1,
+            counts: relayed.map(\.counts) ?? state.counts, memory: relayed.map(\.memory) ?? state.memory,
+            agent: relayed.map(\.agent) ?? state.agent, attachment: relayed?.attachment(at: loop.clock.now))
+    }
+
+    /// Now, by the clock of the agent whose feed this is.
+    package var feedTime: Timestamp { relayed.flatMap { $0.time(at: loop.clock.now) } ?? wall.now }
+
+    /// A walk over what there is now, which goes on by `nextSource`, `nextEndpoint` and `nextSeries`.
+    package var walk: FeedWalk { state.walk(of: identity.run) }
+
+    /// The next source of a walk, also one that is taken out of the list; nil when that was all.
+    package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
+        guard walk.run == identity.run else { return nil }
+        let now = loop.clock.now
+        return relayed.map { $0.nextSource(&walk, at: now) } ?? state.nextSource(&walk, at: now)
+    }
+
+    /// The next series of a walk that has a value newer than the history; nil when that was all.
+    package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
+        guard walk.run == identity.run else { return nil }
+        return relayed.map { $0.nextSeries(&walk, at: loop.clock.now) } ?? state.nextSeries(&walk, wall: wall.now)
+    }
+
+    /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
+    /// tells no more than percentiles.
+    package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
+        relayed == nil ? state.nextEndpoint(&walk) : nil
+    }
     package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
     package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
 
@@ -458,6 +500,7 @@ package actor EventStore {
         guard ending == nil else { return }
         state.hold(from: admission.heldFrom)
         let now = loop.clock.now
+        if !lines.isEmpty { relayed?.heard = now }
         var isNews = false
         for line in lines {
             if state.hasEnoughData { break }
@@ -468,6 +511,9 @@ package actor EventStore {
         if isNews { wakes.callAll(linesBelow: state.log.nextSequence) }
         announce()
     }
+
+    /// Says whether the attached agent's lines come.
+    package func noteConnection(_ isConnected: Bool) { relayed?.isConnected = isConnected }
 
     /// Passes one line on; true when readers are to be greeted for it.
     private func relay(_ relayed: RelayedLine, _ now: LoopInstant) -> Bool {

@@ -56,6 +56,11 @@ package struct FeedState: ~Copyable, Sendable {
     private var revisions = 0
     private var hasReportedSeries = false
     private var hasReportedEndpoints = false
+    /// How many sources, series and endpoints were added, or might have been, so far.
+    private var births = 0
+    /// The newest of each.
+    package private(set) var memory: MemorySample?
+    package private(set) var agent: AgentSample?
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
@@ -86,7 +91,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// Its name and type are cut at 1,024 bytes, its unit at 32. With another type all its lines have that from now on, with
     /// other bands its windows from the next line on. It is `starting` again.
     package mutating func register(_ description: SourceDescription, at time: Timestamp) -> SourceID {
-        let (source, isRenamed) = sources.register(description, at: time)
+        births += 1
+        let (source, isRenamed) = sources.register(description, at: time, birth: births)
         if isRenamed { renewPrefixes() }
         return source
     }
@@ -99,6 +105,9 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Whether it was taken out and not registered again.
     func isRetired(_ source: SourceID) -> Bool { sources.isRetired(source) }
+
+    /// Nothing more is to come from a source until it is registered again: it has come to its end by itself.
+    mutating func noteEnd(of source: SourceID) { sources.noteEnd(of: source) }
 
     /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
     /// history shows it, while there is room: its series and endpoints count as those of others.
@@ -119,7 +128,7 @@ package struct FeedState: ~Copyable, Sendable {
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, wall, now, isComplete: true)
             wastedNames += series[index].prefix.count
-            series[index] = Series(ring: newRing, source: -1, kind: .data, prefix: 0..<0, namesOffset: 0)
+            series[index] = Series(ring: newRing, source: -1, kind: .data, birth: 0, prefix: 0..<0, namesOffset: 0)
         }
         table.remove { gone.contains($0.index / 3) }
         counts.series = table.count
@@ -147,6 +156,8 @@ package struct FeedState: ~Copyable, Sendable {
         let start = log.totalCost
         revisions = 0
         var next = first
+        // Looked at once for many events, as those of a batch are of one source nearly always.
+        var speaker: Int32 = -1
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
                 let record = batch.records[next]
@@ -155,6 +166,10 @@ package struct FeedState: ~Copyable, Sendable {
                     publishOther(batch.others[Int(record.other)], wall, now)
                 } else {
                     publish(record, bytes, wall, now)
+                    if record.source != speaker {
+                        speaker = record.source
+                        sources.hear(from: SourceID(index: Int(speaker)), at: now)
+                    }
                 }
                 // A revision is a line too, and comes behind the events.
                 if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
@@ -247,6 +262,7 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func report(_ message: String, _ wall: Timestamp, _ now: LoopInstant) {
         let failure = Failure(.config, message)
         newestReport = log.nextSequence
+        if let own = source(named: EventStore.ownName) { sources.countError(failure.code.rawValue, of: own) }
         log.append(atMost: LineEncoder.most(message.utf8.count, 16), at: now) { sequence, writer in
             encoder.failure(failure, sequence: sequence, time: wall, source: "catwatch", to: writer)
         }
@@ -274,12 +290,15 @@ package struct FeedState: ~Copyable, Sendable {
             if let index = seriesIndex(event.source, kind: .latency, key: nil, wall, now) {
                 record(sample.ms, in: index, at: time, wall, now)
             }
-            if sample.status == 304 { sources.setState(.ok, of: event.source, wall) }
+            sources.countAnswer(sample.status, from: event.source)
+            if sample.status == 304 { hear(from: event.source, wall, now) }
             log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
-            markSeen(event.source, wall)
+            memory = sample
+            if sources.state(of: event.source) == .starting { sources.setState(.ok, of: event.source, wall) }
+            sources.hear(from: event.source, at: now)
             if let index = seriesIndex(event.source, kind: .memory, key: nil, wall, now) {
                 record(Double(sample.resident), in: index, at: time, wall, now)
             }
@@ -288,6 +307,7 @@ package struct FeedState: ~Copyable, Sendable {
             }
         case .error(let failure):
             sources.setState(.failing, of: event.source, wall)
+            sources.countError(failure.code.rawValue, of: event.source)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.message(failure.message)
@@ -300,21 +320,25 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
             }
         case .progress(let progress):
-            sources.setState(.ok, of: event.source, wall)  // a page was complete, also one with nothing on it
+            hear(from: event.source, wall, now)  // a page was complete, also one with nothing on it
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
             }
         case .recovered(let recovery):
-            sources.setState(.ok, of: event.source, wall)
+            hear(from: event.source, wall, now)
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
             }
-        case .agent(let sample): publishAgent(sample, source, time, now)
+        case .agent(let sample):
+            agent = sample
+            publishAgent(sample, source, time, now)
         }
     }
 
-    private mutating func markSeen(_ source: SourceID, _ wall: Timestamp) {
-        if sources.state(of: source) == .starting { sources.setState(.ok, of: source, wall) }
+    /// Something good came from a source, other than data.
+    private mutating func hear(from source: SourceID, _ wall: Timestamp, _ now: LoopInstant) {
+        sources.setState(.ok, of: source, wall)
+        sources.hear(from: source, at: now)
     }
 
     private mutating func publishAgent(_ sample: AgentSample, _ source: String, _ time: Timestamp, _ now: LoopInstant) {
@@ -332,9 +356,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ change: (inout LatencyHistogram) -> Void
     ) {
         let name = sources.name(of: source.index)
-        if endpointTable.update(endpoint, of: source.index, named: name, change) { return }
+        births += 1
+        if endpointTable.update(endpoint, of: source.index, named: name, birth: births, change) { return }
         if forget(Set(sources.released()), wall, now),
-            endpointTable.update(endpoint, of: source.index, named: name, change)
+            endpointTable.update(endpoint, of: source.index, named: name, birth: births, change)
         {
             return
         }
@@ -348,6 +373,8 @@ package struct FeedState: ~Copyable, Sendable {
         /// An index into `sources`.
         let source: Int
         let kind: SeriesKind
+        /// When it was added, for walks.
+        let birth: Int
         /// Where `prefixes` has `"type":"…","source":"…","series":"…"`; empty when there was no room.
         var prefix: Range<Int>
         /// How far behind the start of `prefix` it has `"source":"…","series":"…"`, which is what a window line says.
@@ -389,7 +416,9 @@ package struct FeedState: ~Copyable, Sendable {
         }
         let added = key.map { table.index(source: place, keyBytes: .init($0)) } ?? table.index(source: place, key: nil)
         guard let index = added else { return nil }
-        let new = Series(ring: newRing, source: source.index, kind: kind, prefix: 0..<0, namesOffset: 0)
+        births += 1
+        let new = Series(
+            ring: newRing, source: source.index, kind: kind, birth: births, prefix: 0..<0, namesOffset: 0)
         if index < series.count { series[index] = new } else { series.append(new) }
         keepPrefix(of: index)
         counts.series = table.count
@@ -470,6 +499,36 @@ package struct FeedState: ~Copyable, Sendable {
                 body(&self, UnsafeBufferPointer(rebasing: arena.buffer[range.lowerBound + offset..<range.upperBound]))
             }
         }
+    }
+
+    // MARK: Walks
+
+    /// A walk over what there is now.
+    func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: births + 1) }
+
+    /// The next source of a walk, also one that was retired.
+    func nextSource(_ walk: inout FeedWalk, at now: LoopInstant) -> SourceNumbers? {
+        sources.next(&walk, at: now, window: limits.interval)
+    }
+
+    /// The next endpoint of a walk.
+    func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
+
+    /// The next series of a walk that has a value newer than the history.
+    func nextSeries(_ walk: inout FeedWalk, wall: Timestamp) -> SeriesNumbers? {
+        let past = wall - limits.history
+        while walk.place < series.count {
+            let index = walk.place
+            walk.place += 1
+            guard series[index].source >= 0, series[index].birth < walk.limit, let window = series[index].ring.newest,
+                window.lastTime > past
+            else { continue }
+            let source = sources.name(of: series[index].source)
+            return SeriesNumbers(
+                source: source, kind: series[index].kind, name: source, key: table.key(of: index), value: window.last,
+                time: window.lastTime)
+        }
+        return nil
     }
 
     // MARK: Windows

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// A line of another agent, decoded and as it came, without its newline.
 package struct RelayedLine: Sendable {
     package var line: Line
@@ -15,6 +17,10 @@ struct Relayed: Sendable {
     private var board = Board()
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
+    /// Whether its lines come.
+    var isConnected = false
+    /// When the newest came.
+    var heard: LoopInstant?
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {
@@ -38,6 +44,59 @@ struct Relayed: Sendable {
                 source: $0.name, state: $0.state, since: $0.since, type: $0.type, unit: $0.unit, bands: $0.bands,
                 takesN: $0.takesN, rhythm: $0.rhythm)
         }
+    }
+
+    /// How its feed comes here.
+    func attachment(at now: LoopInstant) -> AgentNumbers.Attachment {
+        AgentNumbers.Attachment(isConnected: isConnected, silence: heard.map { $0.duration(to: now) })
+    }
+
+    /// What it has counted, as far as its newest `agent` line tells.
+    var counts: StoreCounts? {
+        board.agent.map { agent in
+            var counts = StoreCounts()
+            (counts.data, counts.readers, counts.gaps, counts.late) =
+                (agent.events, agent.readers, agent.gaps, agent.late)
+            (counts.series, counts.refusedSeries, counts.refusedEndpoints) =
+                (agent.series, agent.refusedSeries, agent.refusedEndpoints)
+            return counts
+        }
+    }
+
+    var memory: MemorySample? { board.memory.last?.sample }
+    var agent: AgentSample? { board.agent.map { AgentSample(loopLag: $0.loopLag, cpu: $0.cpu) } }
+
+    /// The agent's time now: that of its newest line, and what has passed since.
+    func time(at now: LoopInstant) -> Timestamp? {
+        guard let clock = board.clock, let heard else { return nil }
+        return clock + heard.duration(to: now)
+    }
+
+    /// The next source of a walk.
+    func nextSource(_ walk: inout FeedWalk, at now: LoopInstant) -> SourceNumbers? {
+        guard walk.place < board.sources.count else { return nil }
+        defer { walk.place += 1 }
+        let source = board.sources[walk.place]
+        let silence = source.heard.flatMap { heard in time(at: now).map { max(.zero, $0 - heard) } }
+        let timeliness = Timeliness(
+            state: source.state, code: source.code, rhythm: source.rhythm, silence: silence, hasEnded: false,
+            window: interval ?? .zero)
+        return SourceNumbers(
+            name: source.name, state: source.state, timeliness: timeliness, isListed: source.isListed)
+    }
+
+    /// The next series of a walk that has a value newer than the history.
+    func nextSeries(_ walk: inout FeedWalk, at now: LoopInstant) -> SeriesNumbers? {
+        guard let time = time(at: now), let history else { return nil }
+        while walk.place < board.series.count {
+            let series = board.series[walk.place]
+            walk.place += 1
+            guard let newest = series.newest, newest.time > time - history else { continue }
+            return SeriesNumbers(
+                source: series.source, kind: series.kind, name: series.name, key: nil, value: newest.value,
+                time: newest.time)
+        }
+        return nil
     }
 
     /// What tells readers how to read the sources' lines.

@@ -13,6 +13,16 @@ struct SourceTable: Sendable {
         var isRetired = false
         /// Since when nothing more comes from it; nil while something may.
         var releasedAt: LoopInstant?
+        /// When it was added, for walks.
+        let birth: Int
+        /// When something good came from it last; nil when nothing has.
+        var heard: LoopInstant?
+        /// What it failed with last.
+        var code: String?
+        /// Whether it has come to its end by itself.
+        var hasEnded = false
+        var answers = CodeTally()
+        var errors = CodeTally()
     }
 
     struct Bands: Sendable {
@@ -54,17 +64,20 @@ struct SourceTable: Sendable {
     @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index]?.prefix ?? [] }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
-    /// Adds a source, or gives the one of this name another description; says whether its type is another one now.
-    mutating func register(_ description: SourceDescription, at time: Timestamp) -> (SourceID, isRenamed: Bool) {
+    /// Adds a source at `birth`, or gives the one of this name another description; says whether its type is another one now.
+    mutating func register(
+        _ description: SourceDescription, at time: Timestamp, birth: Int
+    ) -> (SourceID, isRenamed: Bool) {
         let name = LineEncoder.cut(description.name, at: Self.longestName)
         let type = LineEncoder.cut(description.type, at: Self.longestName)
-        let source = Source(
+        var source = Source(
             name: name, prefix: Self.prefix(type: type, source: name, series: name),
             status: SourceStatus(
                 source: name, state: .starting, since: time, type: type,
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
                 takesN: description.takesN, rhythm: description.rhythm),
-            bands: description.bands.map { Bands($0) })
+            bands: description.bands.map { Bands($0) },
+            birth: indices[name].flatMap { sources[$0]?.birth } ?? birth)
         guard let index = indices[name], let known = sources[index] else {
             let index = free.popLast() ?? sources.count
             indices[name] = index
@@ -73,6 +86,7 @@ struct SourceTable: Sendable {
             return (SourceID(index: index), false)
         }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
+        (source.answers, source.errors) = (known.answers, known.errors)
         sources[index] = source
         return (SourceID(index: index), known.status.type != type)
     }
@@ -115,6 +129,38 @@ struct SourceTable: Sendable {
         guard self.state(of: source) != state else { return }
         sources[source.index]?.status.state = state
         sources[source.index]?.status.since = wall
+    }
+
+    /// Something good came from a source.
+    mutating func hear(from source: SourceID, at now: LoopInstant) { sources[source.index]?.heard = now }
+
+    /// Nothing more is to come from a source, which has come to its end by itself.
+    mutating func noteEnd(of source: SourceID) { sources[source.index]?.hasEnded = true }
+
+    mutating func countAnswer(_ status: Int, from source: SourceID) {
+        sources[source.index]?.answers.add(String(status))
+    }
+
+    mutating func countError(_ code: String, of source: SourceID) {
+        sources[source.index]?.errors.add(code)
+        sources[source.index]?.code = code
+    }
+
+    /// The next one of a walk.
+    ///
+    /// - Parameter window: how wide windows are.
+    func next(_ walk: inout FeedWalk, at now: LoopInstant, window: Duration) -> SourceNumbers? {
+        while walk.place < sources.count {
+            defer { walk.place += 1 }
+            guard let source = sources[walk.place], source.birth < walk.limit else { continue }
+            let timeliness = Timeliness(
+                state: source.status.state, code: source.code, rhythm: source.status.rhythm,
+                silence: source.heard.map { $0.duration(to: now) }, hasEnded: source.hasEnded, window: window)
+            return SourceNumbers(
+                name: source.name, state: source.status.state, timeliness: timeliness, isListed: !source.isRetired,
+                answers: source.answers, errors: source.errors)
+        }
+        return nil
     }
 
     static func prefix(type: String, source: String, series: String) -> [UInt8] {

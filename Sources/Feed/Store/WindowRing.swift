@@ -53,6 +53,9 @@ package struct WindowRing: Sendable {
     /// The windows held, by ascending index.
     package var held: ArraySlice<Window> { windows[head...] }
 
+    /// The newest window held.
+    package var newest: Window? { head < windows.count ? windows[windows.count - 1] : nil }
+
     /// How many windows are held at the most, which bounds the memory: the history's and eight.
     package var capacity: Int { Int(clamping: history / width) + 8 }
 

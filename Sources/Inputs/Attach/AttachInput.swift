@@ -83,6 +83,7 @@ package actor AttachInput {
             } catch {
                 throw CancellationError()
             }
+            await store.noteConnection(false)
             guard reconnects else { return await tell(.lost(reason: reason, retryIn: nil)) }
             let pause = backoff.fail(using: &random)
             await tell(.lost(reason: reason, retryIn: pause))
@@ -164,6 +165,7 @@ package actor AttachInput {
                         hasHello = true
                         self.stream = stream
                         greeted = loop.clock.now
+                        await store.noteConnection(true)
                         await tell(.connected)
                     }
                     note(line, &isLeaving)

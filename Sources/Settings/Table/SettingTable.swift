@@ -181,6 +181,10 @@ package struct SettingTable: Sendable {
         option: .init(
             nil, .feed, "let pages of that origin show it; repeatable", argument: "ORIGIN", repeats: .words,
             traits: .reloads))
+    package let metricsSeries = SettingKey(
+        "metrics_series", Types.integer(0...FeedState.Limits().series), initial: 1_000,
+        option: .init(
+            nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", argument: "N", traits: .reloads))
     package let attach = SettingKey(
         "attach", Types.socket, option: .init("a", .feed, "read from a running agent's socket", traits: .choosesFeed))
     package let noReconnect = SettingKey(

@@ -65,7 +65,7 @@ package struct LineEncoder: Sendable {
     }
 
     /// The same for a string.
-    static func cut(_ text: String, at limit: Int = longestText) -> String {
+    package static func cut(_ text: String, at limit: Int = longestText) -> String {
         guard text.utf8.count > limit else { return text }
         var text = text
         return text.withUTF8 { String(decoding: cut($0, at: limit), as: UTF8.self) }

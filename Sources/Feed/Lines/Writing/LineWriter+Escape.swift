@@ -82,9 +82,9 @@ extension LineWriter {
 }
 
 /// The well-formed byte sequences of UTF-8 (Unicode 15, table 3-7).
-enum UTF8Scalar {
+package enum UTF8Scalar {
     /// The length of the scalar at `start`, or, negated, of the longest start of one when it is broken (at least 1).
-    static func length(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+    package static func length(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let first = start[0]
         let needed: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF

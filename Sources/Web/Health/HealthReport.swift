@@ -1,0 +1,98 @@
+internal import Feed
+internal import Reactor
+
+/// What there is to say of how it goes: names and states, and nothing that is secret.
+struct HealthReport {
+    let isGood: Bool
+    /// JSON.
+    let body: [UInt8]
+
+    /// How many sources are named, those that are not ready first.
+    static let mostSources = 100
+    /// Bytes of a name and of a reason, and of what stands around them.
+    private static let longestName = 128
+    private static let longestReason = 96
+    private static let mostAround = 128
+
+    /// Whether the loop turns, and every poll, failed ones too, came to something when it should: what the watchdog asks.
+    static func liveness(of desk: PollDesk) -> HealthReport {
+        let isGood = desk.assumeIsolated { $0.isOnTime }
+        return HealthReport(
+            isGood: isGood,
+            body: Array((isGood ? #"{"alive":true}"# : #"{"alive":false,"reason":"a poll hangs"}"#).utf8) + [0x0A])
+    }
+
+    /// Whether every source has said something good in time; over an attached feed also whether that comes.
+    static func readiness(of store: EventStore) -> HealthReport { store.assumeIsolated { readiness($0) } }
+
+    private static func readiness(_ store: isolated EventStore) -> HealthReport {
+        var good: [SourceNumbers] = []
+        var bad: [SourceNumbers] = []
+        var (goodCount, badCount) = (0, 0)
+        var walk = store.walk
+        while let source = store.nextSource(&walk) {
+            guard source.isListed, source.name != EventStore.ownName else { continue }
+            if source.timeliness.isGood {
+                goodCount += 1
+                if good.count < mostSources { good.append(source) }
+            } else {
+                badCount += 1
+                if bad.count < mostSources { bad.append(source) }
+            }
+        }
+        let numbers = store.numbers
+        let complaint = numbers.attachment.flatMap { why($0, isLateAfter: numbers.interval * 2) }
+        let isReady = badCount == 0 && complaint == nil
+        let named = (bad + good).prefix(mostSources)
+        let most = (named.count + 2) * (LineWriter.mostEscaped(longestName + longestReason) + mostAround)
+        let body = LineWriter.bytes(atMost: most) { line in
+            line.raw("{\"ready\":")
+            line.bool(isReady)
+            if numbers.attachment != nil {
+                line.raw(",\"agent\":{")
+                write(complaint == nil, complaint ?? "connected", to: &line)
+            }
+            line.raw(",\"sources\":[")
+            for (index, source) in named.enumerated() {
+                if index > 0 { line.raw(",") }
+                line.raw("{\"source\":")
+                line.string(LineEncoder.cut(source.name, at: longestName))
+                line.raw(",")
+                write(source.timeliness.isGood, source.timeliness.reason, to: &line)
+            }
+            line.raw("],\"more_sources\":")
+            line.integer(goodCount + badCount - named.count)
+            line.raw("}\n")
+        }
+        return HealthReport(isGood: isReady, body: body)
+    }
+
+    /// The end of an object.
+    private static func write(_ isReady: Bool, _ reason: String, to line: inout LineWriter) {
+        line.raw("\"ready\":")
+        line.bool(isReady)
+        line.raw(",\"reason\":")
+        line.string(LineEncoder.cut(reason, at: longestReason))
+        line.raw("}")
+    }
+
+    /// Why an attached feed is not as it should be; nil when it is. An agent has something to say in every window.
+    private static func why(_ attachment: AgentNumbers.Attachment, isLateAfter limit: Duration) -> String? {
+        guard attachment.isConnected, let silence = attachment.silence else { return "not connected" }
+        return silence <= limit ? nil : "nothing for \(silence.shortText)"
+    }
+}
+
+extension Timeliness {
+    /// For a person.
+    fileprivate var reason: String {
+        switch self {
+        case .inTime: "in time"
+        case .ended: "ended"
+        case .starting: "nothing has come yet"
+        case .late(let silence, let expected):
+            "nothing for \(silence.shortText), expected every \(expected.shortText)"
+        case .failing(let code): "fails: \(code)"
+        }
+    }
+}

@@ -1,0 +1,352 @@
+internal import Feed
+internal import HTTPServer
+internal import Reactor
+
+/// One answer to who scrapes, on its way: family after family, a piece at a time, each as the store is then. What is there
+/// all the while is told once in each family.
+///
+/// It holds one piece, and a number for each name that may be there twice.
+final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
+    /// What is told, in this order.
+    private enum Part: Int {
+        case agent, up, ready, polls, errors, latency, newestLatency, value, age, leftOut, end
+    }
+
+    /// What there may be too many of.
+    private enum Many: Int, CaseIterable {
+        case sources, endpoints, series
+
+        var word: StaticString {
+            switch self {
+            case .sources: "sources"
+            case .endpoints: "endpoints"
+            case .series: "series"
+            }
+        }
+    }
+
+    private enum Value {
+        case whole(Int)
+        case number(Double)
+        case time(microseconds: Int64)
+    }
+
+    private let store: EventStore
+    private let format: MetricsFormat
+    /// How many sources, endpoints and series there may be, each.
+    private let limit: Int
+    private let isAttached: Bool
+    /// Of the agent, those that were not told yet, the next one last.
+    private var ahead: [(family: MetricFamily, value: Value)]
+    private let version: String
+    private var part: Part? = .agent
+    private var hasHead = false
+    private var walk: FeedWalk
+    /// How many were told, and how many not, in this part.
+    private var told = 0
+    private var omitted = 0
+    /// Of labels that may not be the only ones of their kind.
+    private var names: Set<Int> = []
+    private var leftOut = [Int](repeating: 0, count: Many.allCases.count)
+    /// What was written and not taken yet begins at the offset.
+    private var piece: [UInt8] = []
+    private var offset = 0
+
+    /// In milliseconds: bounds of a histogram's buckets.
+    static let bounds: [Double] = [
+        1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000,
+    ]
+    private static let boundLabels: [StaticString] = [
+        "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.0", "4.0", "8.0", "16.0",
+        "32.0", "64.0",
+    ]
+    /// The most that one source's codes take, or the lines of one histogram.
+    private static let mostAtOnce = 26 * MetricsWriter.mostSample
+    private static let mostPiece = 12 << 10
+
+    init(of store: EventStore, as format: MetricsFormat, limit: Int) {
+        self.store = store
+        self.format = format
+        self.limit = limit
+        let (walk, numbers) = store.assumeIsolated { ($0.walk, $0.numbers) }
+        self.walk = walk
+        version = numbers.identity.version
+        isAttached = numbers.attachment != nil
+        ahead = Self.values(of: numbers).reversed()
+    }
+
+    /// The next bytes of the answer.
+    func next(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Step {
+        if offset == piece.count {
+            guard part != nil else { return .end }
+            // What comes of another run is not to be mixed with this one's; who reads sees that something is missing.
+            guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken(byReset: false) }
+            store.assumeIsolated { fill($0) }
+            offset = 0
+        }
+        let count = min(buffer.count, piece.count - offset)
+        buffer.copyBytes(from: piece[offset..<offset + count])
+        offset += count
+        return .bytes(count)
+    }
+
+    private func fill(_ store: isolated EventStore) {
+        piece = LineWriter.bytes(atMost: Self.mostPiece + Self.mostAtOnce) { line in
+            let full = line.next + Self.mostPiece
+            var writer = MetricsWriter(line, format)
+            while let part, writer.line.next < full { tell(part, store, &writer) }
+            line = writer.line
+        }
+    }
+
+    /// Tells one thing, or goes on to the next part.
+    private func tell(_ part: Part, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
+        let isAhead =
+            switch part {
+            case .agent: tellAgent(&writer)
+            case .up: tellSource(.up, store, &writer) { $0.state == .ok }
+            case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
+            case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
+            case .errors: !isAttached && tellCodes(.errors, \.errors, store, &writer)
+            case .latency: !isAttached && tellEndpoint(store, &writer)
+            case .newestLatency: tellLatency(store, &writer)
+            case .value: tellValue(store, &writer)
+            case .age: tellAge(store, &writer)
+            case .leftOut: tellLeftOut(&writer)
+            case .end: tellEnd(&writer)
+            }
+        if !isAhead { turn(from: part) }
+    }
+
+    private func turn(from part: Part) {
+        let many: Many =
+            switch part {
+            case .value, .age: .series
+            case .latency: .endpoints
+            default: .sources
+            }
+        leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)
+        (told, omitted, names, hasHead) = (0, 0, [], false)
+        walk.restart()
+        self.part = Part(rawValue: part.rawValue + 1)
+    }
+
+    private func tellHead(_ family: MetricFamily, _ writer: inout MetricsWriter) {
+        if !hasHead { writer.head(family) }
+        hasHead = true
+    }
+
+    /// Whether one more may be told that has the labels which were just written; otherwise they are taken back.
+    private func admit(_ writer: inout MetricsWriter, from start: MetricsWriter) -> Bool {
+        var isNew = true
+        if writer.isAmbiguous {
+            var hasher = Hasher()
+            hasher.combine(bytes: UnsafeRawBufferPointer(writer.written))
+            isNew = names.insert(hasher.finalize()).inserted
+        }
+        if isNew {
+            told += 1
+        } else {
+            omitted += 1
+            writer = start
+        }
+        return isNew
+    }
+
+    /// Whether there is room for one more, which is counted otherwise.
+    private var hasRoom: Bool {
+        if told < limit { return true }
+        omitted += 1
+        return false
+    }
+
+    // MARK: The agent
+
+    private static func values(of numbers: AgentNumbers) -> [(family: MetricFamily, value: Value)] {
+        var values: [(family: MetricFamily, value: Value)] = []
+        func add(_ family: MetricFamily, _ value: Value?) { if let value { values.append((family, value)) } }
+        let attachment = numbers.attachment
+        let isKnown = attachment == nil || attachment?.silence != nil
+        if isKnown {
+            add(.start, .time(microseconds: numbers.identity.started.microseconds))
+            add(.window, .time(microseconds: numbers.interval.microseconds))
+            add(.history, .time(microseconds: numbers.history.microseconds))
+            add(.resident, numbers.memory.map { .whole($0.resident) })
+            add(.peak, numbers.memory.map { .whole($0.peak) })
+            add(.privateMemory, numbers.memory.map { .whole($0.privateBytes) })
+            add(.processor, numbers.agent.map { .number($0.cpu / 1_000) })
+            add(.lag, numbers.agent.map { .number($0.loopLag / 1_000) })
+            add(.lines, .whole(numbers.lines))
+        }
+        if let counts = numbers.counts {
+            add(.events, .whole(counts.data))
+            add(.readers, .whole(counts.readers))
+            add(.gaps, .whole(counts.gaps))
+            add(.late, .whole(counts.late))
+            add(.series, .whole(counts.series))
+            add(.refusedSeries, .whole(counts.refusedSeries))
+            add(.refusedEndpoints, .whole(counts.refusedEndpoints))
+            // Lines do not tell.
+            if attachment == nil {
+                add(.stalled, .whole(counts.stalledReaders))
+                add(.future, .whole(counts.future))
+            }
+        }
+        add(.attached, attachment.map { .whole($0.isConnected ? 1 : 0) })
+        add(.silence, attachment?.silence.map { .time(microseconds: $0.microseconds) })
+        return values
+    }
+
+    private func tellAgent(_ writer: inout MetricsWriter) -> Bool {
+        if !hasHead {
+            tellHead(.build, &writer)
+            writer.begin(.build)
+            writer.label("version", version)
+            writer.value(1)
+            return true
+        }
+        guard let (family, value) = ahead.popLast() else { return false }
+        writer.head(family)
+        writer.begin(family)
+        write(value, &writer)
+        return true
+    }
+
+    private func write(_ value: Value, _ writer: inout MetricsWriter) {
+        switch value {
+        case .whole(let value): writer.value(value)
+        case .number(let value): writer.value(value)
+        case .time(let microseconds): writer.value(microseconds: microseconds)
+        }
+    }
+
+    // MARK: Sources and endpoints
+
+    private func tellSource(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ isSo: (SourceNumbers) -> Bool
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let source = store.nextSource(&walk) else { return false }
+        // The agent itself is none that is watched.
+        guard source.isListed, source.name != EventStore.ownName, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        writer.label("source", source.name)
+        if admit(&writer, from: start) { writer.value(isSo(source) ? 1 : 0) }
+        return true
+    }
+
+    private func tellCodes(
+        _ family: MetricFamily, _ tally: KeyPath<SourceNumbers, CodeTally>, _ store: isolated EventStore,
+        _ writer: inout MetricsWriter
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let source = store.nextSource(&walk) else { return false }
+        let entries = source[keyPath: tally].entries
+        guard !entries.isEmpty, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        writer.label("source", source.name)
+        guard admit(&writer, from: start) else { return true }
+        let labels = writer.written
+        for (index, entry) in entries.enumerated() {
+            if index > 0 {
+                writer.begin(family)
+                writer.repeated(labels: labels)
+            }
+            writer.label("code", entry.code)
+            writer.value(entry.count)
+        }
+        return true
+    }
+
+    private func tellEndpoint(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.latency, &writer)
+        guard let endpoint = store.nextEndpoint(&walk) else { return false }
+        guard hasRoom else { return true }
+        let start = writer
+        writer.begin(.latency, "_bucket")
+        writer.label("source", endpoint.source)
+        writer.label("endpoint", endpoint.endpoint)
+        guard admit(&writer, from: start) else { return true }
+        let labels = writer.written
+        var bound = 0
+        endpoint.histogram.count(atMost: Self.bounds) { count in
+            if bound > 0 {
+                writer.begin(.latency, "_bucket")
+                writer.repeated(labels: labels)
+            }
+            writer.label("le", own: Self.boundLabels[bound])
+            writer.value(count)
+            bound += 1
+        }
+        writer.begin(.latency, "_bucket")
+        writer.repeated(labels: labels)
+        writer.label("le", own: "+Inf")
+        writer.value(endpoint.histogram.count)
+        writer.begin(.latency, "_count")
+        writer.repeated(labels: labels)
+        writer.value(endpoint.histogram.count)
+        writer.begin(.latency, "_sum")
+        writer.repeated(labels: labels)
+        writer.value(endpoint.histogram.sum / 1_000)
+        return true
+    }
+
+    // MARK: Series
+
+    private func tellLatency(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellHead(.newestLatency, &writer)
+        guard let series = store.nextSeries(&walk) else { return false }
+        guard series.kind == .latency, hasRoom else { return true }
+        let start = writer
+        writer.begin(.newestLatency)
+        writer.label("source", series.source)
+        if admit(&writer, from: start) { writer.value(series.value / 1_000) }
+        return true
+    }
+
+    private func tellValue(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        tellSeries(.value, store, &writer) { series, writer in writer.value(series.value) }
+    }
+
+    private func tellAge(_ store: isolated EventStore, _ writer: inout MetricsWriter) -> Bool {
+        let now = store.feedTime
+        return tellSeries(.age, store, &writer) { series, writer in
+            writer.value(microseconds: max(0, (now - series.time).microseconds))
+        }
+    }
+
+    private func tellSeries(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ write: (SeriesNumbers, inout MetricsWriter) -> Void
+    ) -> Bool {
+        tellHead(family, &writer)
+        guard let series = store.nextSeries(&walk) else { return false }
+        guard series.kind == .data, hasRoom else { return true }
+        let start = writer
+        writer.begin(family)
+        writer.label("source", series.source)
+        writer.label("series", series.name, key: series.key)
+        if admit(&writer, from: start) { write(series, &writer) }
+        return true
+    }
+
+    // MARK: The end
+
+    private func tellLeftOut(_ writer: inout MetricsWriter) -> Bool {
+        tellHead(.leftOut, &writer)
+        for many in Many.allCases {
+            writer.begin(.leftOut)
+            writer.label("of", own: many.word)
+            writer.value(leftOut[many.rawValue])
+        }
+        return false
+    }
+
+    private func tellEnd(_ writer: inout MetricsWriter) -> Bool {
+        writer.end()
+        return false
+    }
+}

@@ -1,0 +1,158 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+@testable import Web
+
+/// What a web server answers from, in virtual time, and what comes of a scrape.
+struct WebStage: Sendable {
+    let loop: EventLoop
+    let wall: SteppedWallClock
+    let store: EventStore
+    let desk: PollDesk
+    /// Used on the loop.
+    private let bound: LoopBound<WebContext>
+    var context: WebContext { bound.value }
+
+    static let start = Timestamp(seconds: 1_700_000_000)
+
+    init(on loop: EventLoop, isRelay: Bool = false, _ adjust: (inout FeedState.Limits) -> Void = { _ in }) {
+        var limits = FeedState.Limits()
+        adjust(&limits)
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
+        let identity = AgentIdentity(run: "r1", version: "1.2", started: Self.start)
+        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
+        desk = PollDesk(on: loop)
+        bound = LoopBound(WebContext(store: store, desk: desk, on: loop, WebSettings()))
+    }
+
+    func register(_ name: String, _ rhythm: Rhythm = .stream) async -> SourceID {
+        await store.register(SourceDescription(name: name, rhythm: rhythm))
+    }
+
+    func publish(_ body: Event.Body, from source: SourceID, at time: Timestamp? = nil) async {
+        await store.publish([Event(time: time ?? wall.now, source: source, body: body)])
+    }
+
+    func publish(_ value: Double, key: [UInt8]? = nil, from source: SourceID, at time: Timestamp? = nil) async {
+        await publish(.data(Datum(key: key.map { $0[...] }, value: value)), from: source, at: time)
+    }
+
+    func publish(ms: Double, status: Int = 200, endpoint: String = "GET http://h/x", from source: SourceID) async {
+        await publish(.latency(LatencySample(endpoint: endpoint, status: status, ms: ms)), from: source)
+    }
+
+    /// Lines of another agent, which this one is attached to.
+    func relay(_ lines: String...) async throws {
+        let relayed = try lines.map { line in
+            let bytes = Array(line.utf8)[...]
+            return RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)
+        }
+        await store.relay(relayed)
+    }
+
+    /// What a scrape comes to; on the loop.
+    func scrape(_ accept: String? = nil, room: Int = 8_000, handler: MetricsHandler? = nil) throws -> Scrape {
+        let handler = handler ?? MetricsHandler(context)
+        return try Scrape(handler.response(accept: accept), room: room)
+    }
+}
+
+/// An answer of `/metrics`, taken apart.
+struct Scrape {
+    let text: String
+    /// Names with their labels, and their values, in the order of the lines.
+    let samples: [(name: String, value: String)]
+
+    /// Takes an answer to its end.
+    ///
+    /// - Parameter room: how many bytes there is room for at a time.
+    init(_ response: HTTPResponse, room: Int = 8_000) throws {
+        try self.init(Body(response, room: room).rest())
+    }
+
+    init(_ bytes: [UInt8]) throws {
+        text = try #require(String(validating: bytes, as: UTF8.self))
+        samples = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+            let blank = line.lastIndex(of: " ") ?? line.startIndex
+            return (String(line[..<blank]), String(line[blank...].dropFirst()))
+        }
+    }
+
+    /// The value of the one sample of this name and these labels; nil when there is none.
+    subscript(name: String) -> String? {
+        let found = samples.filter { $0.name == name }
+        return found.count == 1 ? found[0].value : nil
+    }
+
+    /// What there is under a name, with any labels: those, and the values.
+    func family(_ name: String) -> [String] {
+        samples.filter { $0.name == name || $0.name.hasPrefix("\(name){") }
+            .map { "\($0.name.dropFirst(name.count)) \($0.value)" }
+    }
+
+    /// Breaks of what both formats demand: each sample once, a family's all together, behind its description.
+    var faults: [String] {
+        var faults: [String] = []
+        var names: Set<String> = []
+        var families: Set<Substring> = []
+        var current: Substring = ""
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("# HELP ") {
+                current = line.dropFirst(7).prefix { $0 != " " }
+                if !families.insert(current).inserted { faults.append("\(current) comes again") }
+            } else if !line.hasPrefix("#") {
+                if !line.hasPrefix(current) { faults.append("\(line) is not of \(current)") }
+                let blank = line.lastIndex(of: " ") ?? line.startIndex
+                if !names.insert(String(line[..<blank])).inserted { faults.append("\(line) comes again") }
+            }
+        }
+        return faults
+    }
+
+    /// The body of an answer, on its way.
+    struct Body {
+        private let stream: HTTPStream
+        private let room: Int
+        private(set) var bytes: [UInt8] = []
+        /// How it ended; nil while it has not.
+        private(set) var isWhole: Bool?
+
+        init(_ response: HTTPResponse, room: Int) throws {
+            guard response.status == 200, case .stream(let stream) = response.body else {
+                throw ChildProcess.Failed("status \(response.status)")
+            }
+            self.stream = stream
+            self.room = room
+        }
+
+        /// Takes what fits once.
+        mutating func take() {
+            guard isWhole == nil else { return }
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 1)
+            defer { buffer.deallocate() }
+            switch stream.next(into: buffer, at: bytes.count) {
+            case .bytes(let count): bytes += buffer[..<count]
+            case .end: isWhole = true
+            case .broken, .nothingNow: isWhole = false
+            }
+            if let isWhole { stream.finish(isComplete: isWhole) }
+        }
+
+        /// Leaves, as a client does.
+        mutating func leave() {
+            isWhole = false
+            stream.finish(isComplete: false)
+        }
+
+        /// Takes all that is left.
+        consuming func rest() throws -> [UInt8] {
+            while isWhole == nil { take() }
+            guard isWhole == true else { throw ChildProcess.Failed("the answer broke off") }
+            return bytes
+        }
+    }
+}
