@@ -32,6 +32,8 @@ final class HTTPConnection {
     /// Whether the client says no more, and whether it counts as left for that: nobody who waits for an answer does so.
     private var hasEnded = false
     private var hasLeft = false
+    /// Whether somebody else writes to it, and sees when it ends.
+    private var isLent = false
     /// libmicrohttpd does not look at a suspended connection at all, and misses an end that comes together with the last of
     /// what was said: whether a client leaves is watched for beside it.
     private var watch: Watch?
@@ -67,9 +69,8 @@ final class HTTPConnection {
             stopAwaitingRequest()
             awaitRequest()
         }
-        guard isSuspended else { return }
-        hasLeft = true
-        resume()
+        guard isSuspended, !isLent else { return }
+        leave()
     }
 
     private func stopAwaitingRequest() {
@@ -121,7 +122,7 @@ final class HTTPConnection {
     func finish(isComplete: Bool) {
         let (stream, promise) = (self.stream, self.promise)
         (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
-        (isSuspended, isResumed, hasLeft) = (false, false, false)
+        (isSuspended, isResumed, hasLeft, isLent) = (false, false, false, false)
         phase = .head
         request = HTTPRequest(method: "", target: "", fields: [], body: [])
         stopAwaitingRequest()
@@ -140,7 +141,7 @@ final class HTTPConnection {
     /// HTTP is over, the response sent.
     func hand(over handle: OpaquePointer, received: [UInt8]) {
         guard let upgrade, !server.isStopping,
-            let stream = server.upgraded(socket, handle, received: received)
+            let stream = server.upgraded(socket, received: received, whenClosed: { cw_mhd_close_upgraded(handle) })
         else { return cw_mhd_close_upgraded(handle) }
         self.upgrade = nil
         upgrade(stream)
@@ -256,11 +257,36 @@ final class HTTPConnection {
     }
 
     private func queue(_ response: HTTPResponse) -> MHD_Result {
+        let common = server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
+        let fields = response.fields + common
+        if case .connection(let take) = response.body { return lend(response.status, fields, take) }
         guard let made = make(response.body) else { return .NO }
         defer { MHD_destroy_response(made) }
-        let common = server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
-        for field in response.fields + common { MHD_add_response_header(made, field.name, field.value) }
+        for field in fields { MHD_add_response_header(made, field.name, field.value) }
         return MHD_queue_response(handle, UInt32(response.status), made)
+    }
+
+    /// Gives the connection to whoever answers by it; libmicrohttpd has it suspended until that is over.
+    private func lend(
+        _ status: Int, _ fields: [HTTPField], _ take: (any WatchedStream, [UInt8]) -> Void
+    ) -> MHD_Result {
+        guard let stream = server.upgraded(socket, whenClosed: { [unowned self] in leave() }) else { return .NO }
+        close()
+        isLent = true
+        suspend()
+        let date = HTTPField("Date", HTTPDate.text(of: SystemWallClock().now))
+        var head = "HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))\r\n"
+        for field in [date] + fields + [HTTPField("Connection", "close")] {
+            head += "\(field.name): \(field.value)\r\n"
+        }
+        take(stream, Array("\(head)\r\n".utf8))
+        return .YES
+    }
+
+    /// Has libmicrohttpd ask for an answer, and find that nobody waits for one.
+    private func leave() {
+        hasLeft = true
+        resume()
     }
 
     private func make(_ body: HTTPResponse.Body) -> OpaquePointer? {
@@ -290,6 +316,7 @@ final class HTTPConnection {
         case .upgrade(let upgrade):
             self.upgrade = upgrade
             return MHD_create_response_for_upgrade(handOver, nil)
+        case .connection: return nil
         }
     }
 

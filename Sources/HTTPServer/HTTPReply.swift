@@ -22,6 +22,10 @@ package struct HTTPResponse {
         /// request of HTTP/1.1. What the client has sent behind its request is the first to be read from the stream,
         /// which has to be closed.
         case upgrade((any ByteStream) -> Void)
+        /// The connection itself, for whoever writes faster than a `stream` is asked: it gets the head of the response, which
+        /// has no length and ends with the connection, writes that first, and has to close the connection. What the client
+        /// sends still is for it to read.
+        case connection((any WatchedStream, _ head: [UInt8]) -> Void)
     }
 
     /// From 100 to 999.

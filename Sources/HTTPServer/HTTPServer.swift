@@ -170,9 +170,10 @@ package final class HTTPServer {
     }
 
     /// - Returns: nil when there is no descriptor left for it.
-    func upgraded(_ socket: Int32, _ handle: OpaquePointer, received: [UInt8]) -> UpgradedStream? {
-        let stream = try? UpgradedStream(socket, handle, received: received, on: loop) { [unowned self] stream in
+    func upgraded(_ socket: Int32, received: [UInt8] = [], whenClosed: @escaping () -> Void) -> UpgradedStream? {
+        let stream = try? UpgradedStream(socket, received: received, on: loop) { [unowned self] stream in
             upgradedStreams[ObjectIdentifier(stream)] = nil
+            whenClosed()
             turnSoon()
         }
         if let stream { upgradedStreams[ObjectIdentifier(stream)] = stream }

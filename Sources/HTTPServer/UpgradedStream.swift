@@ -1,31 +1,33 @@
 internal import CMicroHTTPD
+internal import Glibc
 internal import Reactor
 
-/// A connection on which HTTP has ended. It counts as one of the server's until it is closed, which a server that stops
-/// does itself.
-final class UpgradedStream: ByteStream {
+/// A connection on which HTTP has ended, or that somebody writes a response to by himself. It counts as one of the server's
+/// until it is closed, which a server that stops does itself.
+final class UpgradedStream: WatchedStream {
     private let stream: DescriptorStream
     /// What came behind the request and was not read yet.
     private var received: ArraySlice<UInt8>
-    private var handle: OpaquePointer?
-    private let whenClosed: (UpgradedStream) -> Void
+    private var whenClosed: ((UpgradedStream) -> Void)?
 
     /// - Parameters:
-    ///   - socket: libmicrohttpd's, which closes it when it gets `handle` back; a second descriptor of it is used here.
+    ///   - socket: libmicrohttpd's; a second descriptor of it is used here.
     ///   - received: what the client has sent behind its request.
+    ///   - whenClosed: gives libmicrohttpd its own back.
     init(
-        _ socket: Int32, _ handle: OpaquePointer, received: [UInt8], on loop: EventLoop,
-        whenClosed: @escaping (UpgradedStream) -> Void
+        _ socket: Int32, received: [UInt8], on loop: EventLoop, whenClosed: @escaping (UpgradedStream) -> Void
     ) throws(SystemError) {
         let second = try systemCall("fcntl") { cw_mhd_duplicate(socket) }
         stream = try DescriptorStream(owning: Descriptor(owning: second), on: loop)
-        self.handle = handle
         self.received = received[...]
         self.whenClosed = whenClosed
+        // A socket without it, as a Unix socket is, waits for nothing anyway.
+        var on: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-        guard !received.isEmpty, handle != nil else { return try stream.read(into: buffer) }
+        guard !received.isEmpty, whenClosed != nil else { return try stream.read(into: buffer) }
         let first = received.prefix(buffer.count)
         buffer.copyBytes(from: first)
         received = received.dropFirst(first.count)
@@ -42,11 +44,12 @@ final class UpgradedStream: ByteStream {
 
     func waitUntilHungUp() async throws(CancellationError) { try await stream.waitUntilHungUp() }
 
+    func whenReady(_ body: @escaping (Readiness) -> Void) { stream.whenReady(body) }
+
     func close() {
-        guard let handle else { return }
-        self.handle = nil
+        guard let whenClosed else { return }
+        self.whenClosed = nil
         stream.close()
-        cw_mhd_close_upgraded(handle)
         whenClosed(self)
     }
 }

@@ -1,5 +1,6 @@
 package import Feed
 package import HTTPServer
+internal import Outputs
 package import Reactor
 
 /// What answers at one path of the web server, or at all that lie below one. Everything in it happens on the loop.
@@ -49,7 +50,9 @@ struct WebRoutes {
     private var below: [(path: String, handler: any WebHandler)] = []
 
     /// - Parameter context: what handlers answer from.
-    init(_ context: WebContext) {
+    init(_ context: WebContext, _ readers: FeedReaders) {
+        add("/events", FeedHandler(.events, readers))
+        add("/feed", FeedHandler(.lines, readers))
         for file in PageFiles.all {
             let page = PageFileHandler(file)
             add("/\(file.name)", page)

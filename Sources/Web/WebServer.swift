@@ -1,5 +1,6 @@
 package import Feed
 internal import HTTPServer
+package import Outputs
 package import Reactor
 
 /// Serves the page, the feed and what there is to know of the agent by HTTP, on the loop that everything else runs on.
@@ -16,27 +17,37 @@ package actor WebServer {
     private let loop: EventLoop
     private let context: WebContext
     private let routes: WebRoutes
+    private let readers: FeedReaders
     private let limits: Limits
+    private let seats: ReaderSeats
     private var server: HTTPServer?
     private let ended: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// - Parameter seats: shared with who else has readers.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
+        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(),
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
         self.limits = limits
+        self.seats = seats
+        self.readers = FeedReaders(store: store, desk: desk, on: loop, limits: readers, seats: seats)
         context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
-        routes = WebRoutes(context)
+        routes = WebRoutes(context, self.readers)
         ended = Wakeup(loop: loop)
     }
 
     /// The port it listens on; 0 while it does not, and on a socket that has none.
     package var port: UInt16 { server?.port ?? 0 }
 
-    /// Other settings from the next request on.
-    package func change(to settings: WebSettings) {
+    /// How many read the feed now.
+    package var readerCount: Int { readers.count }
+
+    /// Other settings from the next request on, and other limits for readers.
+    package func change(to settings: WebSettings, readers limits: ReaderLimits) {
+        readers.change(to: limits)
         context.settings = settings
         server?.fields = settings.fields
     }
@@ -47,7 +58,7 @@ package actor WebServer {
     /// - Throws: `CancellationError`, or why it cannot serve there.
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
         var limits = HTTPServer.Limits()
-        limits.connections = self.limits.requests
+        limits.connections = self.limits.requests + seats.limit
         limits.memory = self.limits.memory
         let server = try HTTPServer(on: loop, listeningAt: try open(), limits: limits) { [routes, context] request in
             Self.reply(to: request, routes, context)
@@ -55,18 +66,20 @@ package actor WebServer {
         server.fields = context.settings.fields
         self.server = server
         defer {
+            readers.closeAll()
             server.stop()
             self.server = nil
         }
         try await ended.wait()
+        try await readers.waitUntilLeft()
     }
 
-    /// Has `run` come back.
-    ///
-    /// - Parameters:
-    ///   - time: how long whoever reads has for what there is.
-    ///   - isOver: whether the feed is, so that they get its end; otherwise they get the rest of their line.
-    package func stop(within time: Duration, isOver: Bool) { ended.open() }
+    /// Has `run` come back once all who read the feed have left or `time` is over, see `FeedReaders.leave`. All else is
+    /// answered until then.
+    package func stop(within time: Duration, isOver: Bool) {
+        readers.leave(within: time, isOver: isOver)
+        ended.open()
+    }
 
     private static func reply(to request: HTTPRequest, _ routes: WebRoutes, _ context: WebContext) -> HTTPReply {
         let found = routes.find(request.path)

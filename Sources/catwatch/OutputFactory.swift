@@ -15,6 +15,8 @@ struct OutputFactory: Sendable {
     let surroundings: Surroundings
     /// Whether the feed is an attached agent's, which gets no lines of ours.
     let isRelay: Bool
+    /// For those who read it, wherever they come in.
+    let seats = ReaderSeats()
 
     /// Runs an output to its end.
     typealias Run = @Sendable () async -> Void
@@ -72,8 +74,10 @@ struct OutputFactory: Sendable {
     }
 
     /// Serves the page at a port.
-    func web(at port: ListeningPort, _ settings: WebSettings) -> (WebServer, Run) {
-        let server = WebServer(store: store, desk: desk, on: surroundings.loop, settings: settings) {
+    func web(at port: ListeningPort, _ settings: WebSettings, _ limits: ReaderLimits) -> (WebServer, Run) {
+        let server = WebServer(
+            store: store, desk: desk, on: surroundings.loop, settings: settings, readers: limits, seats: seats
+        ) {
             CatAPI.picture($0)
         }
         return (
@@ -89,8 +93,8 @@ struct OutputFactory: Sendable {
     }
 
     /// Serves the feed to whoever connects to a socket.
-    func server(at socket: ListeningSocket, _ limits: FeedServer.Limits) -> (FeedServer, Run) {
-        let server = FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits)
+    func server(at socket: ListeningSocket, _ limits: ReaderLimits) -> (FeedServer, Run) {
+        let server = FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits, seats: seats)
         return (
             server,
             { [notices] in
@@ -104,7 +108,7 @@ struct OutputFactory: Sendable {
     }
 }
 
-extension FeedServer.Limits {
+extension ReaderLimits {
     init(_ options: Options) {
         self.init()
         readers = options[\.maxReaders]

@@ -98,8 +98,8 @@ actor OutputRunner {
     func start(_ options: Options, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?) async {
         if let path = options[\.outputFile] { await start(.file(path, after: nil)) }
         for target in options[\.connect] { await start(.push(target, after: nil)) }
-        if let socket { serve(at: socket, FeedServer.Limits(options)) }
-        if let (port, settings) = port { serve(at: port, settings) }
+        if let socket { serve(at: socket, ReaderLimits(options)) }
+        if let (port, settings) = port { serve(at: port, settings, ReaderLimits(options)) }
     }
 
     private func start(_ beginning: Beginning) async {
@@ -120,15 +120,15 @@ actor OutputRunner {
         }
     }
 
-    private func serve(at socket: ListeningSocket, _ limits: FeedServer.Limits) {
+    private func serve(at socket: ListeningSocket, _ limits: ReaderLimits) {
         self.socket = socket
         let (server, run) = factory.server(at: socket, limits)
         start(.server(server), run)
     }
 
-    private func serve(at port: ListeningPort, _ settings: WebSettings) {
+    private func serve(at port: ListeningPort, _ settings: WebSettings, _ limits: ReaderLimits) {
         self.port = port
-        let (server, run) = factory.web(at: port, settings)
+        let (server, run) = factory.web(at: port, settings, limits)
         start(.web(server), run)
     }
 
@@ -199,9 +199,11 @@ actor OutputRunner {
         if case .keep = change { _ = keep { if case .server = $0 { true } else { false } } }
         if case .keep(let settings) = portChange {
             _ = keep { if case .web = $0 { true } else { false } }
-            for case .web(let server) in slots.map(\.output) { await server.change(to: settings) }
+            for case .web(let server) in slots.map(\.output) {
+                await server.change(to: settings, readers: ReaderLimits(options))
+            }
         }
-        for case .server(let server) in slots.map(\.output) { await server.change(to: FeedServer.Limits(options)) }
+        for case .server(let server) in slots.map(\.output) { await server.change(to: ReaderLimits(options)) }
         do throws(SystemError) {
             if case .keep = change { try socket?.change(mode: options[\.listenMode]) }
         } catch {
@@ -219,11 +221,11 @@ actor OutputRunner {
             changes.started += 1
             claimed = nil
             // Nobody is let in any more.
-            if isEnding { socket.remove() } else { serve(at: socket, FeedServer.Limits(options)) }
+            if isEnding { socket.remove() } else { serve(at: socket, ReaderLimits(options)) }
         }
         if case .open(let port, let settings) = portChange {
             changes.started += 1
-            if isEnding { port.close() } else { serve(at: port, settings) }
+            if isEnding { port.close() } else { serve(at: port, settings, ReaderLimits(options)) }
         }
         return changes
     }

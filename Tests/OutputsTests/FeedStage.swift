@@ -62,7 +62,7 @@ struct FeedStage: Sendable {
 
     /// Serves the feed while `body` runs; then the server is cancelled.
     func serving<Value: Sendable>(
-        _ limits: FeedServer.Limits = .init(), _ body: @escaping @Sendable (FeedServer) async throws -> Value
+        _ limits: ReaderLimits = .init(), _ body: @escaping @Sendable (FeedServer) async throws -> Value
     ) async throws -> Value {
         let server = FeedServer(store: store, desk: desk, on: loop, limits: limits)
         let listener = self.listener

@@ -344,18 +344,36 @@ package actor EventStore {
     /// - Parameters:
     ///   - start: where to.
     ///   - run: which run that is said of; of another one, the reader gets all there is. Nil for whichever there is.
+    ///   - most: of how many bytes of lines it gets the newest at the most. Where it asked for older ones by their number, a
+    ///     `gap` names those; otherwise `hello` says which one is the first.
     /// - Returns: no bytes when the reader is owed a greeting anyway: that comes by `next`.
-    package func move(_ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool) -> [UInt8] {
+    package func move(
+        _ id: ReaderID, to start: ReaderStart, of run: String? = nil, isFiltered: Bool, replaying most: Int = .max
+    ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
         if let relayed, !relayed.hasBegun {
             reader.wish = ReaderWish(start: start, run: run)
             return []
         }
-        reader.cursor = cursor(run == nil || run == identity.run ? start : .oldest)
+        let start = run == nil || run == identity.run ? start : .oldest
+        reader.cursor = cursor(start)
+        let first = firstReplayed(of: most)
+        if reader.cursor < first {
+            if case .after = start { reader.owedGap = reader.cursor...(first - 1) }
+            reader.cursor = first
+        }
         if reader.owesGreeting { return [] }
         reader.owesNews = false
-        return greeting(isFiltered: isFiltered)
+        return greeting(isFiltered: isFiltered, from: first)
+    }
+
+    /// The number of the first line of those that have so many bytes together at the most and are the newest; 0 for as many
+    /// as there are.
+    private func firstReplayed(of most: Int) -> Int {
+        guard most < .max else { return 0 }
+        let (sequence, isWhole) = state.log.line(most, before: state.log.nextSequence)
+        return isWhole ? min(sequence + 1, state.log.nextSequence) : 0
     }
 
     /// Moves a reader back by some bytes, to the start of a line; a reader that has yet to be told of another run stays.
@@ -382,7 +400,7 @@ package actor EventStore {
 
     /// `hello` and `stats` as of now.
     package func greeting(isFiltered: Bool) -> [UInt8] {
-        greeting(isFiltered: isFiltered, from: state.log.firstSequence)
+        greeting(isFiltered: isFiltered, from: 0)
     }
 
     /// The newest lines as they are now, for who wants nothing later: `hello` and `stats` of a feed that begins with the first
@@ -391,9 +409,7 @@ package actor EventStore {
     /// - Returns: nil before it is known whose feed this is.
     package func newest(bytes: Int) -> [Delivery]? {
         if let relayed, !relayed.hasBegun { return nil }
-        let (line, isWhole) = state.log.line(bytes, before: state.log.nextSequence)
-        // Of that line a byte lies in the last so many, and others may not.
-        var next = isWhole ? line + 1 : state.log.firstSequence
+        var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
         while true {
             switch state.log.read(from: next) {
@@ -408,18 +424,22 @@ package actor EventStore {
         }
     }
 
-    private func greeting(isFiltered: Bool, from firstSequence: Int) -> [UInt8] {
+    /// - Parameter first: the first line that can be had, if there are older ones.
+    private func greeting(isFiltered: Bool, from first: Int) -> [UInt8] {
         let now = wall.now
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
             interval: relayed?.interval ?? state.limits.interval,
-            history: relayed?.history ?? state.limits.history, firstSequence: firstSequence,
+            history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
             nextSequence: state.log.nextSequence)
         let stats = ControlLine.stats(
             time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates,
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
         return hello + stats
     }
+
+    /// Names the run whose lines these are.
+    package var run: String { identity.run }
 
     /// The number that the next line gets.
     package var nextSequence: Int { state.log.nextSequence }

@@ -1,46 +1,99 @@
-internal import Feed
-internal import Reactor
+package import Feed
+package import Reactor
 
 /// The readers of one server, and what they share: nothing is kept for an idle one but its cursor and a few flags.
 ///
 /// Unchecked: touched on the loop only, as everything it is called by is.
-final class FeedReaders: @unchecked Sendable {
+package final class FeedReaders: @unchecked Sendable {
     let store: EventStore
     let desk: PollDesk
     let loop: EventLoop
     /// A reader that takes nothing for so long is closed.
-    var stall: Duration
-    /// Signalled when the last one has left.
-    let left: Wakeup
+    private(set) var stall: Duration
+    private let seats: ReaderSeats
     /// What all read into.
     let scratch = ReadBuffer()
     private var connections: [ReaderConnection] = []
     /// Readers that have more to do, and let the others have their turn first.
     private let turns: TurnWalk<ReaderConnection>
+    /// When readers are to have left, once nobody else is let in.
+    private var deadline: LoopInstant?
+    /// Sends slow readers away before that.
+    private var dismissal: LoopTimer?
+    /// Signalled when the last one has left.
+    private let left: Wakeup
+    /// The newest events that everybody wants, as they are made once for all of them: of these numbers of that run.
+    private var newest: (run: String, first: Int, last: Int, piece: EventFraming.Piece)?
+    /// Set while there are streams of events: it goes through all of them.
+    private var beatTimer: LoopTimer?
+    private(set) var beat: [UInt8] = []
 
-    init(store: EventStore, desk: PollDesk, on loop: EventLoop, stall: Duration) {
+    /// How long a stream of events is silent at the most, whatever its filter.
+    package static let beatEvery = Duration.seconds(10)
+    /// How many bytes of lines a reader by HTTP gets of those that there are already, about: the log may have 4 GiB. A default
+    /// log has less.
+    package static let mostReplayed = 8 << 20
+    /// What of the time until the end readers have for the line that they are in the middle of, if they are slow.
+    private static let timeForALine = Duration.seconds(1)
+
+    package init(store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits, seats: ReaderSeats) {
         self.store = store
         self.desk = desk
         self.loop = loop
-        self.stall = stall
+        self.seats = seats
+        stall = limits.stall
+        seats.limit = limits.readers
         left = Wakeup(loop: loop)
         turns = TurnWalk(on: loop) { $0.takeTurn() }
     }
 
-    var count: Int { connections.count }
+    /// How many may read at once.
+    var limit: Int { seats.limit }
 
-    /// Greets a reader, or turns it away when there are too many already.
-    func admit(_ stream: any WatchedStream, atMost limit: Int) {
-        guard count < limit else {
-            let message = "there are \(limit) readers already; try again later"
-            _ = try? ControlLine.refusal(.connect, message, time: store.wallTime).withUnsafeBytes {
+    package var count: Int { connections.count }
+
+    /// Why nobody else is let in; nil when somebody is.
+    package var refusal: String? {
+        if seats.hasRoom, !isLeaving { return nil }
+        return isLeaving ? "the feed is about to end" : "there are \(seats.limit) readers already; try again later"
+    }
+
+    /// Other limits from now on; whoever reads already goes on, also when there are too many by now.
+    package func change(to limits: ReaderLimits) {
+        stall = limits.stall
+        seats.limit = limits.readers
+    }
+
+    // MARK: Coming and going
+
+    /// Greets a reader of the socket, or turns it away when there are too many already.
+    func admit(_ stream: any WatchedStream) {
+        guard seats.hasRoom else {
+            _ = try? ControlLine.refusal(.connect, refusal ?? "", time: store.wallTime).withUnsafeBytes {
                 bytes throws(SystemError) in try stream.write(bytes)
             }
             return stream.close()
         }
-        let connection = ReaderConnection(stream, among: self, place: count)
+        add(ReaderConnection(stream, .socket, among: self)).begin()
+    }
+
+    /// Greets a reader by HTTP, whom there is room for.
+    ///
+    /// - Parameters:
+    ///   - head: what comes before the feed.
+    ///   - form: how it gets lines.
+    package func admit(
+        _ stream: any WatchedStream, behind head: [UInt8], as form: ReaderForm, _ terms: ReaderRequest.Terms
+    ) {
+        add(ReaderConnection(stream, form, among: self)).begin(behind: head, terms)
+        if form == .events { scheduleBeat() }
+    }
+
+    private func add(_ connection: ReaderConnection) -> ReaderConnection {
+        seats.take()
+        connection.place = count
         connections.append(connection)
-        connection.begin()
+        return connection
     }
 
     /// Has a reader go on in the next turn.
@@ -48,19 +101,79 @@ final class FeedReaders: @unchecked Sendable {
 
     /// Forgets a reader that is closed; another one gets its place.
     func remove(_ connection: ReaderConnection) {
+        seats.leave()
         defer { if connections.isEmpty { left.signal() } }
         guard let last = connections.popLast(), last !== connection else { return }
         connections[connection.place] = last
         last.place = connection.place
     }
 
+    // MARK: The end
+
+    /// Whether all are to leave, and nobody else is let in.
+    package var isLeaving: Bool { deadline != nil }
+
+    /// Has all leave: `waitUntilLeft` comes back once they have or `time` is over.
+    ///
+    /// - Parameter isOver: whether the feed is: then they get all there is and the end, and in the last second the end of the
+    ///   line that they are in the middle of. Otherwise they get that at once, and no more.
+    package func leave(within time: Duration, isOver: Bool) {
+        guard deadline == nil else { return }
+        deadline = loop.clock.now.advanced(by: time)
+        guard isOver else { return dismissAll() }
+        dismissal = loop.schedule(after: max(.zero, time - Self.timeForALine)) { [self] in
+            dismissal = nil
+            dismissAll()
+        }
+    }
+
+    package func waitUntilLeft() async throws(CancellationError) {
+        guard let deadline else { return }
+        let timer = loop.schedule(at: deadline) { [left] in left.open() }
+        defer { loop.cancel(timer) }
+        while count > 0, loop.clock.now < deadline { try await left.wait() }
+    }
+
     /// Closes every reader as soon as it has the whole of the line that it is in the middle of.
-    func dismissAll() {
+    private func dismissAll() {
         for connection in connections { connection.dismiss() }
     }
 
     /// Gives every reader what there is and has room, and closes it.
-    func closeAll() {
+    package func closeAll() {
+        for timer in [dismissal, beatTimer] { if let timer { loop.cancel(timer) } }
+        (dismissal, beatTimer) = (nil, nil)
         while let connection = connections.last { connection.finish() }
+    }
+
+    // MARK: Events
+
+    /// Events of the next lines of a span, which was taken just now.
+    func events(
+        of span: LineSpan, from offset: Int, _ sequence: Int, _ filter: LineFilter?
+    ) -> EventFraming.Piece {
+        let run = store.assumeIsolated { $0.run }
+        let last = span.sequences.upperBound
+        if filter == nil, let newest, newest.first == sequence, newest.last == last, newest.run == run {
+            return newest.piece
+        }
+        let piece = EventFraming.events(of: span, from: offset, sequence, run: run, filter)
+        if filter == nil { newest = (run, sequence, last, piece) }
+        return piece
+    }
+
+    private func scheduleBeat() {
+        guard beatTimer == nil else { return }
+        beatTimer = loop.schedule(after: Self.beatEvery) { [weak self] in
+            guard let self else { return }
+            beatTimer = nil
+            let streams = connections.filter { $0.form == .events }
+            guard !streams.isEmpty else { return newest = nil }
+            let next = store.assumeIsolated { $0.nextSequence }
+            beat = Array("event: beat\n".utf8)
+            beat += EventFraming.events(of: ControlLine.beat(time: store.wallTime, nextSequence: next))
+            for stream in streams { stream.oweBeat() }
+            scheduleBeat()
+        }
     }
 }

@@ -1,7 +1,17 @@
 internal import Feed
 internal import Reactor
 
-/// One reader of a socket: writes it the feed by its terms, and reads its requests. It has no task and waits for nothing: it is
+/// How a reader gets the feed.
+package enum ReaderForm: Sendable {
+    /// Line by line, and it may ask for something by lines of its own: a reader of the socket.
+    case socket
+    /// Line by line.
+    case lines
+    /// As Server-Sent Events, with a beat now and then.
+    case events
+}
+
+/// One reader: writes it the feed by its terms, and reads its requests, if it has any. It has no task and waits for nothing: it is
 /// called when its stream is ready, when there are more lines, and when its time is up.
 ///
 /// Unchecked: touched on the loop only, as everything it is called by is.
@@ -13,6 +23,13 @@ final class ReaderConnection: @unchecked Sendable {
         case bytes([UInt8])
     }
 
+    /// A span that is being made events of.
+    private struct Events {
+        let span: LineSpan
+        var offset = 0
+        var sequence: Int
+    }
+
     /// What the reader is owed besides lines.
     private enum Answer {
         case terms(ReaderRequest.Terms)
@@ -21,14 +38,18 @@ final class ReaderConnection: @unchecked Sendable {
         case lastRefusal(Failure)
     }
 
+    let form: ReaderForm
     private let stream: any WatchedStream
     /// Not unowned, which is counted at every use; `close` takes this one out of there.
     private let readers: FeedReaders
     /// Where `readers` has it.
-    var place: Int
+    var place = 0
     private var reader: ReaderID?
     private var filter: LineFilter?
     private var outgoing = Outgoing.nothing
+    /// What follows it.
+    private var events: Events?
+    private var owesBeat = false
     /// How much of it has been.
     private var written = 0
     /// Whether it is the last thing this reader gets.
@@ -52,17 +73,22 @@ final class ReaderConnection: @unchecked Sendable {
     private static let mostBytes = 16 << 10
     private static let mostRequests = 16
 
-    init(_ stream: any WatchedStream, among readers: FeedReaders, place: Int) {
+    init(_ stream: any WatchedStream, _ form: ReaderForm, among readers: FeedReaders) {
         self.stream = stream
+        self.form = form
         self.readers = readers
-        self.place = place
     }
 
     /// Greets the reader; it is served until it leaves, stalls, or the feed ends.
-    func begin() {
+    ///
+    /// - Parameters:
+    ///   - head: what comes before the feed.
+    ///   - terms: nil for all there is.
+    func begin(behind head: [UInt8] = [], _ terms: ReaderRequest.Terms? = nil) {
         let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { self.goOn() } }
         self.reader = reader
-        outgoing = .bytes(greeting)
+        let first = terms.map { move(reader, to: $0) } ?? greeting
+        outgoing = .bytes(head + (form == .events ? EventFraming.opening : []) + framed(first))
         stream.whenReady { [unowned self] in ready($0) }
         goOn()
     }
@@ -107,15 +133,24 @@ final class ReaderConnection: @unchecked Sendable {
         isDeaf = true
         answers = []
         outgoing = .bytes(rest)
+        events = nil
         written = 0
         isLast = true
         goOn()
     }
 
+    /// Has a beat follow what is being written.
+    func oweBeat() {
+        owesBeat = true
+        goOnLater()
+    }
+
     /// What is missing of a line of which a part was written.
     private var restOfLine: [UInt8] {
         func rest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
-            guard written > 0, bytes[written - 1] != 0x0A else { return [] }
+            guard written > 0 else { return [] }
+            if form == .events { return EventFraming.rest(of: bytes, from: written) }
+            guard bytes[written - 1] != 0x0A else { return [] }
             let rest = bytes[written...]
             return Array(rest.prefix { $0 != 0x0A }) + [0x0A]
         }
@@ -136,6 +171,7 @@ final class ReaderConnection: @unchecked Sendable {
         guard !isClosed else { return }
         isClosed = true
         outgoing = .nothing
+        events = nil
         if let stallTimer { readers.loop.cancel(stallTimer) }
         stallTimer = nil
         stream.close()
@@ -155,19 +191,43 @@ final class ReaderConnection: @unchecked Sendable {
                 continue
             }
             if room <= 0 { return goOnLater() }
+            if let next = events {
+                give(next, &room)
+                continue
+            }
+            if owesBeat {
+                owesBeat = false
+                outgoing = .bytes(readers.beat)
+                continue
+            }
             switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
+            case .lines(let span) where form == .events:
+                give(Events(span: span, sequence: span.sequences.lowerBound), &room)
             case .lines(let span):
                 room -= span.count
                 outgoing = filter.map { .bytes($0.chosen(of: span)) } ?? .lines(span)
-            case .gap(let line), .greeting(let line): outgoing = .bytes(line)
+            case .gap(let line), .greeting(let line): outgoing = .bytes(framed(line))
             case .interrupted: break
             case .end(let line):
-                outgoing = .bytes(line)
+                outgoing = .bytes(framed(line))
                 isLast = true
             case nil: return
             }
         }
     }
+
+    /// Has the next events of a span written.
+    private func give(_ next: Events, _ room: inout Int) {
+        let piece = readers.events(of: next.span, from: next.offset, next.sequence, filter)
+        room -= piece.offset - next.offset
+        outgoing = .bytes(piece.bytes)
+        events =
+            piece.offset < next.span.count
+            ? Events(span: next.span, offset: piece.offset, sequence: piece.sequence) : nil
+    }
+
+    /// Lines without a number, as this reader gets them.
+    private func framed(_ lines: [UInt8]) -> [UInt8] { form == .events ? EventFraming.events(of: lines) : lines }
 
     /// Writes what is left of `outgoing`.
     ///
@@ -215,22 +275,26 @@ final class ReaderConnection: @unchecked Sendable {
 
     private func give(_ answer: Answer, to reader: ReaderID) {
         switch answer {
-        case .terms(let terms):
-            let start: ReaderStart
-            var run: String?
-            switch terms.start {
-            case .oldest: start = .oldest
-            case .newest: start = .newest
-            case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
-            }
-            filter = terms.filter
-            outgoing = .bytes(
-                readers.store.assumeIsolated {
-                    $0.move(reader, to: start, of: run, isFiltered: terms.filter != nil)
-                })
+        case .terms(let terms): outgoing = .bytes(move(reader, to: terms))
         case .refusal(let failure), .lastRefusal(let failure):
             outgoing = .bytes(ControlLine.refusal(failure.code, failure.message, time: readers.store.wallTime))
             if case .lastRefusal = answer { isLast = true }
+        }
+    }
+
+    /// Goes on by other terms, with the `hello` and `stats` that come before.
+    private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
+        let start: ReaderStart
+        var run: String?
+        switch terms.start {
+        case .oldest: start = .oldest
+        case .newest: start = .newest
+        case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
+        }
+        filter = terms.filter
+        let most = form == .socket ? Int.max : FeedReaders.mostReplayed
+        return readers.store.assumeIsolated {
+            $0.move(reader, to: start, of: run, isFiltered: terms.filter != nil, replaying: most)
         }
     }
 
@@ -257,6 +321,11 @@ final class ReaderConnection: @unchecked Sendable {
         do throws(SystemError) {
             guard let count = try stream.read(into: readers.scratch.memory) else {
                 isReadable = false
+                return
+            }
+            // Who asked by HTTP has said all there was to say, and goes by saying so.
+            guard form == .socket else {
+                if count == 0 { close() }
                 return
             }
             if count > 0 {

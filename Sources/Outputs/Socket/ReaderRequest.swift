@@ -30,18 +30,49 @@ package enum ReaderRequest: Sendable, Equatable {
     private static let mostNames = 1_000
     /// The bytes of all names in a filter, as lines have them, quotes and escapes included: what is kept of a reader.
     private static let longestFilter = 16 << 10
+    /// The longest text, in bytes.
+    private static let longestText = 256
+
+    /// What one says of the feed, whichever way it is written; checked by `terms`.
+    package struct Wish: Sendable {
+        package var since: Int?
+        package var run: String?
+        package var replay = true
+        package var types: [String]?
+        package var sources: [String]?
+
+        package init() {}
+
+        /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
+        package func terms() throws(Failure) -> Terms {
+            if let run, !RunName.isValid(run) { throw wrong("\"run\" takes \(RunName.rule)") }
+            if let since, since < 0 { throw wrong("\"since\" takes a whole number from 0") }
+            guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
+            guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
+            var terms = Terms()
+            if let since { terms.start = .after(since, run: run) } else if !replay { terms.start = .newest }
+            for (key, names) in [("types", types), ("sources", sources)] {
+                guard let names else { continue }
+                guard names.count <= mostNames else { throw wrong("\"\(key)\" has more than \(mostNames) names") }
+                guard names.allSatisfy({ $0.utf8.count <= longestText }) else { throw tooLong(key) }
+            }
+            if types != nil || sources != nil {
+                let filter = LineFilter(types: types, sources: sources)
+                guard filter.bytes <= longestFilter else {
+                    throw wrong("\"types\" and \"sources\" have more than \(longestFilter) bytes together")
+                }
+                terms.filter = filter
+            }
+            return terms
+        }
+    }
 
     /// Reads one request.
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
     package static func parse(_ line: Bytes) throws(Failure) -> ReaderRequest {
         let document = try object(line)
-        var terms = Terms()
-        var since: Int?
-        var run: String?
-        var replay = true
-        var types: [String]?
-        var sources: [String]?
+        var wish = Wish()
         var poll: String?
         var n: Int?
         var keys = 0
@@ -49,14 +80,11 @@ package enum ReaderRequest: Sendable, Equatable {
             keys += 1
             let key = String(decoding: member.key, as: UTF8.self)
             switch key {
-            case "since": since = try integer(member.value, key)
-            case "run":
-                let name = try text(member.value, key)
-                guard RunName.isValid(name) else { throw wrong("\"run\" takes \(RunName.rule)") }
-                run = name
-            case "replay": replay = try bool(member.value, key)
-            case "types": types = try names(member.value, key)
-            case "sources": sources = try names(member.value, key)
+            case "since": wish.since = try integer(member.value, key)
+            case "run": wish.run = try text(member.value, key)
+            case "replay": wish.replay = try bool(member.value, key)
+            case "types": wish.types = try names(member.value, key)
+            case "sources": wish.sources = try names(member.value, key)
             case "poll": poll = try text(member.value, key)
             case "n": n = try digits(member.value, key)
             default: throw wrong("a request has no \"\(key.prefix(40))\"")
@@ -70,17 +98,7 @@ package enum ReaderRequest: Sendable, Equatable {
         }
         guard n == nil else { throw wrong("\"n\" says nothing without \"poll\"") }
         guard keys > 0 else { throw wrong("the request asks for nothing") }
-        guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
-        guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
-        if let since { terms.start = .after(since, run: run) } else if !replay { terms.start = .newest }
-        if types != nil || sources != nil {
-            let filter = LineFilter(types: types, sources: sources)
-            guard filter.bytes <= longestFilter else {
-                throw wrong("\"types\" and \"sources\" have more than \(longestFilter) bytes together")
-            }
-            terms.filter = filter
-        }
-        return .terms(terms)
+        return .terms(try wish.terms())
     }
 
     /// Reads what is said to a poll beside the source's name: nothing, `{}`, or `{"n":500}`.
@@ -111,6 +129,8 @@ package enum ReaderRequest: Sendable, Equatable {
 
     private static func wrong(_ message: String) -> Failure { Failure(.protocol, message) }
 
+    private static func tooLong(_ key: String) -> Failure { wrong("\"\(key)\" is longer than \(longestText) bytes") }
+
     private static func integer(_ value: JSONDocument, _ key: String) throws(Failure) -> Int {
         guard value.kind == .number,
             let number = value.minified.withUnsafeBufferPointer({ JSONNumber.integer($0) }), number >= 0
@@ -131,7 +151,7 @@ package enum ReaderRequest: Sendable, Equatable {
     private static func text(_ value: JSONDocument, _ key: String) throws(Failure) -> String {
         guard value.kind == .string else { throw wrong("\"\(key)\" takes a string") }
         let bytes = try value.string(at: .root)
-        guard bytes.count <= 256 else { throw wrong("\"\(key)\" is longer than 256 bytes") }
+        guard bytes.count <= longestText else { throw tooLong(key) }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -157,10 +157,10 @@ package struct SettingTable: Sendable {
         "listen_mode", Types.mode, initial: 0o600,
         option: .init(nil, .feed, "its permissions (600)", argument: "OCTAL", traits: .reloads))
     package let maxReaders = SettingKey(
-        "max_readers", Types.integer(1...100_000), initial: FeedServer.Limits().readers,
+        "max_readers", Types.integer(1...100_000), initial: ReaderLimits().readers,
         option: .init(nil, .feed, "how many may read at once (1024)", traits: .reloads))
     package let readerTimeout = SettingKey(
-        "reader_timeout", Types.duration(.milliseconds(100)...day), initial: FeedServer.Limits().stall,
+        "reader_timeout", Types.duration(.milliseconds(100)...day), initial: ReaderLimits().stall,
         option: .init(nil, .feed, "close readers that take nothing for so long (60s)", traits: .reloads))
     package let http = SettingKey(
         "http", Types.address,

@@ -29,7 +29,7 @@ enum FeedProgram {
                 let socket = try StreamSocket.bound(to: path)
                 try StreamSocket.listen(socket)
                 let number = socket.release()
-                var limits = FeedServer.Limits()
+                var limits = ReaderLimits()
                 limits.stall = .seconds(options.stall)
                 let server = FeedServer(store: store, desk: PollDesk(on: loop), on: loop, limits: limits)
                 group.addTask {

@@ -71,7 +71,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
             await stage.publish(3)
-            var limits = FeedServer.Limits()
+            var limits = ReaderLimits()
             limits.readers = 2
             try await stage.serving(limits) { server in
                 try await loop.sleep(for: .seconds(1))
@@ -125,7 +125,7 @@ import Testing
             try await stage.serving { server in
                 let first = try stage.connect(capacity: 2_000)
                 try await first.skip(2)
-                var limits = FeedServer.Limits()
+                var limits = ReaderLimits()
                 limits.readers = 1
                 limits.stall = .seconds(2)
                 await server.change(to: limits)

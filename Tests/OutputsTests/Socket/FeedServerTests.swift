@@ -94,7 +94,7 @@ import Testing
     @Test func closesAReaderThatTakesNothing() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
-            var limits = FeedServer.Limits()
+            var limits = ReaderLimits()
             limits.stall = .seconds(60)
             try await stage.serving(limits) { server in
                 let stalled = try stage.connect(capacity: 1_000)
@@ -138,7 +138,7 @@ import Testing
     @Test func tellsOneReaderTooManyAndClosesIt() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
-            var limits = FeedServer.Limits()
+            var limits = ReaderLimits()
             limits.readers = 2
             try await stage.serving(limits) { server in
                 let first = try stage.connect()

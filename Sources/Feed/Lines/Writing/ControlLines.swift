@@ -113,6 +113,16 @@ package enum ControlLine {
         }
     }
 
+    /// No line of a feed, but what a stream of events says when it has nothing to say.
+    package static func beat(time: Timestamp, nextSequence: Int) -> [UInt8] {
+        LineWriter.bytes(atMost: 128) { writer in
+            writer.raw("{")
+            writer.time("time", time)
+            writer.integer("next_seq", nextSequence)
+            writer.raw("}\n")
+        }
+    }
+
     /// An `error` line without a number, for one connection: what it asked for cannot be had.
     package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
         let message = LineEncoder.message(message)

@@ -1,14 +1,14 @@
-internal import Reactor
+package import Reactor
 
 /// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]  // 1970 began on a Thursday
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// The date to the second, cut off below.
     ///
     /// - Parameter time: from 1970 on; earlier times are taken as its start.
-    static func text(of time: Timestamp) -> String {
+    package static func text(of time: Timestamp) -> String {
         let seconds = Int(max(0, time.microseconds) / 1_000_000)
         let day = seconds / 86_400
         var year = 1970

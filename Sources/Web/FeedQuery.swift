@@ -1,0 +1,77 @@
+package import Feed
+package import Outputs
+
+/// What the query of a URL asks of the feed: a reader's request in another form. See docs/http.md.
+package enum FeedQuery {
+    /// Reads `since=41&run=…&replay=false&types=a,b&sources=c`. A comma separates names and is in none, as no name of a source
+    /// has one; `+` stands for a blank, as forms have it.
+    ///
+    /// - Parameter text: percent-encoded, without the question mark.
+    /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
+    package static func terms(_ text: Substring) throws(Failure) -> ReaderRequest.Terms {
+        var wish = ReaderRequest.Wish()
+        var seen: Set<String> = []
+        for member in text.split(separator: "&") {
+            let halves = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let key = decode(halves[0]), let value = decode(halves.count == 2 ? halves[1] : "") else {
+                throw wrong("the query has a % without two hexadecimal digits, or is not UTF-8")
+            }
+            guard seen.insert(key).inserted else { throw wrong("the query has \"\(shown(key))\" twice") }
+            switch key {
+            case "since":
+                guard value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(value) else {
+                    throw wrong("\"since\" takes a whole number from 0")
+                }
+                wish.since = number
+            case "run": wish.run = value
+            case "replay":
+                guard value == "true" || value == "false" else { throw wrong("\"replay\" takes true or false") }
+                wish.replay = value == "true"
+            case "types": wish.types = try names(value, key)
+            case "sources": wish.sources = try names(value, key)
+            default: throw wrong("a query has no \"\(shown(key))\"")
+            }
+        }
+        return try wish.terms()
+    }
+
+    /// Where a stream goes on that was lost behind the event with this id, `RUN-SEQ`; nil when it is none of ours.
+    package static func start(behind id: String) -> ReaderRequest.Start? {
+        guard let hyphen = id.lastIndex(of: "-") else { return nil }
+        let (run, digits) = (String(id[..<hyphen]), id[id.index(after: hyphen)...])
+        guard RunName.isValid(run), digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(digits) else {
+            return nil
+        }
+        return .after(number, run: run)
+    }
+
+    private static func names(_ value: String, _ key: String) throws(Failure) -> [String] {
+        let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard !names.contains("") else { throw wrong("\"\(key)\" takes names with commas between them") }
+        return names
+    }
+
+    /// Undoes the percent-encoding (RFC 3986, section 2.1); nil for what is none, or not UTF-8.
+    private static func decode(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = digit(rest.popFirst()), let low = digit(rest.popFirst()) else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8?) -> UInt8? {
+        byte.flatMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
+    }
+
+    private static func shown(_ key: String) -> String { Sanitizer.visible(key, limit: 40) }
+
+    private static func wrong(_ message: String) -> Failure { Failure(.protocol, message) }
+}
