@@ -8,8 +8,9 @@ package actor WebServer {
     package struct Limits: Sendable {
         /// How many requests may be under way at once, besides the streams of readers.
         package var requests = 256
-        /// Bytes of a connection's memory: a request's head has 8 KiB of it.
-        package var memory = 12 << 10
+        /// Bytes of a connection's memory. Header fields of 8 KiB together fit into it, with what libmicrohttpd keeps of them
+        /// besides; what nobody sends is not touched.
+        package var memory = 20 << 10
 
         package init() {}
     }

@@ -66,6 +66,9 @@ package struct RawClient: Sendable {
         return descriptor
     }
 
+    /// Closes a connected socket.
+    package static func leave(_ descriptor: Int32) { close(descriptor) }
+
     package func send(_ text: String, to descriptor: Int32) throws {
         var left = Array(text.utf8)[...]
         while !left.isEmpty {

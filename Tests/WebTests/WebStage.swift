@@ -1,4 +1,5 @@
 import Feed
+import Outputs
 import Reactor
 import TestSupport
 
@@ -10,13 +11,14 @@ struct WebStage: Sendable {
     let store: EventStore
     let desk: PollDesk
     let source: SourceID
+    let server: WebServer
     private let thread: ClientThread
 
     var client: RawClient { thread.client }
 
     /// Serves while `body` runs, and stops whatever it came to.
     static func run<Value: Sendable>(
-        _ settings: WebSettings = WebSettings(), isRelay: Bool = false,
+        _ settings: WebSettings = WebSettings(), readers: ReaderLimits = ReaderLimits(), isRelay: Bool = false,
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil },
         _ body: @escaping @Sendable (WebStage) async throws -> Value
     ) async throws -> Value {
@@ -30,7 +32,7 @@ struct WebStage: Sendable {
             var settings = settings
             settings.hosts.append("cats.test")
             let server = WebServer(
-                store: store, desk: desk, on: loop, settings: settings, demoPicture: demoPicture)
+                store: store, desk: desk, on: loop, settings: settings, readers: readers, demoPicture: demoPicture)
             let serving = Task(executorPreference: loop) {
                 try await server.run { () throws(SystemError) in
                     try StreamSocket.listening(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
@@ -40,7 +42,8 @@ struct WebStage: Sendable {
             let thread = try ClientThread(RawClient(port: await server.port), besides: loop)
             let stage = WebStage(
                 loop: loop, store: store, desk: desk,
-                source: await store.register(SourceDescription(name: "fact", type: "fact")), thread: thread)
+                source: await store.register(SourceDescription(name: "fact", type: "fact")), server: server,
+                thread: thread)
             let result: Result<Value, any Error>
             do {
                 result = .success(try await body(stage))
@@ -63,6 +66,41 @@ struct WebStage: Sendable {
         try await thread.talk { client in
             let length = ["Connection: close", "Content-Length: \(body.utf8.count)"]
             return try WireAnswer(client.talk(client.request("POST", target, fields: length + fields) + body))
+        }
+    }
+
+    /// Publishes events of the one source.
+    func publish(_ count: Int = 1) async {
+        let event = Event(time: store.wallTime, source: source, body: .data(Datum(value: 1)))
+        await store.publish(Array(repeating: event, count: count))
+    }
+
+    /// Asks as `localhost`, unless a field says otherwise, and closes.
+    func ask(_ method: String, _ target: String, _ fields: [String] = []) async throws -> WireAnswer {
+        let host = fields.contains { $0.hasPrefix("Host:") } ? [] : ["Host: localhost"]
+        return try await talk { client in
+            let lines = ["\(method) \(target) HTTP/1.1", "Connection: close"] + host + fields
+            return try WireAnswer(client.talk(lines.map { "\($0)\r\n" }.joined() + "\r\n"))
+        }
+    }
+
+    /// Opens a stream, and reads it until a text has come.
+    func stream(_ target: String, _ fields: [String] = [], until text: String) async throws -> WireAnswer {
+        try await talk { client in
+            let descriptor = try client.connect()
+            defer { RawClient.leave(descriptor) }
+            let lines = ["GET \(target) HTTP/1.1", "Host: localhost"] + fields
+            try client.send(lines.map { "\($0)\r\n" }.joined() + "\r\n", to: descriptor)
+            return try WireAnswer(client.receive(from: descriptor, until: text))
+        }
+    }
+
+    /// Waits until something has come about, looking again and again.
+    func wait(for what: String, _ condition: () async -> Bool) async throws {
+        let limit = loop.clock.now.advanced(by: .seconds(20))
+        while await !condition() {
+            guard loop.clock.now < limit else { throw Failure(.timeout, "waited in vain for \(what)") }
+            try await loop.sleep(for: .milliseconds(2))
         }
     }
 

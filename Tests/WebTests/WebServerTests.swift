@@ -1,0 +1,118 @@
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+import Web
+
+@Suite(.limited) struct WebServerTests {
+    @Test(arguments: [
+        "/nothing", "/index.html/", "//", "/../main.mjs", "/%6dain.mjs", "/main.mjs/..", "/..%2f..%2fetc/passwd",
+        "/./main.mjs", "/events/", "/Main.mjs", "main.mjs", "http://localhost/main.mjs", "*",
+    ]) func anotherPathIsNothing(target: String) async throws {
+        try await WebStage.run { stage in
+            let answer = try await stage.ask("GET", target)
+            #expect(answer.status == 404, "\(target)")
+        }
+    }
+
+    @Test func aMethodThatAPathDoesNotTakeIsRefused() async throws {
+        try await WebStage.run { stage in
+            for path in ["/", "/main.mjs", "/events", "/feed"] {
+                for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+                    let answer = try await stage.ask(method, path)
+                    #expect(answer.status == 405 && answer.fields["allow"] == "GET, HEAD", "\(method) \(path)")
+                }
+                let head = try await stage.ask("HEAD", path)
+                #expect(head.status == 200 && head.body.isEmpty, "\(path)")
+            }
+            #expect(await stage.server.readerCount == 0)
+        }
+    }
+
+    /// Refusals of the server's own among them.
+    @Test func everyAnswerHasTheFieldsThatProtectIt() async throws {
+        try await WebStage.run { stage in
+            await stage.publish()
+            let answers = [
+                try await stage.ask("GET", "/"), try await stage.ask("GET", "/nothing"),
+                try await stage.ask("POST", "/"), try await stage.ask("GET", "/", ["Host: evil.test"]),
+                try await stage.ask("GET", "/feed?x"),
+                try await stage.stream("/events", until: "\"seq\":1"),
+                try await stage.stream("/feed", until: "\"seq\":1"),
+                try await stage.ask("POST", "/", ["Content-Length: 100000"]),
+            ]
+            #expect(answers.map(\.status) == [200, 404, 405, 421, 400, 200, 200, 413])
+            for answer in answers {
+                let policy = answer.fields["content-security-policy"] ?? ""
+                #expect(policy.hasPrefix("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
+                #expect(policy.contains("require-trusted-types-for 'script'; trusted-types catwatch"))
+                #expect(answer.fields["x-content-type-options"] == "nosniff")
+                #expect(answer.fields["referrer-policy"] == "no-referrer")
+                #expect(answer.fields["cross-origin-resource-policy"] == "same-origin")
+                #expect(!answer.fields.keys.contains { $0.hasPrefix("access-control") })
+                #expect(answer.fields["date"]?.hasSuffix("GMT") == true)
+            }
+        }
+    }
+
+    @Test func aNameThatIsNotItsOwnIsRefusedEverywhere() async throws {
+        var settings = WebSettings()
+        settings.hosts = ["cats.test"]
+        try await WebStage.run(settings) { stage in
+            for path in ["/", "/events", "/feed", "/nothing"] {
+                #expect(try await stage.ask("GET", path, ["Host: evil.test"]).status == 421)
+            }
+            let known = try await stage.ask("GET", "/", ["Host: Cats.test:80"])
+            #expect(known.status == 200)
+            await stage.server.change(to: WebSettings(), readers: ReaderLimits())
+            #expect(try await stage.ask("GET", "/", ["Host: cats.test"]).status == 421)
+        }
+    }
+
+    @Test func withoutTheTokenThereIsNothing() async throws {
+        var settings = WebSettings()
+        settings.token = WebToken("0123456789abcdef")
+        try await WebStage.run(settings) { stage in
+            await stage.publish()
+            for path in ["/", "/main.mjs", "/events", "/feed", "/nothing"] {
+                let answer = try await stage.ask("GET", path)
+                #expect(answer.status == 401, "\(path)")
+                #expect(
+                    String(decoding: answer.outcome.bytes, as: UTF8.self).contains(
+                        "WWW-Authenticate: Basic realm=\"catwatch\", charset=\"UTF-8\"\r\n"))
+                #expect(answer.outcome.text.contains("WWW-Authenticate: Bearer realm=\"catwatch\""))
+            }
+            #expect(try await stage.ask("GET", "/", ["Authorization: Bearer 0123456789abcdeF"]).status == 401)
+            let known = "Authorization: Bearer 0123456789abcdef"
+            #expect(try await stage.ask("GET", "/", [known]).status == 200)
+            #expect(try await stage.stream("/feed", [known], until: "\"seq\":1").status == 200)
+            #expect(try await stage.ask("GET", "/", [known, known]).status == 401)
+            // Whose name is wrong is not asked for a password.
+            #expect(try await stage.ask("GET", "/", ["Host: evil.test", known]).status == 421)
+            await stage.server.change(to: WebSettings(), readers: ReaderLimits())
+            #expect(try await stage.ask("GET", "/").status == 200)
+        }
+    }
+
+    @Test func aPageOfAnotherSiteChangesNothing() async throws {
+        try await WebStage.run { stage in
+            let other = try await stage.ask("POST", "/", ["Origin: http://evil.test"])
+            #expect(other.status == 403)
+            #expect(try await stage.ask("POST", "/", ["Sec-Fetch-Site: cross-site"]).status == 403)
+            #expect(try await stage.ask("GET", "/", ["Sec-Fetch-Site: cross-site"]).status == 200)
+        }
+    }
+
+    @Test func headersOfEightKiBAreTaken() async throws {
+        try await WebStage.run { stage in
+            await stage.publish()
+            let cookie = "Cookie: " + String(repeating: "x", count: 8 << 10)
+            let long = try await stage.ask("GET", "/", [cookie])
+            #expect(long.status == 200)
+            #expect(try await stage.stream("/events", [cookie], until: "\"seq\":1").status == 200)
+            let many = (0..<100).map { "X-\($0): " + String(repeating: "y", count: 70) }
+            #expect(try await stage.ask("GET", "/", many).status == 200)
+            #expect(try await stage.ask("GET", "/", [cookie + cookie]).status == 431)
+        }
+    }
+}
