@@ -73,5 +73,11 @@ add 0a 00 'X-Key: \t abc '
 add 0a 01 ' abc.DEF-1_2~+/==\n'
 add 0b 00 '5s\n-u\nhttp://h/\n--items=\n--key\n#\ncheck\n--explain'
 add 0b 1f '-vqn3\n--listen=/x\n--connect\ntcp:h:1\n--header\nA: b\n-'
+add 0d 00 'since=41&run=a-b&replay=true&types=a%2Cb,gr%C3%BCn+&sources=c'
+add 0d 01 'ab12-41'
+add 0d 02 '[2001:db8::1]:2287'
+add 0d 02 'localhost:'
+add 0d 03 'Basic eDowMTIzNDU2Nzg5YWJjZGVm'
+add 0d 03 'Bearer 0123456789abcdef'
 "$(swift build "${build[@]}" --show-bin-path)/catwatch-fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 \
     -artifact_prefix=.build/fuzz/ "$corpus"

@@ -1,15 +1,15 @@
 internal import Glibc
 
 /// The host and port of a URL or of `Host` (RFC 3986, section 3.2), without a user.
-struct Authority: Equatable {
+package struct Authority: Equatable {
     /// In lower case, an address of IPv6 in its brackets.
-    let host: String
-    let port: UInt16?
+    package let host: String
+    package let port: UInt16?
     /// Whether it is an address of IPv4 or IPv6, and no name.
-    let isAddress: Bool
+    package let isAddress: Bool
 
     /// - Returns: nil when it is none, or longer than a name can be.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 300 else { return nil }
         let bytes = Array(text.utf8)
         let isBracketed = bytes.first == UInt8(ascii: "[")

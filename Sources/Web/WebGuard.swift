@@ -1,7 +1,7 @@
 package import HTTPServer
 
 /// Who may ask for what, before a handler looks at it: see docs/security.md.
-enum WebGuard {
+package enum WebGuard {
     /// Why a request is refused; nil when it is not.
     ///
     /// - Parameter isOpen: whether it may be made without the token.
@@ -23,13 +23,13 @@ enum WebGuard {
 
     /// Whether a `Host` is one of this machine's: any address, `localhost`, or a name of `--http-host`. A page of another
     /// site that has its own name lead here, to read what only this machine may (DNS rebinding), comes with that name.
-    static func isKnown(_ host: String, _ names: [String]) -> Bool {
+    package static func isKnown(_ host: String, _ names: [String]) -> Bool {
         guard let authority = Authority(host) else { return false }
         return authority.isAddress || authority.host == "localhost" || names.contains(authority.host)
     }
 
     /// Whether a request that changes something comes from the page itself, or from no page at all.
-    static func isOwn(_ request: HTTPRequest) -> Bool {
+    package static func isOwn(_ request: HTTPRequest) -> Bool {
         if let site = request["Sec-Fetch-Site"] { return site == "same-origin" }
         guard let origin = request["Origin"] else { return true }
         guard let host = request["Host"].flatMap({ Authority($0) }), let end = origin.firstRange(of: "://") else {
@@ -41,7 +41,7 @@ enum WebGuard {
     }
 
     /// Whether `Authorization` says the token: as a bearer's (RFC 6750), or as a password, of anybody (RFC 7617).
-    static func isAllowed(_ authorization: String?, _ token: WebToken) -> Bool {
+    package static func isAllowed(_ authorization: String?, _ token: WebToken) -> Bool {
         guard let authorization, let blank = authorization.utf8.firstIndex(of: 0x20) else { return false }
         let credentials = authorization.utf8[blank...].drop { $0 == 0x20 }
         switch authorization[..<blank].lowercased() {

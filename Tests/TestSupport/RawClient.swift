@@ -18,6 +18,8 @@ package struct RawClient: Sendable {
         /// Whether the connection ended, and not the reading.
         package var ended = false
 
+        package init() {}
+
         package var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 
