@@ -12,11 +12,12 @@ build_packages=(
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
-# miller, nodejs, rsyslog); what shows the page and what may stand in front of it (chromium, caddy); what looks at the package
-# and makes an empty system for it (uidmap for who is not root); the rest to look from outside.
+# miller, nodejs, rsyslog); what scrapes it (prometheus, with promtool); what shows the page and what may stand in front of it
+# (chromium, caddy); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
+# from outside.
 test_packages=(
     python3 python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap openssl procps shellcheck
-    strace tmux chromium caddy
+    strace tmux chromium caddy prometheus
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server)
@@ -57,7 +58,7 @@ install_packages() {
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     # Servers that were there before are none of our business.
     local server fresh=()
-    for server in nginx rsyslog redis-server caddy; do
+    for server in nginx rsyslog redis-server caddy prometheus; do
         if ! installed "$server"; then fresh+=("$server"); fi
     done
     say "installing $*"
@@ -80,7 +81,7 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | jq | lnav | openssl | redis-server | shellcheck | strace | tmux) tool=$package ;;
+            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | strace | tmux) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

@@ -99,6 +99,24 @@ import Testing
         }
     }
 
+    private static func timeliness(_ place: Place) async -> [Timeliness] {
+        var walk = await place.store.walk
+        var all: [Timeliness] = []
+        while let source = await place.store.nextSource(&walk) { all.append(source.timeliness) }
+        return all
+    }
+
+    @Test func theStoreIsToldOfASourceThatHasComeToItsEnd() async throws {
+        try await Self.run([Self.source("a"), Self.source("b", 5, isFinite: true)]) { place, runner, _ in
+            #expect(await Self.timeliness(place) == [.starting, .starting])
+            try await place.loop.sleep(for: .seconds(5))
+            #expect(await Self.timeliness(place) == [.starting, .ended])
+            // Another one of that name has not.
+            await runner.replace(with: [Self.source("a"), Self.source("b", 6, isFinite: true)])
+            #expect(await Self.timeliness(place) == [.starting, .starting])
+        }
+    }
+
     @Test func aRemovedSourceIsRetiredAndMayComeBack() async throws {
         try await Self.run([Self.source("a"), Self.source("b")]) { place, runner, diary in
             _ = await diary.take()

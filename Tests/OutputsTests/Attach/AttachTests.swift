@@ -118,6 +118,30 @@ import Testing
         }
     }
 
+    @Test func theStoreKnowsWhetherTheFeedComes() async throws {
+        try await withLoop(virtual: true) { loop in
+            try await Self.chain(loop) { origin, middle, _, way in
+                let before = await FeedStage(on: loop, isRelay: true).store.numbers.attachment
+                #expect(before?.isConnected == false && before?.silence == nil)
+                #expect(await origin.store.numbers.attachment == nil)
+                await origin.publish()
+                try await loop.sleep(for: .seconds(3))
+                await origin.publish()
+                try await loop.sleep(for: .seconds(1))
+                let attachment = await middle.store.numbers.attachment
+                #expect(attachment?.isConnected == true && (attachment?.silence ?? .zero) <= .seconds(1))
+                way.stage = nil
+                way.cut()
+                try await loop.sleep(for: .seconds(60))
+                let lost = await middle.store.numbers.attachment
+                #expect(lost?.isConnected == false && (lost?.silence ?? .zero) >= .seconds(60))
+                way.stage = origin
+                try await loop.sleep(for: .seconds(30))
+                #expect(await middle.store.numbers.attachment?.isConnected == true)
+            }
+        }
+    }
+
     @Test func namesInOneGapWhatIsGoneMeanwhile() async throws {
         let transcript = try await withLoop(virtual: true) { loop in
             try await Self.chain(loop, logCapacity: 1 << 16) { origin, _, last, way in

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// The same by somebody who was not there before.
-    private func ready(_ stage: WebStage) -> (status: Int, body: String) { ask(.ready(stage.context)) }
+    private func ready(_ stage: MetricsStage) -> (status: Int, body: String) { ask(.ready(stage.context)) }
 
     private func reason(_ source: String, _ isReady: Bool, _ reason: String) -> String {
         #"{"source":"\#(source)","ready":\#(isReady),"reason":"\#(reason)"}"#
@@ -25,7 +25,7 @@ import Testing
 
     @Test func isAliveWhilePollsComeToSomething() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let handler = HealthHandler.alive(stage.context)
             #expect(ask(handler) == (200, "{\"alive\":true}\n"))
             await stage.desk.expect("fact", by: loop.clock.now.advanced(by: .seconds(5)))
@@ -46,7 +46,7 @@ import Testing
 
     @Test func isReadyOnceEverySourceHasSaidSomethingAndWhileItIsInTime() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop) { $0.interval = .seconds(1) }
+            let stage = MetricsStage(on: loop) { $0.interval = .seconds(1) }
             _ = await stage.store.agentSource
             let fact = await stage.register("fact", .every(.seconds(4)))
             let dogs = await stage.register("dogs", .every(.milliseconds(100)))
@@ -80,7 +80,7 @@ import Testing
 
     @Test func aSourceThatFailsIsReadyForAsLongAsItWouldBeSilent() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact", .every(.seconds(20)))
             let failure = Failure(.tls, "https://user:secret@host/?key=secret", endpoint: "GET https://h/x?key=secret")
             await stage.publish(.error(failure), from: fact)
@@ -101,7 +101,7 @@ import Testing
     /// What says that nothing has changed, what has a long listing to go through, and what has come to its end.
     @Test func whatHasNothingNewIsInTimeAllTheSame() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop) { $0.interval = .seconds(1) }
+            let stage = MetricsStage(on: loop) { $0.interval = .seconds(1) }
             let unchanged = await stage.register("unchanged", .every(.seconds(1)))
             let listing = await stage.register("listing", .every(.seconds(1)))
             let file = await stage.register("file", .once)
@@ -130,7 +130,7 @@ import Testing
 
     @Test func aReloadStartsWhatItChangesAndForgetsWhatItTakesOut() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact", .once)
             _ = await stage.register("dogs")
             await stage.publish(1, from: fact)
@@ -147,7 +147,7 @@ import Testing
 
     @Test func namesAHundredSourcesThoseFirstThatAreNotReady() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             for index in 0..<10_000 {
                 let source = await stage.register("\(index)" + String(repeating: "\u{1}", count: 300))
                 if index != 7_777 { await stage.publish(1, from: source) }
@@ -166,7 +166,7 @@ import Testing
 
     @Test func anAttachedFeedHasToComeAsWell() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop, isRelay: true)
+            let stage = MetricsStage(on: loop, isRelay: true)
             #expect(
                 ready(stage) == (
                     503,

@@ -12,7 +12,7 @@ import Testing
 
     @Test func tellsOfTheAgentItself() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop) { $0.history = .seconds(60) }
+            let stage = MetricsStage(on: loop) { $0.history = .seconds(60) }
             let agent = await stage.store.agentSource
             let source = await stage.register("fact")
             let memory = MemorySample(resident: 30_000_000, peak: 40_000_000, privateBytes: 20_000_001)
@@ -42,7 +42,7 @@ import Testing
 
     @Test func countsAnswersAndErrorsBySourceAndCode() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact")
             let dogs = await stage.register("dogs")
             for status in [200, 500, 200, 304] { await stage.publish(ms: 1, status: status, from: fact) }
@@ -67,7 +67,7 @@ import Testing
 
     @Test func aReloadKeepsCountsAndARemovedSourceIsForgottenAfterTheHistory() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact")
             await stage.publish(ms: 3, from: fact)
             await stage.publish(.error(Failure(.timeout, "no")), from: fact)
@@ -90,7 +90,7 @@ import Testing
 
     @Test func aHistogramCountsWhatIsAtMostItsBounds() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact")
             for ms in [1, 1.001, 100, 100, 100.001, 64_000, 64_001] { await stage.publish(ms: ms, from: fact) }
             await stage.publish(.error(Failure(.timeout, "no", endpoint: "GET http://h/x")), from: fact)
@@ -124,7 +124,7 @@ import Testing
 
     @Test func tellsTheNewestValueOfASeriesUntilItIsOlderThanTheHistory() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let fact = await stage.register("fact")
             let aqi = await stage.register("aqi")
             await stage.publish(5, from: fact)
@@ -152,7 +152,7 @@ import Testing
 
     @Test func ofNamesThatBecomeEqualOneIsToldAndTheOthersAreCounted() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let aqi = await stage.register("aqi")
             let long = Array(repeating: UInt8(ascii: "x"), count: 124)
             for key in [long, long + [0x79], long + [0x7A], [0x01], [0x02], Array("\u{FFFD}".utf8), [0x61]] {
@@ -181,7 +181,7 @@ import Testing
 
     @Test func tellsNoMoreThanItMay() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             for index in 0..<12 {
                 let source = await stage.register("s\(index)")
                 await stage.publish(1, from: source)
@@ -210,7 +210,7 @@ import Testing
 
     @Test func openMetricsSaysTheSameWithUnitsAndAnEnd() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             await stage.publish(1, from: await stage.register("fact"))
             let (old, new) = (try stage.scrape(), try stage.scrape("application/openmetrics-text"))
             #expect(new.samples.map(\.name) == old.samples.map(\.name))
@@ -227,7 +227,7 @@ import Testing
     @Test(arguments: [1, 7, 100, 20_000, 1 << 20])
     func anyRoomGivesTheSameBytes(_ room: Int) async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let aqi = await stage.register("aqi")
             for index in 0..<300 { await stage.publish(Double(index), key: Array("Köln \(index)".utf8), from: aqi) }
             let (one, other) = (try stage.scrape(room: room), try stage.scrape())
@@ -240,7 +240,7 @@ import Testing
     func whatChangesMeanwhileIsToldOnceAtMost(_ seed: UInt64) async throws {
         try await withLoop(virtual: true) { loop in
             var random = SeededGenerator(seed: seed)
-            let stage = WebStage(on: loop) {
+            let stage = MetricsStage(on: loop) {
                 $0.series = 400
                 $0.endpoints = 60
                 $0.released = 4
@@ -272,7 +272,7 @@ import Testing
 
     @Test func soManyAreAnsweredAtOnceAndNoMore() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop)
+            let stage = MetricsStage(on: loop)
             let handler = MetricsHandler(stage.context)
             var bodies = try (0..<MetricsHandler.mostAtOnce).map { _ in
                 try Scrape.Body(handler.response(accept: nil), room: 100)
@@ -328,7 +328,7 @@ import Testing
 
     @Test func overAnAttachedFeedOnlyWhatIsKnownThereIsTold() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop, isRelay: true)
+            let stage = MetricsStage(on: loop, isRelay: true)
             let before = try stage.scrape()
             #expect(before.faults.isEmpty && before.family("catwatch_attached") == [" 0"])
             #expect(before["catwatch_start_time_seconds"] == nil && before["catwatch_lines_total"] == nil)
@@ -365,7 +365,7 @@ import Testing
 
     @Test func anAnswerOfWhichTheRunIsOverBreaksOff() async throws {
         try await withLoop(virtual: true) { loop in
-            let stage = WebStage(on: loop, isRelay: true)
+            let stage = MetricsStage(on: loop, isRelay: true)
             try await stage.relay(Self.hello, Self.stats, Self.data)
             var body = try Scrape.Body(MetricsHandler(stage.context).response(accept: nil), room: 64 << 10)
             try await stage.relay(Self.hello.replacing("r9", with: "r10"))
