@@ -47,8 +47,9 @@ export function create(context) {
     const fibonacci = createFibonacci(context)
     const below = element("div", { class: "detail-below" }, fibonacci.element, event, picture)
     const missing = element("p", { class: "empty", hidden: true })
+    const waiting = element("div", { class: "empty", hidden: true })
     const root = element("section", { class: "detail", "aria-labelledby": "detail-title" },
-        head, tools, graph.element, below, missing)
+        head, tools, graph.element, below, missing, waiting)
 
     /** The name of the series shown; null for none. */
     let shown = null
@@ -93,9 +94,11 @@ export function create(context) {
         const hasValues = isKnown && board.series[index].newest !== null
         for (const part of [head, tools, below]) part.hidden = !isKnown
         for (const part of [graph.element, tableButton, logButton, tools.lastElementChild]) part.hidden = !hasValues
-        missing.hidden = isKnown
+        waiting.hidden = board.series.length > 0
+        missing.hidden = isKnown || !waiting.hidden
         if (!isKnown) {
-            setText(missing, shown === null ? "no series" : `no series of the name ${visible(shown)} is known`)
+            if (!waiting.hidden) context.drawWaiting(waiting)
+            else setText(missing, shown === null ? "no series" : `no series of the name ${visible(shown)} is known`)
             return
         }
         const series = board.series[index]
