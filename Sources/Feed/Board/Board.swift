@@ -24,7 +24,8 @@ package import Reactor
 ///    (the hello's, or 120 s) is not kept. See `BoardHistories` for the bounds. `newest` is the point that is latest by
 ///    time, then number, kept or not.
 /// 5. **Window lines** replace one of the same start unless its revision is higher. One of another width than those kept
-///    for the series replaces them all. Over `windowsPerSeries`, or over `windows` for all series together, the series'
+///    for the series replaces them all. When there is a new one, those that ended no later than `clock` less the history
+///    go, but for the last. Over `windowsPerSeries`, or over `windows` for all series together, the series'
 ///    window of the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
 ///    and there are none where they would be one more different word than `words`.
 /// 6. **Endpoints** are told apart by their source and their name. A `stats` line with an `as_of` of at least `lastSequence` replaces all endpoints: one that is known
@@ -395,6 +396,13 @@ package struct Board: Sendable {
         }
         series[index].windows.insert(window, at: place)
         windowCount += 1
+        let past = expiry(at: window.start)
+        while series[index].windows.count > 1, let first = series[index].windows.first,
+            first.start.microseconds.addingSaturated(first.width) <= past
+        {
+            series[index].windows.removeFirst()
+            windowCount -= 1
+        }
         if series[index].windows.count > limits.windowsPerSeries || windowCount > limits.windows {
             series[index].windows.removeFirst()
             windowCount -= 1

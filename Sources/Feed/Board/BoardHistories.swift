@@ -23,11 +23,13 @@ package struct BoardHistories<Moment: BoardMoment>: Sendable {
     /// as `gone` says.
     private var order: BoardRing<Int32>
     private var gone: [Int32] = []
+    /// How many entries of moments that are gone may be there, besides as many as there are moments.
+    private static var slack: Int { 64 }
 
     package init(limitPerOwner: Int, limit: Int) {
         self.limitPerOwner = limitPerOwner
         self.limit = limit
-        order = BoardRing(capacity: limit * 2 + 1)
+        order = BoardRing(capacity: 2 * (limit + 1) + Self.slack + 1)
     }
 
     /// The moments of an owner, the oldest first; none for one that has none.
@@ -52,7 +54,7 @@ package struct BoardHistories<Moment: BoardMoment>: Sendable {
         }
         rings[owner].append(moment)
         count += 1
-        if order.count == order.capacity { forgetGone() }
+        if order.count > 2 * count + Self.slack { forgetGone() }
         order.append(Int32(owner))
         while count > limit, let oldest = order.removeFirst() {
             if gone[Int(oldest)] > 0 {
@@ -71,7 +73,7 @@ package struct BoardHistories<Moment: BoardMoment>: Sendable {
         count -= 1
     }
 
-    /// Takes the entries of moments that are gone out of `order`; there are never more than `limit` others.
+    /// Takes the entries of moments that are gone out of `order`; there are `count` others.
     private mutating func forgetGone() {
         var rest = BoardRing<Int32>(capacity: order.capacity)
         for owner in order {

@@ -348,6 +348,11 @@ export class Board {
         }
         windows.splice(place, 0, window)
         this.#state.windowCount += 1
+        const past = this.#expiry(start)
+        while (windows.length > 1 && windows[0].start + windows[0].width <= past) {
+            windows.shift()
+            this.#state.windowCount -= 1
+        }
         if (windows.length > this.limits.windowsPerSeries || this.#state.windowCount > this.limits.windows) {
             windows.shift()
             this.#state.windowCount -= 1
