@@ -496,11 +496,6 @@ function replaceAddress(hash) {
 
 // Keys
 
-function choose(values, current, whole, count) {
-    const next = count > 0 ? values.find(value => value > current) : values.findLast(value => value < current)
-    return next === undefined ? (count > 0 ? whole : current) : next
-}
-
 function changeWidth(count) {
     const current = context.width
     const next = count > 0 ? widths.find(width => width > current) : widths.findLast(width => width < current)
@@ -509,8 +504,8 @@ function changeWidth(count) {
 }
 
 function changeSpan(count) {
-    const next = choose(spans, context.span, board.history, count)
-    context.view.span = next >= board.history ? null : next
+    const next = count > 0 ? spans.find(span => span > context.span) : spans.findLast(span => span < context.span)
+    if (next !== undefined || count > 0) context.view.span = next === undefined || next >= board.history ? null : next
     invalidate()
 }
 
