@@ -8,12 +8,18 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// What works at a person's pace is built small: the package has a limit, see docs/performance.md.
+/// Each function is a section of its own, so that the linker drops what nothing calls and keeps what is there twice once:
+/// the package has a limit, see docs/performance.md.
+let sections: [SwiftSetting] = [
+    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release))
+]
+
+/// What works at a person's pace is built small as well.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
 /// A module of the program: imports run one way, see docs/architecture.md.
 func module(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + sections + more)
 }
 
 /// The release build packs its relative relocations (DT_RELR, glibc 2.36 and later), which the toolchain's default linker
@@ -28,8 +34,17 @@ let linking: [LinkerSetting] = [
         .when(platforms: [.linux], configuration: .release))
 ]
 
-func program(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings + more, linkerSettings: linking)
+/// See ScalarNames.swift.
+let withoutScalarNames: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-Xlinker", "--wrap=_swift_stdlib_getScalarName"], .when(platforms: [.linux], configuration: .release))
+]
+
+func program(
+    _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], linking: [LinkerSetting]
+) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -59,10 +74,13 @@ let package = Package(
         module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Feed", "Reactor", "CZlib"], small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
         module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"], small),
-        program("catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "Web", "CatAPI", "Feed", "Reactor"], small),
+        program(
+            "catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "Web", "CatAPI", "Feed", "Reactor"], small,
+            linking: linking + withoutScalarNames),
         program(
             "catwatch-bench",
-            ["Inputs", "Outputs", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"]),
+            ["Inputs", "Outputs", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"],
+            linking: linking),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(

@@ -32,11 +32,11 @@ package enum WebGuard {
     package static func isOwn(_ request: HTTPRequest) -> Bool {
         if let site = request["Sec-Fetch-Site"] { return site == "same-origin" }
         guard let origin = request["Origin"] else { return true }
-        guard let host = request["Host"].flatMap({ Authority($0) }), let end = origin.firstRange(of: "://") else {
-            return false
-        }
-        let usual: UInt16? = ["http": 80, "https": 443][String(origin[..<end.lowerBound])]
-        guard let usual, let from = Authority(origin[end.upperBound...]) else { return false }
+        guard let host = request["Host"].flatMap({ Authority($0) }), let end = origin.firstIndex(of: ":"),
+            origin[end...].hasPrefix("://")
+        else { return false }
+        let usual: UInt16? = ["http": 80, "https": 443][String(origin[..<end])]
+        guard let usual, let from = Authority(origin[end...].dropFirst(3)) else { return false }
         return from.host == host.host && from.port ?? usual == host.port ?? usual
     }
 
