@@ -8,7 +8,6 @@
 
 struct cw_mhd_limits {
     unsigned int connections; /* at once */
-    unsigned int per_address; /* of them from one address; 0 for as many as there are */
     unsigned int seconds;     /* that a connection may be idle */
     size_t memory;            /* for a connection, in bytes */
 };
@@ -16,15 +15,14 @@ struct cw_mhd_limits {
 /* MHD_start_daemon(3) is variadic. Starts a server on a socket that listens already, which has no thread and waits for
    MHD_run. It closes the socket when it stops, and when it cannot start. */
 static inline struct MHD_Daemon *cw_mhd_start(
-    int listening, struct cw_mhd_limits limits, MHD_AccessHandlerCallback handler,
+    int listening, struct cw_mhd_limits limits, MHD_AcceptPolicyCallback admit, MHD_AccessHandlerCallback handler,
     void *(*target)(void *context, const char *uri, struct MHD_Connection *connection),
     MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback connection, void *context)
 {
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL, handler, context,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, admit, context, handler, context,
         MHD_OPTION_LISTEN_SOCKET, listening,
         MHD_OPTION_CONNECTION_LIMIT, limits.connections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, limits.per_address,
         MHD_OPTION_CONNECTION_TIMEOUT, limits.seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.memory,
         MHD_OPTION_URI_LOG_CALLBACK, target, context,
@@ -52,6 +50,14 @@ static inline int cw_mhd_socket(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+/* MHD_set_connection_option(3) is variadic. The connection counts as active now: from no time at all to the `seconds` that
+   all of them have, its time begins anew. */
+static inline void cw_mhd_touch(struct MHD_Connection *connection, unsigned int seconds)
+{
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
 /* What MHD_OPTION_NOTIFY_CONNECTION was told to keep with the connection, or NULL. */

@@ -4,6 +4,8 @@ internal import Reactor
 /// One connection and its request of the moment. Everything in it happens on the loop's thread.
 final class HTTPConnection {
     private enum Phase {
+        /// A further request is awaited, and nothing of it has come.
+        case idle
         /// A request is awaited; the header fields may have begun to come.
         case head
         /// They were seen, and the body comes.
@@ -35,47 +37,95 @@ final class HTTPConnection {
     /// Whether somebody else writes to it, and sees when it ends.
     private var isLent = false
     /// libmicrohttpd does not look at a suspended connection at all, and misses an end that comes together with the last of
-    /// what was said: whether a client leaves is watched for beside it.
+    /// what was said: whether a client leaves is watched for beside it. So is the first byte of a request, of which it does
+    /// not tell.
     private var watch: Watch?
-    /// Ends a connection whose request is not whole in time, however busily it trickles in.
-    private var patience: LoopTimer?
+    /// When what is expected of the client has to have come: a request, or room for more of a stream.
+    private var deadline: LoopInstant?
+    /// Looks whether the deadline has come. It is left alone when that moves on, as it does several times a request.
+    private var timer: LoopTimer?
+    /// The server's turn in which the request before was over.
+    private var lastTurn = 0
     private static let pauseBeforeLooking = Duration.milliseconds(10)
 
-    init(_ handle: OpaquePointer, of server: HTTPServer, isSurplus: Bool) {
+    /// Whose it is, when that counts.
+    let peer: HTTPPeer?
+
+    init(_ handle: OpaquePointer, of server: HTTPServer, from peer: HTTPPeer?, isSurplus: Bool) {
         self.handle = handle
         self.server = server
+        self.peer = peer
         self.isSurplus = isSurplus
         socket = cw_mhd_socket(handle)
-        watch = try? server.loop.watch(socket, interest: [.readHangUp, .edgeTriggered]) { [unowned self] _ in
-            noteEnd()
+        watch = try? server.loop.watch(socket, interest: [.read, .readHangUp, .edgeTriggered]) {
+            [unowned self] ready in
+            if ready.isDisjoint(with: [.readHangUp, .hangUp, .error]) { noteBytes() } else { noteEnd() }
         }
-        awaitRequest()
+        expect(within: server.limits.head)
     }
 
-    private func awaitRequest() {
-        patience = server.loop.schedule(after: hasEnded ? Self.pauseBeforeLooking : server.limits.patience) {
-            [unowned self] in
-            patience = nil
-            // What was said before the end is heard.
-            if hasEnded, cw_mhd_unread(socket) > 0 { awaitRequest() } else { cw_mhd_shut_down(socket) }
+    // MARK: What is expected of the client
+
+    private func expect(within time: Duration) {
+        let now = server.loop.clock.now
+        let deadline = now.advanced(by: time)
+        self.deadline = deadline
+        look(at: deadline, now)
+    }
+
+    private func look(at deadline: LoopInstant, _ now: LoopInstant) {
+        // A stream has a patience of its own, of which libmicrohttpd does not know: it is told in between.
+        let next = stream == nil ? deadline : min(deadline, now.advanced(by: server.limits.patience / 2))
+        if let timer {
+            guard next < timer.deadline else { return }
+            server.loop.cancel(timer)
         }
+        timer = server.loop.schedule(at: next) { [unowned self] in
+            timer = nil
+            look()
+        }
+    }
+
+    private func look() {
+        guard let deadline else { return }
+        let now = server.loop.clock.now
+        if now < deadline {
+            if stream != nil { cw_mhd_touch(handle, server.limits.wholePatience) }
+            look(at: deadline, now)
+        } else if let stream {
+            stream.isStalled = true
+            breakOff()
+        } else if hasEnded, cw_mhd_unread(socket) > 0 {
+            // What was said before the end is heard.
+            expect(within: Self.pauseBeforeLooking)
+        } else {
+            self.deadline = nil
+            cw_mhd_shut_down(socket)
+        }
+    }
+
+    /// Something came. Behind an answer it is the beginning of the next request, unless it is the former one itself: what
+    /// tells of it may come after the turn in which libmicrohttpd has read it.
+    private func noteBytes() {
+        guard phase == .idle, server.turns != lastTurn || cw_mhd_unread(socket) > 0 else { return }
+        phase = .head
+        expect(within: server.limits.head)
     }
 
     /// A half-closed connection counts as left by whoever waits, as with other servers: a browser that goes away looks no
     /// different.
     private func noteEnd() {
         hasEnded = true
-        if patience != nil {
-            stopAwaitingRequest()
-            awaitRequest()
-        }
+        if phase != .answering { expect(within: Self.pauseBeforeLooking) }
         guard isSuspended, !isLent else { return }
         leave()
     }
 
-    private func stopAwaitingRequest() {
-        if let patience { server.loop.cancel(patience) }
-        patience = nil
+    /// Ends the connection without waiting for the client; it is told as when that leaves.
+    func breakOff() {
+        deadline = nil
+        cw_mhd_reset(socket)
+        cw_mhd_shut_down(socket)  // which a socket that knows no reset takes
     }
 
     // MARK: What libmicrohttpd tells
@@ -89,8 +139,9 @@ final class HTTPConnection {
     ) -> MHD_Result {
         guard !server.isStopping else { return .NO }
         switch phase {
-        case .head:
+        case .idle, .head:
             phase = .body
+            expect(within: server.limits.patience)
             request.method = String(cString: method)
             request.fields = fields()
             // An answer before the body makes this the connection's last one.
@@ -123,17 +174,18 @@ final class HTTPConnection {
         let (stream, promise) = (self.stream, self.promise)
         (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
         (isSuspended, isResumed, hasLeft, isLent) = (false, false, false, false)
-        phase = .head
+        phase = .idle
+        lastTurn = server.turns
         request = HTTPRequest(method: "", target: "", fields: [], body: [])
-        stopAwaitingRequest()
-        awaitRequest()
+        expect(within: hasEnded ? Self.pauseBeforeLooking : server.limits.patience)
         stream?.finish(isComplete: isComplete)
         promise?.leave()
     }
 
     /// The connection is over; its socket is open still.
     func close() {
-        stopAwaitingRequest()
+        if let timer { server.loop.cancel(timer) }
+        timer = nil
         watch?.cancel()
         watch = nil
     }
@@ -144,6 +196,9 @@ final class HTTPConnection {
             let stream = server.upgraded(socket, received: received, whenClosed: { cw_mhd_close_upgraded(handle) })
         else { return cw_mhd_close_upgraded(handle) }
         self.upgrade = nil
+        // Whoever has the stream looks after it.
+        watch?.cancel()
+        watch = nil
         upgrade(stream)
     }
 
@@ -156,6 +211,7 @@ final class HTTPConnection {
         switch stream.next(into: buffer, at: position) {
         case .bytes(let count):
             precondition(1...buffer.count ~= count, "a producer gives what there is room for")
+            expect(within: stream.patience ?? server.limits.patience)
             return count
         case .nothingNow:
             suspend()
@@ -178,6 +234,7 @@ final class HTTPConnection {
     private func suspend() {
         MHD_suspend_connection(handle)
         isSuspended = true
+        deadline = nil
         if hasEnded { server.loop.schedule(after: .zero) { [weak self] in self?.noteEnd() } }
     }
 
@@ -205,7 +262,7 @@ final class HTTPConnection {
 
     private func carryOut(_ reply: HTTPReply) -> MHD_Result {
         phase = .answering
-        stopAwaitingRequest()
+        deadline = nil
         switch reply {
         case .now(let response): return queue(response)
         case .later(let begin):
@@ -221,14 +278,9 @@ final class HTTPConnection {
     }
 
     /// Why a request is not looked at any further; nil when it is.
-    ///
-    /// A Host that is missing or there twice (RFC 9112, section 3.2) is left to us: libmicrohttpd 0.9.75 takes it, or,
-    /// when it is told to be strict, sends the head of its refusal twice. It takes a blank in the target as well.
     private func refusal(version: String) -> HTTPResponse? {
         if isSurplus { return .refusal(503, "too many connections", [HTTPField("Retry-After", "1")]) }
-        let hosts = request.values(of: "Host").count
-        if hosts > 1 || hosts == 0 && version != "HTTP/1.0" { return .refusal(400, "a request has one Host") }
-        if request.target.utf8.contains(UInt8(ascii: " ")) { return .refusal(400, "a target has no blanks") }
+        if let fault = request.settle(version: version) { return .refusal(fault.status, fault.message) }
         // One that is no number was refused before.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil

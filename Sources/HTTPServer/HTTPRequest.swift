@@ -1,7 +1,8 @@
 /// A request as it came, whole.
 package struct HTTPRequest: Sendable {
     package internal(set) var method: String
-    /// Path and query as they stand in the request line, percent-encoded.
+    /// Path and query as they stand in the request line, percent-encoded: from the slash on, also when a whole address stands
+    /// there. `*` to `OPTIONS` alone. Dots and encoded slashes are left as they are.
     package internal(set) var target: String
     /// The header fields in the order in which they came.
     package internal(set) var fields: [HTTPField]
@@ -21,14 +22,7 @@ package struct HTTPRequest: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    func values(of name: String) -> [String] {
-        fields.filter { Self.areEqual($0.name.utf8, name.utf8) }.map(\.value)
-    }
-
-    private static func areEqual(_ first: String.UTF8View, _ second: String.UTF8View) -> Bool {
-        let lower = { (byte: UInt8) in (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-        return first.elementsEqual(second) { lower($0) == lower($1) }
-    }
+    func values(of name: String) -> [String] { fields.filter { $0.name.isSame(as: name) }.map(\.value) }
 }
 
 /// A header field.
@@ -39,5 +33,13 @@ package struct HTTPField: Sendable, Hashable {
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
+    }
+}
+
+extension String {
+    /// Whether two texts are the same but for the case of ASCII letters.
+    func isSame(as other: String) -> Bool {
+        let lower = { (byte: UInt8) in (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+        return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { lower($0) == lower($1) }
     }
 }

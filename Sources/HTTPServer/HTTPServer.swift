@@ -18,8 +18,9 @@ package final class HTTPServer {
         /// more get status 503 to their request, and the end of the connection; what comes on top of these waits in the
         /// kernel's queue until another one leaves.
         package var connections = 1_024
-        /// Connections from one address; further ones are closed at once, without an answer. 0 for as many as there may
-        /// be.
+        /// Connections from one address, or of IPv6 from one network of 64 bits; further ones are closed at once, without an
+        /// answer. 0 for as many as there may be. Those from loopback and by Unix sockets, where a proxy may be, are not
+        /// counted.
         package var connectionsPerAddress = 0
         /// Bytes of a request's body. A longer one gets status 413: at once when its length is announced, otherwise
         /// when it has come, and was dropped.
@@ -28,9 +29,15 @@ package final class HTTPServer {
         /// or 414 when its first line is too long already. An answer's head, and the pieces of a stream without a size,
         /// take what is left.
         package var memory = 32 << 10
-        /// How long a request may take to come, from when the connection is free for it until its last byte; the
-        /// connection is closed then. Also how long a client may take nothing of its response, then in whole seconds.
+        /// How long the head of a request may take to come: of a connection's first one from its beginning, of a further one
+        /// from its first byte. The connection is closed then.
+        package var head = Duration.seconds(10)
+        /// How long a further request may let itself be waited for, how long a body may take to come, and how long a client
+        /// may take nothing of its response (in whole seconds, unless it is a stream); then the connection is closed.
         package var patience = Duration.seconds(60)
+
+        /// What libmicrohttpd knows of it.
+        var wholePatience: UInt32 { UInt32(clamping: max(1, patience.components.seconds)) }
 
         package init() {}
     }
@@ -52,6 +59,14 @@ package final class HTTPServer {
     /// Set when a turn is due in a moment.
     private var soon: LoopTimer?
     private var isInTurn = false
+    /// How many connections were opened.
+    private var openedCount = 0
+    private var pause: LoopTimer?
+    /// How many turns there were.
+    private(set) var turns = 0
+    /// Peers by how many connections they have, and whose the connection is that is just being let in.
+    private var peers: [HTTPPeer: Int] = [:]
+    private var admitted: HTTPPeer?
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var upgradedStreams: [ObjectIdentifier: UpgradedStream] = [:]
 
@@ -79,14 +94,17 @@ package final class HTTPServer {
         daemon = cw_mhd_start(
             socket.release(),
             cw_mhd_limits(
-                connections: UInt32(limits.connections + Self.surplus),
-                per_address: UInt32(limits.connectionsPerAddress),
-                seconds: UInt32(max(1, limits.patience.components.seconds)), memory: limits.memory),
-            handleAccess, noteTarget, noteCompletion, noteConnection, Unmanaged.passUnretained(self).toOpaque())
+                connections: UInt32(limits.connections + Self.surplus), seconds: limits.wholePatience,
+                memory: limits.memory),
+            admit, handleAccess, noteTarget, noteCompletion, noteConnection, Unmanaged.passUnretained(self).toOpaque())
         guard let daemon else { throw SystemError(code: errno == 0 ? EINVAL : errno, call: "MHD_start_daemon") }
         port = cw_mhd_port(daemon)
         do throws(SystemError) {
-            watch = try loop.watch(cw_mhd_epoll(daemon), interest: .read) { [unowned self] _ in turn() }
+            watch = try loop.watch(cw_mhd_epoll(daemon), interest: .read) { [unowned self] _ in
+                let (wasIdle, before) = (connections.isEmpty, openedCount)
+                turn()
+                if wasIdle, openedCount == before { pauseWithoutRoom() }
+            }
         } catch {
             MHD_stop_daemon(daemon)
             self.daemon = nil
@@ -109,7 +127,7 @@ package final class HTTPServer {
         isStopping = true
         for stream in Array(upgradedStreams.values) { stream.close() }
         watch?.cancel()
-        for timer in [timer, soon] { if let timer { loop.cancel(timer) } }
+        for timer in [timer, soon, pause] { if let timer { loop.cancel(timer) } }
         // A daemon must not be stopped with suspended connections: they go on, to find that it is over.
         for connection in connections.values { connection.resume() }
         MHD_run(daemon)
@@ -133,9 +151,19 @@ package final class HTTPServer {
     private func turn() {
         guard let daemon else { return }
         isInTurn = true
+        turns += 1
         MHD_run(daemon)
         isInTurn = false
         arm()
+    }
+
+    /// Without a descriptor left for its first connection libmicrohttpd goes on trying, in turn after turn.
+    private func pauseWithoutRoom() {
+        try? watch?.update([])
+        pause = loop.schedule(after: .milliseconds(100)) { [unowned self] in
+            pause = nil
+            try? watch?.update(.read)
+        }
     }
 
     /// Sees to it that there is a turn when libmicrohttpd wants one, which it has to be asked before every wait.
@@ -156,9 +184,19 @@ package final class HTTPServer {
 
     // MARK: Connections
 
+    /// Whether somebody who has connected may have a connection more; asked right before it is opened.
+    fileprivate func admits(_ peer: HTTPPeer?) -> Bool {
+        admitted = peer
+        guard let peer, limits.connectionsPerAddress > 0 else { return true }
+        return peers[peer, default: 0] < limits.connectionsPerAddress
+    }
+
     fileprivate func opened(_ handle: OpaquePointer) -> HTTPConnection {
-        let connection = HTTPConnection(handle, of: self, isSurplus: connections.count >= limits.connections)
+        let connection = HTTPConnection(
+            handle, of: self, from: admitted, isSurplus: connections.count >= limits.connections)
         connections[ObjectIdentifier(connection)] = connection
+        openedCount += 1
+        if let admitted { peers[admitted, default: 0] += 1 }
         return connection
     }
 
@@ -167,6 +205,8 @@ package final class HTTPServer {
         turnSoon()
         connection.close()
         connections[ObjectIdentifier(connection)] = nil
+        guard let peer = connection.peer, let count = peers[peer] else { return }
+        peers[peer] = count > 1 ? count - 1 : nil
     }
 
     /// - Returns: nil when there is no descriptor left for it.
@@ -191,6 +231,14 @@ private func server(_ context: UnsafeMutableRawPointer) -> HTTPServer {
 
 private func connection(_ context: UnsafeMutableRawPointer) -> HTTPConnection {
     Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
+}
+
+/// Somebody has connected.
+private func admit(
+    _ context: UnsafeMutableRawPointer?, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t
+) -> MHD_Result {
+    guard let context else { return .NO }
+    return server(context).admits(HTTPPeer(UnsafeRawBufferPointer(start: address, count: Int(length)))) ? .YES : .NO
 }
 
 /// A connection was opened, or is about to be closed.

@@ -75,16 +75,19 @@ import Testing
         }
     }
 
-    /// At an address of its own: a port of 127.0.0.1 that was given back can be another test's by now.
-    @Test func stoppingGivesThePortBack() async throws {
-        try await ServerBench.run(host: "127.21.22.23") { bench in
-            let answer = try await bench.get("/")
-            #expect(answer.status == 200)
-            bench.server.stop()
-            let error = await #expect(throws: RawClient.Failure.self) { _ = try await bench.get("/") }
-            #expect(error?.code == ECONNREFUSED)
-            let addresses = try SocketAddress.resolve(host: "127.21.22.23", port: bench.server.port)
-            _ = try StreamSocket.listening(at: addresses[0])
+    /// At an address of its own, as a port of 127.0.0.1 that was given back can be another test's by now, and in a process of
+    /// its own: one that another test starts has all sockets of this one until it runs its program.
+    @Test func stoppingGivesThePortBack() async {
+        await #expect(processExitsWith: .success) {
+            try await ServerBench.run(host: "127.21.22.23") { bench in
+                let answer = try await bench.get("/")
+                #expect(answer.status == 200)
+                bench.server.stop()
+                let error = await #expect(throws: RawClient.Failure.self) { _ = try await bench.get("/") }
+                #expect(error?.code == ECONNREFUSED)
+                let addresses = try SocketAddress.resolve(host: "127.21.22.23", port: bench.server.port)
+                _ = try StreamSocket.listening(at: addresses[0])
+            }
         }
     }
 
@@ -105,7 +108,8 @@ import Testing
                         }
                     }
                 }
-                #expect(descriptors() == before)
+                // One a round would be twenty; what runs the test may open one of its own meanwhile.
+                #expect(descriptors() < before + 10)
                 #expect(loop.timerCount == 0)
             }
         }

@@ -47,7 +47,9 @@ package struct RawClient: Sendable {
     }
 
     /// A connected socket that gives up after 20 s, so that a fault in the server fails a test and does not hang it.
-    package func connect() throws -> Int32 {
+    ///
+    /// - Parameter waits: whether to wait until it is connected; otherwise it may never be.
+    package func connect(waits: Bool = true) throws -> Int32 {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -56,11 +58,16 @@ package struct RawClient: Sendable {
             throw Failure(call: "getaddrinfo", code: EINVAL)
         }
         defer { freeaddrinfo(found) }
-        let descriptor = socket(found.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
+        // Closed on exec: a process that a test starts must not keep it open.
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue))
+        let descriptor = socket(found.pointee.ai_family, type, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        guard Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 else {
+        guard
+            Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0
+                || !waits && errno == EINPROGRESS
+        else {
             let failure = Failure(call: "connect", code: errno)
             close(descriptor)
             throw failure
@@ -71,8 +78,10 @@ package struct RawClient: Sendable {
     /// Closes a connected socket.
     package static func leave(_ descriptor: Int32) { close(descriptor) }
 
-    package func send(_ text: String, to descriptor: Int32) throws {
-        var left = Array(text.utf8)[...]
+    package func send(_ text: String, to descriptor: Int32) throws { try send(Array(text.utf8), to: descriptor) }
+
+    package func send(_ bytes: [UInt8], to descriptor: Int32) throws {
+        var left = bytes[...]
         while !left.isEmpty {
             let count = left.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))

@@ -1,0 +1,80 @@
+/// Why the head of a request is refused.
+struct HTTPFault: Equatable {
+    let status: Int
+    let message: String
+
+    init(_ status: Int, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+extension HTTPRequest {
+    /// Brings a head into the form that handlers get: a target that is a whole address becomes its path, and its host the
+    /// request's, whatever `Host` says (RFC 9112, section 3.2.2).
+    ///
+    /// What may be read in two ways is refused, as a proxy in front may read it in the other one: `Host` (section 3.2), blanks
+    /// in names (section 5.1), the length of a body (section 6.3). libmicrohttpd 0.9.75 takes all of it; told to be strict it
+    /// sends the head of its refusal twice. It takes a blank in the target, too, and lets a body of another coding than chunks
+    /// go on until the connection ends. A line that goes on in the next one (section 5.2) it reads as one whose name does.
+    ///
+    /// - Returns: what is wrong; nil when nothing is.
+    mutating func settle(version: String) -> HTTPFault? {
+        var hosts: [Int] = []
+        var (lengths, codings) = (0, 0)
+        for (index, field) in fields.enumerated() {
+            guard Self.isToken(field.name) else { return HTTPFault(400, "a field has a name without blanks") }
+            if field.name.isSame(as: "Host") {
+                guard !field.value.utf8.contains(where: { $0 <= 0x20 }) else {
+                    return HTTPFault(400, "a host has no blanks")
+                }
+                hosts.append(index)
+            } else if field.name.isSame(as: "Content-Length") {
+                lengths += 1
+            } else if field.name.isSame(as: "Transfer-Encoding") {
+                codings += 1
+                guard field.value.isSame(as: "chunked") else {
+                    return HTTPFault(501, "a body comes in chunks or whole")
+                }
+            }
+        }
+        let isOld = version == "HTTP/1.0"
+        guard hosts.count == 1 || hosts.isEmpty && isOld else { return HTTPFault(400, "a request has one Host") }
+        guard lengths + codings <= 1, codings == 0 || !isOld else { return HTTPFault(400, "a body has one length") }
+        guard !target.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+            return HTTPFault(400, "a target has no blanks")
+        }
+        if target.utf8.first == UInt8(ascii: "/") || target == "*" && method == "OPTIONS" { return nil }
+        guard let host = takeHost() else { return HTTPFault(400, "a target is a path") }
+        if let index = hosts.first { fields[index].value = host } else { fields.append(HTTPField("Host", host)) }
+        return nil
+    }
+
+    /// RFC 9110, section 5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60,
+                    0x7C, 0x7E:
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Takes scheme and host away from the target.
+    ///
+    /// - Returns: the host with its port; nil when there is none.
+    private mutating func takeHost() -> String? {
+        guard let colon = target.firstIndex(of: ":"), target[colon...].hasPrefix("://") else { return nil }
+        let scheme = String(target[..<colon])
+        guard scheme.isSame(as: "http") || scheme.isSame(as: "https") else { return nil }
+        let rest = target[colon...].dropFirst(3)
+        let host = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !host.isEmpty, !host.utf8.contains(UInt8(ascii: "@")) else { return nil }
+        let path = rest[host.endIndex...]
+        target = path.hasPrefix("/") ? String(path) : "/\(path)"
+        return String(host)
+    }
+}
