@@ -20,7 +20,7 @@ test_packages=(
     strace tmux chromium caddy prometheus
 )
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server)
+bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server wrk)
 
 say() { echo "setup: $*" >&2; }
 
@@ -81,7 +81,7 @@ elsewhere() {
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | strace | tmux) tool=$package ;;
+            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | strace | tmux | wrk) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

@@ -168,7 +168,10 @@ package final class FeedReaders: @unchecked Sendable {
             guard let self else { return }
             beatTimer = nil
             let streams = connections.filter { $0.form == .events }
-            guard !streams.isEmpty else { return newest = nil }
+            guard !streams.isEmpty else {
+                newest = nil
+                return
+            }
             let next = store.assumeIsolated { $0.nextSequence }
             beat = Array("event: beat\n".utf8)
             beat += EventFraming.events(of: ControlLine.beat(time: store.wallTime, nextSequence: next))
