@@ -18,7 +18,7 @@ import Testing
     @Test func everyFileIsServedWithItsType() async throws {
         let types = [
             "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
-            "mjs": "text/javascript; charset=utf-8",
+            "mjs": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
         ]
         try await WebStage.run { stage in
             for file in PageFiles.all {
