@@ -1,0 +1,192 @@
+"""Measures what the page costs a browser, and prints it beside its limits: Tests/page-figures.sh."""
+
+import json
+import os
+import re
+import socket
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import expect, sync_playwright
+
+from agent import Agent, AttachedFeed, until
+from conftest import DESKTOP, launch
+from test_scale import heap
+
+SERIES = 100
+FIRST_DATA = """
+window.firstData = new Promise(done => {
+    const look = () => {
+        for (const node of document.querySelectorAll(".list .rows .row:not([hidden]) .amount")) {
+            // In the frame behind this one it is on the screen.
+            if (node.textContent) return requestAnimationFrame(() => setTimeout(() => done(performance.now())))
+        }
+        requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+})
+"""
+
+
+def transferred(agent):
+    """Bytes of all answers that showing the page takes, their heads included, but for the stream's."""
+    names, total = [""], 0
+    for name in names:
+        with socket.create_connection(("127.0.0.1", agent.port), 10) as connection:
+            connection.sendall(
+                f"GET /{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n".encode()
+            )
+            total += len(b"".join(iter(lambda: connection.recv(65536), b"")))
+        text = agent.get(name)[2].decode()
+        # What a document links, a module imports or a worker is made of.
+        found = re.findall(r"""(?:href|src)="([\w.]+)"|"(?:\./)?(\w+\.mjs)\"""", text)
+        names += [each for each in dict.fromkeys(a or b for a, b in found) if each not in names and "." in each]
+    return total, names
+
+
+def first_data(browser, agent):
+    """Milliseconds from the navigation to the first value on the screen, with nothing cached."""
+    times = []
+    for _ in range(15):
+        context = browser.new_context(viewport=DESKTOP)
+        context.add_init_script(FIRST_DATA)
+        page = context.new_page()
+        page.goto(agent.url)
+        times.append(page.evaluate("window.firstData"))
+        context.close()
+    return times
+
+
+class WorkerHeap:
+    """The heap of the shared worker, which is a target of its own."""
+
+    def __init__(self, browser):
+        self.session = browser.new_browser_cdp_session()
+        self.answers = {}
+        self.session.on("Target.receivedMessageFromTarget", self._note)
+        targets = self.session.send("Target.getTargets")["targetInfos"]
+        (worker,) = [each["targetId"] for each in targets if each["type"] == "shared_worker"]
+        self.id = self.session.send("Target.attachToTarget", {"targetId": worker, "flatten": False})["sessionId"]
+        self.count = 0
+
+    def _note(self, event):
+        message = json.loads(event["message"])
+        self.answers[message.get("id")] = message
+
+    def ask(self, page, method):
+        self.count += 1
+        message = json.dumps({"id": self.count, "method": method})
+        self.session.send("Target.sendMessageToTarget", {"sessionId": self.id, "message": message})
+        until(lambda: page.wait_for_timeout(10) or self.count in self.answers, method)
+        return self.answers.pop(self.count).get("result", {})
+
+    def used(self, page):
+        self.ask(page, "HeapProfiler.collectGarbage")
+        return self.ask(page, "Runtime.getHeapUsage")["usedSize"]
+
+
+def an_hour(browser):
+    """Bytes of the page's and the worker's heap after a minute's lines and after an hour's."""
+    described = {"source": "s", "state": "ok", "since": "2023-11-14T22:13:20.000000Z", "type": "s"}
+    names = [f"s/{place:02}" for place in range(SERIES)]
+    used = []
+    with AttachedFeed(sources=[described]) as feed, Agent(f"--attach={feed.path}") as agent:
+        feed.accept()
+        page = browser.new_page(viewport=DESKTOP)
+        page.goto(agent.url)
+        worker = WorkerHeap(browser)
+        amount = page.locator(".list .row:not([hidden]) .amount").first
+        for minute in range(60):
+            for second in range(60):
+                feed.now += 1_000_000
+                value = minute * 60 + second
+                feed.say(*(feed.value(name, value, text=f"{name} says {value}", data={"n": value}) for name in names))
+                if feed.now % 10_000_000 == 0:
+                    feed.say(*(feed.window(name, [value - 9, value]) for name in names))
+            # As fast as the page takes it, and no faster: what is missed costs nothing.
+            shown = re.compile(rf"^{value // 1000 or ''}\W?{value % 1000 if value < 1000 else f'{value % 1000:03}'}$")
+            expect(amount).to_have_text(shown, timeout=20_000)
+            if minute in (0, 2, 59):
+                used.append((heap(page), worker.used(page)))
+        missed = page.locator(".missed").is_visible()
+        page.close()
+    assert not missed, "lines were missed"
+    return used
+
+
+def busy(browser, address):
+    """The part of 60 s that the main thread is busy in with 100 series that change every second; its longest task, in ms."""
+    with Agent("-i", "1s", takes_input=True) as agent:
+
+        def feed(second):
+            agent.feed(*({"s": f"{place:02}", "v": (second * 13 + place * 7) % 100, "t": f"{second}"} for place in range(SERIES)))
+
+        feed(0)
+        page = browser.new_page(viewport=DESKTOP)
+        page.goto(agent.url + address)
+        expect(page.locator("main .amount").first).not_to_be_empty()
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        metrics = lambda: {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+        page.wait_for_timeout(2_000)
+        browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
+        begun, before = time.monotonic(), metrics()
+        second = 1
+        while time.monotonic() - begun < 60:
+            feed(second)
+            second += 1
+            page.wait_for_timeout(max(begun + second - 1 - time.monotonic(), 0) * 1000)
+        wall, after = time.monotonic() - begun, metrics()
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+        page.close()
+    mains = {(e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == "CrRendererMain"}
+    tasks = [e["dur"] / 1000 for e in events if e.get("name") in ("RunTask", "ThreadControllerImpl::RunTask") and (e["pid"], e["tid"]) in mains]
+    assert tasks, "the trace has no tasks"
+    return (after["TaskDuration"] - before["TaskDuration"]) / wall, max(tasks)
+
+
+@contextmanager
+def demo():
+    with Agent("--demo", "--preset", "all", "-i", "1s") as agent:
+        time.sleep(3)
+        yield agent
+
+
+def main():
+    missed = False
+
+    def row(figure, limit, measured, is_good):
+        nonlocal missed
+        missed = missed or not is_good
+        print(f"| {figure} | {limit} | {'' if is_good else '**missed** '}{measured} |", flush=True)
+
+    print("| figure | limit | measured |\n| --- | --- | --- |", flush=True)
+    with sync_playwright() as playwright:
+        with demo() as agent:
+            bytes_, names = transferred(agent)
+            row("page: transferred, heads included", "≤ 60 KiB", f"{bytes_ / 1024:.1f} KiB, {len(names)} files", bytes_ <= 60 << 10)
+            browser = launch(playwright)
+            times = first_data(browser, agent)
+            median = statistics.median(times)
+            row("page: first data on the screen, median of 15", "≤ 300 ms", f"{median:.0f} ms ({min(times):.0f} to {max(times):.0f})", median <= 300)
+        (early, early_worker), (later, later_worker), (late, late_worker) = an_hour(browser)
+        kib = lambda count: f"{count / 1024:,.0f} KiB"
+        ratio = late / early
+        row(f"page: heap after an hour's lines of {SERIES} series to that after a minute's", "≤ 1.2 ×",
+            f"{ratio:.2f} × ({kib(late)} to {kib(early)}; {kib(later)} after three minutes)", ratio <= 1.2)  # fmt: skip
+        ratio = late_worker / early_worker
+        row("the same of the shared worker", "none", f"{ratio:.2f} × ({kib(late_worker)} to {kib(early_worker)}; {kib(later_worker)} after three)", True)
+        for name, address in (("list", "#/"), ("detail", "#/series/stdin/42")):
+            part, longest = busy(browser, address)
+            row(f"page: {SERIES} series a second, 60 s, {name}: main thread busy", "≤ 5 %", f"{part:.1%}", part <= 0.05)
+            row("the same: longest task", "≤ 50 ms", f"{longest:.1f} ms", longest <= 50)
+        browser.close()
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Takes the pictures of the page that the documents show: Tests/page-pictures.sh."""
+
+import socket
+import time
+
+from playwright.sync_api import expect, sync_playwright
+
+from agent import ROOT, Agent
+from conftest import PHONE, launch
+from test_screens import SCREENS, settle
+
+FOLDER = ROOT / "docs" / "pictures"
+PICTURES = ("list", "detail", "metrics", "feed")
+# A page that is read beside text: small enough that its letters are.
+WINDOW = {"width": 1120, "height": 700}
+HISTORY = 120
+MOST = 120 << 10
+
+# Puts another name for this machine's wherever it stands.
+RENAME = """name => {
+    document.title = document.title.replaceAll(name, "lab")
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (walk.nextNode()) if (walk.currentNode.data.includes(name)) walk.currentNode.data = walk.currentNode.data.replaceAll(name, "lab")
+}"""
+
+
+def take(page, name):
+    page.evaluate(RENAME, socket.gethostname())
+    path = FOLDER / f"dashboard-{name}.png"
+    page.screenshot(path=path)
+    assert socket.gethostname() not in page.locator("body").inner_text(), "the machine's name is in the picture"
+    assert path.stat().st_size <= MOST, f"{path} has {path.stat().st_size} bytes"
+    print(f"{path.relative_to(ROOT)} {path.stat().st_size}", flush=True)
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    with Agent("--demo", "--preset", "all", "-i", "2s", "--every", "1s", "--history", f"{HISTORY}s") as agent:
+        # Two minutes of values.
+        time.sleep(HISTORY + 2)
+        with sync_playwright() as playwright:
+            browser = launch(playwright)
+            for theme in ("light", "dark"):
+                for device, options in (("", {"viewport": WINDOW}), ("phone-", {"viewport": PHONE, "is_mobile": True, "has_touch": True})):
+                    context = browser.new_context(color_scheme=theme, reduced_motion="reduce", timezone_id="UTC", locale="en-GB", **options)
+                    page = context.new_page()
+                    for screen in PICTURES if not device else PICTURES[:2]:
+                        place, what = SCREENS[screen]
+                        page.goto(agent.url + place)
+                        settle(page, what)
+                        page.wait_for_timeout(500)
+                        take(page, f"{device}{screen}-{theme}")
+                    context.close()
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

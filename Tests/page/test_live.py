@@ -1,0 +1,173 @@
+"""What an open page shows while values come, and while they do not."""
+
+import re
+import signal
+import socket
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from agent import Agent, Upstream, stamp, until
+from view import amount, graph, row, rows, trouble, wait_for_lines
+
+
+def test_shows_a_value_when_it_comes(fed, open_page):
+    fed.feed({"s": "room", "v": 1})
+    page = open_page(fed)
+    expect(amount(page, "stdin/room")).to_have_text("1")
+    fed.feed({"s": "room", "v": 42.5}, {"s": "hall", "v": 7})
+    expect(amount(page, "stdin/room")).to_have_text("42.5", timeout=1_000)
+    expect(amount(page, "stdin/hall")).to_have_text("7", timeout=1_000)
+    page.goto(fed.url + "#/series/stdin/room")
+    expect(page.locator(".detail .detail-value .amount")).to_have_text("42.5")
+    fed.feed({"s": "room", "v": 43, "t": "a door has opened"})
+    expect(page.locator(".detail .detail-value .amount")).to_have_text("43", timeout=1_000)
+    expect(page.locator(".detail .event-text")).to_have_text("a door has opened")
+    page.keyboard.press("4")
+    wait_for_lines(page, "a door has opened")
+
+
+def test_has_two_minutes_at_once(open_page):
+    with Agent("-i", "10s", "--time", "/at", takes_input=True) as agent:
+        now = time.time()
+        # Newest last: a value of each window of the last two minutes.
+        agent.feed(*({"s": "room", "v": 100 - back, "at": now - back} for back in range(110, -1, -10)))
+        page = open_page(agent, "#/series/stdin/room")
+        page.locator(".detail").get_by_role("button", name="Table").click()
+        expect(graph(page).locator("tbody tr")).not_to_have_count(0, timeout=1_000)
+        shown = graph(page).locator("tbody tr")
+        until(lambda: shown.count() >= 12, lambda: f"12 windows, of which there are {shown.count()}", 2)
+
+
+def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(fed, open_page):
+    fed.feed({"s": "before", "v": 1})
+    page = open_page(fed)
+    page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET"]
+    expect(amount(page, "stdin/before")).to_have_text("1")
+    expect(trouble(page)).to_be_hidden()
+    colour = "node => getComputedStyle(node).color"
+    fresh = amount(page, "stdin/before").evaluate(colour)
+    fed.kill()
+    expect(trouble(page)).to_be_visible(timeout=2_000)
+    expect(trouble(page)).to_contain_text(re.compile(r"agent lost"))
+    # Since when what is shown is old, in the agent's time, and why.
+    expect(trouble(page)).to_contain_text(re.compile(r"\d\d:\d\d:\d\d"))
+    expect(trouble(page)).to_contain_text(re.compile(r"nothing answers|connection broke"))
+    assert amount(page, "stdin/before").evaluate(colour) != fresh, "what is old looks as before"
+    expect(page).to_have_title(re.compile("lost"))
+    # What there was can still be read.
+    expect(amount(page, "stdin/before")).to_have_text("1")
+    fed.start()
+    fed.feed({"s": "after", "v": 2})
+    expect(amount(page, "stdin/after")).to_have_text("2", timeout=15_000)
+    expect(trouble(page)).to_be_hidden()
+    # It is another run, whose lines have nothing of the one before.
+    expect(row(page, "stdin/before")).to_have_count(0)
+
+
+def test_says_that_the_agent_ended_in_order(fed, open_page):
+    fed.feed({"s": "room", "v": 1})
+    page = open_page(fed)
+    page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING"]
+    expect(amount(page, "stdin/room")).to_have_text("1")
+    fed.kill(signal.SIGTERM)
+    expect(trouble(page)).to_contain_text("SIGTERM", timeout=2_000)
+
+
+def test_says_that_nothing_comes_from_an_agent_that_stands_still(open_context):
+    with Agent("-i", "1s", takes_input=True) as agent:
+        agent.feed({"s": "room", "v": 1})
+        # Without a worker, whose clock cannot be turned.
+        page = open_context(agent, script="delete window.SharedWorker").new_page()
+        page.clock.install()
+        page.goto(agent.url)
+        expect(amount(page, "stdin/room")).to_have_text("1")
+        agent.process.send_signal(signal.SIGSTOP)
+        try:
+            page.clock.run_for(40_000)
+            expect(trouble(page)).to_contain_text("agent lost")
+            expect(trouble(page)).to_contain_text(re.compile(r"nothing (came|answers)"))
+        finally:
+            agent.process.send_signal(signal.SIGCONT)
+        agent.feed({"s": "room", "v": 2})
+        until(lambda: page.clock.run_for(1_000) or amount(page, "stdin/room").text_content() == "2", "the value behind it")
+        expect(trouble(page)).to_be_hidden()
+
+
+def test_comes_back_when_it_is_let_in_again(tmp_path, open_page):
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    right.write_text("the-right-token-0123\n")
+    wrong.write_text("another-token-456789\n")
+    for file in (right, wrong):
+        file.chmod(0o600)
+    with Agent("-i", "1s", takes_input=True) as agent:
+        agent.restart(f"--http-token-file={right}")
+        agent.feed({"s": "room", "v": 1})
+        # Without a worker, for which nobody types the token again: a browser asks for it where a page is.
+        token = {"username": "anybody", "password": "the-right-token-0123"}
+        page = open_page(agent, http_credentials=token, script="delete window.SharedWorker")
+        page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "401", "ERR_INVALID_AUTH_CREDENTIALS"]
+        expect(amount(page, "stdin/room")).to_have_text("1")
+        agent.restart(f"--http-token-file={wrong}")
+        expect(trouble(page)).to_contain_text("401", timeout=15_000)
+        agent.restart(f"--http-token-file={right}")
+        agent.feed({"s": "room", "v": 2})
+        expect(amount(page, "stdin/room")).to_have_text("2", timeout=20_000)
+        expect(trouble(page)).to_be_hidden()
+
+
+def test_comes_back_when_there_is_a_seat_again(open_page):
+    # One says the errors on stderr.
+    with Agent("-i", "1s", "--max-readers", "1", takes_input=True) as agent:
+        agent.feed({"s": "room", "v": 1})
+        with socket.create_connection(("127.0.0.1", agent.port), 10) as other:
+            other.sendall(b"GET /feed HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert b" 200 " in other.recv(100)
+            page = open_page(agent)
+            page.context.watch.expected += ["503"]
+            expect(trouble(page)).to_contain_text("503")
+            expect(trouble(page)).to_contain_text("readers")
+        expect(amount(page, "stdin/room")).to_have_text("1", timeout=15_000)
+        expect(trouble(page)).to_be_hidden()
+
+
+def test_says_which_source_fails_and_that_it_answers_again(open_page):
+    with Upstream() as upstream:
+        upstream.answers["/load"] = (200, {"load": 0.5})
+        with Agent(f"{upstream.url}/load", "--every", "100ms", "--retry-most", "100ms", "-i", "1s") as agent:
+            page = open_page(agent)
+            expect(amount(page, "load")).to_have_text("0.5")
+            upstream.answers["/load"] = (500, {})
+            expect(trouble(page)).to_contain_text("load: ")
+            expect(trouble(page)).to_contain_text("500")
+            expect(page.locator(".chips li.failing")).to_contain_text("load")
+            upstream.answers["/load"] = (200, {"load": 0.75})
+            expect(trouble(page)).to_be_hidden()
+            expect(amount(page, "load")).to_have_text("0.75")
+            expect(page.locator(".chips li").first).to_contain_text("back after")
+
+
+def test_asks_a_source_now(open_page):
+    with Upstream() as upstream:
+        upstream.answers["/load"] = (200, {"load": 1})
+        with Agent(f"{upstream.url}/load", "--every", "1h", "-i", "1s") as agent:
+            page = open_page(agent, "#/series/load")
+            expect(page.locator(".detail .amount")).to_have_text("1")
+            upstream.answers["/load"] = (200, {"load": 2})
+            page.get_by_role("button", name="Poll now").click()
+            expect(page.locator(".detail .amount")).to_have_text("2")
+
+
+def test_stands_still_when_asked_to(fed, open_page):
+    fed.feed({"s": "room", "v": 1})
+    page = open_page(fed)
+    expect(amount(page, "stdin/room")).to_have_text("1")
+    page.keyboard.press(" ")
+    expect(page.locator("#status .paused")).to_be_visible()
+    fed.feed({"s": "room", "v": 2})
+    expect(page.locator("#status .paused")).to_contain_text("new")
+    expect(amount(page, "stdin/room")).to_have_text("1")
+    page.keyboard.press(" ")
+    expect(amount(page, "stdin/room")).to_have_text("2")
+    expect(page.locator("#status .paused")).to_be_hidden()
