@@ -51,7 +51,7 @@ def caddy(folder, agent):
     said = recipe("caddy(?:file)?").replace("127.0.0.1:2287", agent.address)
     # The address of the site is the block's first word.
     said = re.sub(r"^\S+ \{", f"http://127.0.0.1:{port} {{", said, count=1, flags=re.MULTILINE)
-    (folder / "Caddyfile").write_text("{\n admin off\n auto_https off\n}\n" + said)
+    (folder / "Caddyfile").write_text("{\n admin off\n auto_https off\n grace_period 100ms\n}\n" + said)
     own = {"XDG_DATA_HOME": str(folder), "HOME": str(folder)}
     return Program("caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile"), folder=folder, environment=own), port
 
