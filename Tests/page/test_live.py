@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from agent import Agent, Upstream, stamp, until
+from agent import Agent, AttachedFeed, Upstream, until
 from view import amount, graph, row, rows, trouble, wait_for_lines
 
 
@@ -38,6 +38,21 @@ def test_has_two_minutes_at_once(open_page):
         expect(graph(page).locator("tbody tr")).not_to_have_count(0, timeout=1_000)
         shown = graph(page).locator("tbody tr")
         until(lambda: shown.count() >= 12, lambda: f"12 windows, of which there are {shown.count()}", 2)
+
+
+def test_shows_nothing_as_old_that_is_news_in_a_moment(open_page):
+    with AttachedFeed(start=int(time.time() - 60) * 1_000_000) as feed, Agent(f"--attach={feed.path}") as agent:
+        feed.accept()
+        feed.say(feed.value("s/00", 1))
+        feed.now += 60_000_000
+        # More than is read in one go.
+        feed.say(*(feed.value(f"s/{place % 50 + 1:02}", place, text="x" * 100) for place in range(5_000)), feed.value("s/00", 2))
+        until(lambda: b'"value":2,' in agent.get("snapshot")[2] or b'value\\":2,' in agent.get("snapshot")[2], "the lines")
+        note = """new MutationObserver(() => { window.wasOld ||= document.querySelector(".row.stale") !== null })
+            .observe(document, { subtree: true, childList: true, attributes: true })"""
+        page = open_page(agent, script=note)
+        expect(amount(page, "s/00")).to_have_text("2")
+        assert page.evaluate("window.wasOld") is False
 
 
 def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(fed, open_page):

@@ -142,7 +142,8 @@ const context = {
         const time = newestTime(series)
         return time !== null && context.isStaleAt(time, series.source)
     },
-    isStaleAt: (time, source) => isStale(board.describedSource(source), time, now, context.width),
+    // While lines from before the greeting come, what is old will be news in a moment.
+    isStaleAt: (time, source) => !isBehind() && isStale(board.describedSource(source), time, now, context.width),
     /** Whether the agent that this one is attached to says nothing, which the stream itself does not tell. */
     isAwayBehind: time => context.config.attached && board.clock !== null && (time - board.clock) * 2 > board.interval * 5,
 
@@ -212,6 +213,11 @@ const context = {
         target.focus({ preventScroll: true })
     },
     drawWaiting,
+}
+
+/** Whether there are lines that the agent had when it greeted, and that have not come yet. */
+function isBehind() {
+    return board.hello !== null && board.lastSequence + 1 < board.hello.nextSeq
 }
 
 function setFilter(text) {
