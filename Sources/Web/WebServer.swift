@@ -8,6 +8,8 @@ package actor WebServer {
     package struct Limits: Sendable {
         /// How many requests may be under way at once, besides the streams of readers.
         package var requests = 256
+        /// Connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
+        package var connectionsPerAddress = 256
         /// Bytes of a connection's memory. Header fields of 8 KiB together fit into it, with what libmicrohttpd keeps of them
         /// besides; what nobody sends is not touched.
         package var memory = 20 << 10
@@ -60,6 +62,7 @@ package actor WebServer {
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
         var limits = HTTPServer.Limits()
         limits.connections = self.limits.requests + seats.limit
+        limits.connectionsPerAddress = self.limits.connectionsPerAddress
         limits.memory = self.limits.memory
         let server = try HTTPServer(on: loop, listeningAt: try open(), limits: limits) { [routes, context] request in
             Self.reply(to: request, routes, context)

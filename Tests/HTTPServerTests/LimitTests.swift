@@ -146,9 +146,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ownAddress != nil, "this machine has no address but loopback's"))
+    @Test(.enabled(if: RawClient.ownAddress != nil, "this machine has no address but loopback's"))
     func anAddressHasItsShareOfConnections() async throws {
-        let host = try #require(Self.ownAddress)
+        let host = try #require(RawClient.ownAddress)
         try await ServerBench.run(host: host, limits: Self.limits { $0.connectionsPerAddress = 2 }) { bench in
             let open = [try await bench.open(""), try await bench.open("")]
             try await bench.until { bench.server.connectionCount == 2 }
@@ -178,23 +178,6 @@ import Testing
             for descriptor in open { close(descriptor) }
         }
     }
-
-    /// An address of this machine that is not loopback's; nil when there is none.
-    private static let ownAddress: String? = {
-        var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return nil }
-        defer { freeifaddrs(list) }
-        for entry in sequence(first: list, next: { $0?.pointee.ifa_next }) {
-            guard let entry, let address = entry.pointee.ifa_addr, address.pointee.sa_family == UInt16(AF_INET),
-                entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) == 0
-            else { continue }
-            var text = [CChar](repeating: 0, count: Int(INET_ADDRSTRLEN))
-            let bytes = UnsafeRawPointer(address) + 4
-            inet_ntop(AF_INET, bytes, &text, socklen_t(text.count))
-            return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
-        return nil
-    }()
 
     /// How the beginning of a further request comes: after the answer to the first one, or together with the first one.
     @Test(arguments: [nil, "GET / HTTP/1.1\r\nX: ", "G", "GET /x HT"])

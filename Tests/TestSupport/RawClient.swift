@@ -23,6 +23,23 @@ package struct RawClient: Sendable {
         package var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 
+    /// An address of this machine that is not loopback's; nil when there is none.
+    package static let ownAddress: String? = {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return nil }
+        defer { freeifaddrs(list) }
+        for entry in sequence(first: list, next: { $0?.pointee.ifa_next }) {
+            guard let entry, let address = entry.pointee.ifa_addr, address.pointee.sa_family == UInt16(AF_INET),
+                entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) == 0
+            else { continue }
+            var text = [CChar](repeating: 0, count: Int(INET_ADDRSTRLEN))
+            let bytes = UnsafeRawPointer(address) + 4
+            inet_ntop(AF_INET, bytes, &text, socklen_t(text.count))
+            return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+        return nil
+    }()
+
     package struct Failure: Error {
         let call: String
         package let code: Int32

@@ -7,11 +7,44 @@ import Web
 @Suite(.limited) struct WebServerTests {
     @Test(arguments: [
         "/nothing", "/index.html/", "//", "/../main.mjs", "/%6dain.mjs", "/main.mjs/..", "/..%2f..%2fetc/passwd",
-        "/./main.mjs", "/events/", "/Main.mjs", "main.mjs", "http://localhost/main.mjs", "*",
+        "/./main.mjs", "/events/", "/Main.mjs",
     ]) func anotherPathIsNothing(target: String) async throws {
         try await WebStage.run { stage in
             let answer = try await stage.ask("GET", target)
             #expect(answer.status == 404, "\(target)")
+        }
+    }
+
+    @Test func aWholeAddressIsItsPathUnderItsOwnName() async throws {
+        try await WebStage.run { stage in
+            let file = try await stage.ask("GET", "/main.mjs")
+            let whole = try await stage.ask("GET", "http://localhost/main.mjs", ["Host: evil.test"])
+            #expect(whole.status == 200 && whole.body == file.body)
+            for (target, status) in [("http://evil.test/main.mjs", 421), ("main.mjs", 400), ("*", 400)] {
+                #expect(try await stage.ask("GET", target).status == status, "\(target)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: RawClient.ownAddress != nil, "this machine has no address but loopback's"))
+    func oneAddressDoesNotTakeEveryConnection() async throws {
+        let host = try #require(RawClient.ownAddress)
+        var limits = WebServer.Limits()
+        limits.connectionsPerAddress = 2
+        try await WebStage.run(at: host, limits: limits) { stage in
+            let (first, open) = try await stage.talk { client in
+                // Each is known to be open once it is answered.
+                let request = "GET /config HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                let open = try [client.connect(), client.connect()]
+                for descriptor in open {
+                    try client.send(request, to: descriptor)
+                    _ = try client.receive(from: descriptor, until: "attached")
+                }
+                return (try? client.talk(request).bytes.count, open)
+            }
+            #expect(first == nil || first == 0)
+            for descriptor in open { RawClient.leave(descriptor) }
+            try await stage.wait(for: "a place") { (try? await stage.ask("GET", "/").status) == 200 }
         }
     }
 

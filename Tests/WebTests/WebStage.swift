@@ -19,8 +19,8 @@ struct WebStage: Sendable {
     /// Serves while `body` runs, and stops whatever it came to.
     static func run<Value: Sendable>(
         _ settings: WebSettings = WebSettings(), readers: ReaderLimits = ReaderLimits(), isRelay: Bool = false,
-        demoPicture: @escaping WebContext.DemoPicture = { _ in nil },
-        _ body: @escaping @Sendable (WebStage) async throws -> Value
+        demoPicture: @escaping WebContext.DemoPicture = { _ in nil }, at address: String = "127.0.0.1",
+        limits: WebServer.Limits = WebServer.Limits(), _ body: @escaping @Sendable (WebStage) async throws -> Value
     ) async throws -> Value {
         try await withLoop { loop in
             let host = AgentIdentity.Host(name: "wire.test")
@@ -32,14 +32,15 @@ struct WebStage: Sendable {
             var settings = settings
             settings.hosts.append("cats.test")
             let server = WebServer(
-                store: store, desk: desk, on: loop, settings: settings, readers: readers, demoPicture: demoPicture)
+                store: store, desk: desk, on: loop, settings: settings, limits: limits, readers: readers,
+                demoPicture: demoPicture)
             let serving = Task(executorPreference: loop) {
                 try await server.run { () throws(SystemError) in
-                    try StreamSocket.listening(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
+                    try StreamSocket.listening(at: try SocketAddress.resolve(host: address, port: 0)[0])
                 }
             }
             while await server.port == 0 { try await loop.sleep(for: .milliseconds(1)) }
-            let thread = try ClientThread(RawClient(port: await server.port), besides: loop)
+            let thread = try ClientThread(RawClient(host: address, port: await server.port), besides: loop)
             let stage = WebStage(
                 loop: loop, store: store, desk: desk,
                 source: await store.register(SourceDescription(name: "fact", type: "fact")), server: server,
