@@ -144,7 +144,8 @@ def busy(browser, address):
         events = json.loads(browser.stop_tracing())["traceEvents"]
         page.close()
     mains = {(e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == "CrRendererMain"}
-    tasks = [e["dur"] / 1000 for e in events if e.get("name") in ("RunTask", "ThreadControllerImpl::RunTask") and (e["pid"], e["tid"]) in mains]
+    names = ("RunTask", "ThreadControllerImpl::RunTask")
+    tasks = [e["dur"] / 1000 for e in events if e.get("name") in names and (e["pid"], e["tid"]) in mains and "dur" in e]
     assert tasks, "the trace has no tasks"
     return (after["TaskDuration"] - before["TaskDuration"]) / wall, max(tasks)
 

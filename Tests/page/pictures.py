@@ -1,5 +1,6 @@
 """Takes the pictures of the page that the documents show: Tests/page-pictures.sh."""
 
+import json
 import socket
 import time
 
@@ -16,16 +17,21 @@ WINDOW = {"width": 1120, "height": 700}
 HISTORY = 120
 MOST = 120 << 10
 
-# Puts another name for this machine's wherever it stands.
-RENAME = """name => {
-    document.title = document.title.replaceAll(name, "lab")
-    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-    while (walk.nextNode()) if (walk.currentNode.data.includes(name)) walk.currentNode.data = walk.currentNode.data.replaceAll(name, "lab")
-}"""
+# Puts another name for this machine's wherever it comes to stand, before it is painted.
+RENAME = f"""
+const name = {json.dumps(socket.gethostname())}
+const rename = node => {{ if (node.data.includes(name)) node.data = node.data.replaceAll(name, "lab") }}
+new MutationObserver(records => {{
+    for (const record of records) {{
+        const walk = document.createTreeWalker(record.target, NodeFilter.SHOW_TEXT)
+        if (record.target instanceof Text) rename(record.target)
+        while (walk.nextNode()) rename(walk.currentNode)
+    }}
+}}).observe(document, {{ subtree: true, childList: true, characterData: true }})
+"""
 
 
 def take(page, name):
-    page.evaluate(RENAME, socket.gethostname())
     path = FOLDER / f"dashboard-{name}.png"
     page.screenshot(path=path)
     assert socket.gethostname() not in page.locator("body").inner_text(), "the machine's name is in the picture"
@@ -43,6 +49,7 @@ def main():
             for theme in ("light", "dark"):
                 for device, options in (("", {"viewport": WINDOW}), ("phone-", {"viewport": PHONE, "is_mobile": True, "has_touch": True})):
                     context = browser.new_context(color_scheme=theme, reduced_motion="reduce", timezone_id="UTC", locale="en-GB", **options)
+                    context.add_init_script(RENAME)
                     page = context.new_page()
                     for screen in PICTURES if not device else PICTURES[:2]:
                         place, what = SCREENS[screen]
