@@ -151,3 +151,12 @@ test("times are marked where the clock that is shown is round", () => {
     assert.deepEqual(local.map(mark => mark.text), ["11:00", "12:00", "13:00", "14:00", "15:00", "16:00"])
     assert.ok(timeMarks(begin, begin + 400 * 86400 * second, 600, 100, 0).length <= 7)
 })
+
+test("nothing is drawn from before where the graph begins, also what only windows tell", () => {
+    const model = modelOf(boardOf({ windows: [[2, 5], [3, 6]], values: [[5, 7], [6, 8]] }), 7)
+    assert.deepEqual(model.samples.map(sample => sample.value), [5, 6, 7, 8])
+    assert.equal(model.start, model.samples[0].time)
+    // A wide window that begins before the span: its value is at the span's start, not before it.
+    const wide = modelOf(boardOf({ windows: [[0, 5], [10, 6]], values: [[25, 7]], interval: 10 }), 26, second * 10, 22e6)
+    assert.ok(wide.samples.every(sample => sample.time >= wide.start))
+})

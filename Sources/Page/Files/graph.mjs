@@ -29,12 +29,12 @@ export function graphModel(board, index, { width, start, lastWindow, span }, now
     const first = samples.length > 0 ? samples[0].time : Infinity
     // From before the first point there are the agent's windows: a value somewhere in each.
     samples.unshift(...windows.filter(window => window.start + window.width <= first)
-        .map(window => ({ time: window.start + Math.floor(window.width / 2), value: window.last })))
+        .map(window => ({ time: Math.max(window.start + Math.floor(window.width / 2), start), value: window.last })))
     const source = board.sourceNamed(series.source)
     const errors = source === undefined ? [] : Array.from(board.errors(source), ({ time, code }) => ({ time, code }))
         .filter(error => error.time >= start).sort((a, b) => a.time - b.time)
 
-    const begin = Math.min(first, errors.length > 0 ? errors[0].time : Infinity)
+    const begin = Math.min(samples.length > 0 ? samples[0].time : Infinity, errors.length > 0 ? errors[0].time : Infinity)
     const end = Math.max((lastWindow + 1) * width, start + 1)
     // Once something of it is past the history, there is as much as there can be.
     const isWhole = series.count > points.count || (series.windows.length > 0 && series.windows[0].start < start)
