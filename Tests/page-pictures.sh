@@ -2,7 +2,7 @@
 # Takes the pictures of the page in docs/pictures anew, from the program as it runs: Tests/page-pictures.sh [PROGRAM]
 #
 # Without PROGRAM it takes the release build, else the debug build. Values and times differ from run to run, and nothing else
-# does. It takes two and a half minutes, in which two minutes of values come.
+# does. It takes two minutes, in most of which values come.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

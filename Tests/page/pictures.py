@@ -13,8 +13,8 @@ from test_screens import SCREENS, settle
 FOLDER = ROOT / "docs" / "pictures"
 PICTURES = ("list", "detail", "metrics", "feed")
 # A page that is read beside text: small enough that its letters are.
-WINDOW = {"width": 1120, "height": 700}
-HISTORY = 120
+WINDOW = {"width": 1120, "height": 600}
+HISTORY = 90
 MOST = 120 << 10
 
 # Puts another name for this machine's wherever it comes to stand, before it is painted.
@@ -42,7 +42,7 @@ def take(page, name):
 def main():
     FOLDER.mkdir(exist_ok=True)
     with Agent("--demo", "--preset", "all", "-i", "2s", "--every", "1s", "--history", f"{HISTORY}s") as agent:
-        # Two minutes of values.
+        # A history of values.
         time.sleep(HISTORY + 2)
         with sync_playwright() as playwright:
             browser = launch(playwright)
