@@ -98,6 +98,14 @@ final class ChildProcess {
         return number * 1_024
     }
 
+    /// What follows some words in a line of what it has written to stderr; nil when it has not.
+    func words(behind words: String) -> Substring? {
+        for line in TextFile.lines(errorFile) {
+            if let range = line.utf8.firstRange(of: words.utf8) { return line[range.upperBound...] }
+        }
+        return nil
+    }
+
     /// What to say when it is not there any more, or not as it should be.
     var ended: BenchError { failure("has ended") }
 

@@ -1,12 +1,14 @@
 internal import Glibc
 internal import Reactor
 
-/// nginx on a loopback port that the system chose: a server that is not ours, which answers `/fact` from memory.
+/// nginx on a loopback port that the system chose: a server that is not ours, which answers `/fact` from memory, and
+/// `/files/NAME` from files.
 final class Nginx {
     static let path = "/usr/sbin/nginx"
     static var isInstalled: Bool { access(path, X_OK) == 0 }
 
     let port: UInt16
+    private let folder: String
     private let accessLog: String
     private let process: ChildProcess
 
@@ -18,6 +20,7 @@ final class Nginx {
         let socket = try LoopbackSocket()
         let port = socket.port
         self.port = port
+        self.folder = folder
         accessLog = "\(folder)/access.log"
         let configuration = """
             daemon off;
@@ -27,6 +30,7 @@ final class Nginx {
             events { worker_connections 256; }
             http {
                 access_log access.log;
+                sendfile on;
                 client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
                 uwsgi_temp_path uwsgi; scgi_temp_path scgi;
                 keepalive_requests 100000000;
@@ -35,6 +39,7 @@ final class Nginx {
                     listen 127.0.0.1:\(port);
                     default_type application/json;
                     location = /fact { return 200 '\(Self.document)'; }
+                    location /files/ { root .; access_log off; }
                     location /many/ { return 200 '\(Self.document)'; }
                 }
             }
@@ -51,33 +56,19 @@ final class Nginx {
     /// So many different URLs, with the same behind each.
     func urls(_ count: Int) -> [String] { (1...count).map { "http://127.0.0.1:\(port)/many/source-\($0)" } }
 
+    /// Serves a file.
+    ///
+    /// - Returns: its URL.
+    func serve(_ text: String, as name: String) throws -> String {
+        // Its workers are nobody's when root has started it.
+        chmod(folder, 0o755)
+        mkdir("\(folder)/files", 0o755)
+        try TextFile.write(text, to: "\(folder)/files/\(name)")
+        return "http://127.0.0.1:\(port)/files/\(name)"
+    }
+
     /// How many requests it has answered.
     var requestCount: Int { TextFile.bytes(accessLog).count { $0 == UInt8(ascii: "\n") } }
 
     func end() { process.end() }
-}
-
-/// A socket that listens on a loopback port which the system chose.
-private struct LoopbackSocket: ~Copyable {
-    let descriptor: Descriptor
-    let port: UInt16
-
-    init() throws(SystemError) {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        let number = try systemCall("socket") { socket(AF_INET, type, 0) }
-        let descriptor = Descriptor(owning: number)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        try withUnsafeMutablePointer(to: &address) { (pointer) throws(SystemError) in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (generic) throws(SystemError) in
-                try systemCall("bind") { bind(number, generic, length) }
-                try systemCall("listen") { Glibc.listen(number, 64) }
-                try systemCall("getsockname") { getsockname(number, generic, &length) }
-            }
-        }
-        self.descriptor = descriptor
-        port = UInt16(bigEndian: address.sin_port)
-    }
 }

@@ -13,7 +13,19 @@ final class LineChecker {
         var gaps = 0
     }
 
+    /// What a reader's bytes are.
+    enum Form {
+        case lines
+        /// A response of HTTP whose body is Server-Sent Events.
+        case events
+    }
+
+    private let form: Form
     private var carry: [UInt8] = []
+    /// Of a response: whether its head is over; of the event under way, the number in its id, and whether it has a name.
+    private var isInBody = false
+    private var id: Int?
+    private var isNamed = false
     /// The number of the line that comes next; nil before the first.
     private(set) var next: Int?
     /// What `bye` called the last number; nil before it.
@@ -22,7 +34,10 @@ final class LineChecker {
     private(set) var repeatedBytes = 0
 
     /// - Parameter next: the first number, when that is known.
-    init(next: Int? = nil) { self.next = next }
+    init(next: Int? = nil, of form: Form = .lines) {
+        self.next = next
+        self.form = form
+    }
 
     /// Whether everything there was has come.
     var isComplete: Bool { last.map { $0 + 1 == next } ?? false }
@@ -50,6 +65,37 @@ final class LineChecker {
     }
 
     private func line(
+        _ line: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, _ now: Int64?
+    ) {
+        switch form {
+        case .lines: feed(line, reference, &tally, now)
+        case .events: field(line, reference, &tally, now)
+        }
+    }
+
+    /// A field of an event, of which a line of the feed is the only data; or a line of the head.
+    private func field(
+        _ field: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, _ now: Int64?
+    ) {
+        guard isInBody else {
+            isInBody = field.count == 2
+            return
+        }
+        switch field[0] {
+        case 0x0A: (id, isNamed) = (nil, false)
+        case UInt8(ascii: "i"): id = Self.number(atEndOf: field)
+        case UInt8(ascii: "d") where field.count > 6:
+            guard !isNamed else { return }  // a beat
+            let line = UnsafeRawBufferPointer(rebasing: field[6...])
+            if Self.sequence(line) != id { tally.torn += 1 }
+            feed(line, reference, &tally, now)
+        case UInt8(ascii: "e"): isNamed = true
+        case UInt8(ascii: "r"): break  // how soon to come back
+        default: tally.torn += 1
+        }
+    }
+
+    private func feed(
         _ line: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, _ now: Int64?
     ) {
         guard let sequence = Self.sequence(line) else { return control(line, &tally) }
@@ -97,6 +143,13 @@ final class LineChecker {
             index += 1
         }
         return number
+    }
+
+    /// The digits before the newline.
+    private static func number(atEndOf line: UnsafeRawBufferPointer) -> Int {
+        var start = line.count - 1
+        while start > 0, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(line[start - 1]) { start -= 1 }
+        return number(line, from: start)
     }
 
     /// Behind the first newline.

@@ -2,7 +2,7 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// Many readers of a Unix socket on one loop, each a descriptor and a checker; used on the loop only.
+/// Many readers of a socket on one loop, each a descriptor and a checker; used on the loop only.
 final class SocketReaders {
     private(set) var tally = LineChecker.Tally()
     let reference = LineReference()
@@ -29,9 +29,21 @@ final class SocketReaders {
     ///
     /// - Parameter first: the number that it must begin with, when that is known.
     func connect(to path: String, first: Int? = nil, isTimed: Bool = true) throws {
-        let number = try StreamSocket.connected(to: path).release()
+        try add(try StreamSocket.connected(to: path), LineChecker(next: first), isTimed: isTimed)
+    }
+
+    /// Connects a client of a web server that takes its Server-Sent Events as they come.
+    ///
+    /// - Parameter first: the number that it must begin with.
+    func connectEvents(to agent: WebAgent, first: Int) throws {
+        let socket = try LoopbackSocket.connected(to: agent.port)
+        Text.write(agent.request("/events"), to: socket.number)
+        try add(socket, LineChecker(next: first, of: .events), isTimed: true)
+    }
+
+    private func add(_ socket: consuming Descriptor, _ checker: LineChecker, isTimed: Bool) throws {
+        let number = socket.release()
         numbers.append(number)
-        let checker = LineChecker(next: first)
         checkers.append(checker)
         open += 1
         let place = watches.count
