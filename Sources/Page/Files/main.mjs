@@ -608,7 +608,7 @@ addEventListener("keydown", event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const { key } = event
     const target = event.target instanceof Element ? event.target : document.body
-    if (target.closest("input, select, textarea, dialog") !== null && !(key === "?" && help.isOpen)) return
+    if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help.isOpen)) return
     // Letters alone are keys only where they are wanted (WCAG 2.1.4).
     if (key.length === 1 && !context.settings.keys) return
     // What is focused does this by itself.
