@@ -46,7 +46,7 @@ class Tab {
     sent = []
     postMessage(message) {
         this.sent.push(structuredClone(message))
-        if (message.text !== undefined && this.isEager) queueMicrotask(() => this.say("next"))
+        if (this.isEager) queueMicrotask(() => this.say("next"))
     }
 
     say(message) { this.onmessage?.({ data: message }) }
@@ -107,6 +107,7 @@ test("tabs share one stream, and a later one gets everything at once", async () 
 
 test("a tab that takes nothing is sent nothing more, and then all of it", async () => {
     const { tab } = begin()
+    await settled()
     tab.isEager = false
     sources[0].say(hello(), stats(0), line(1), line(2), line(3))
     await settled()
@@ -116,6 +117,74 @@ test("a tab that takes nothing is sent nothing more, and then all of it", async 
     await settled()
     assert.deepEqual(tab.lines, [hello(), stats(0), line(1), line(2), line(3)])
     assert.equal(tab.sent.filter(message => message.text !== undefined).length, 2)
+})
+
+test("a tab that is frozen over night is sent one thing, and then how things are", async () => {
+    const { tab } = begin()
+    sources[0].say(hello(), stats(0), line(1))
+    await settled()
+    tab.isEager = false
+    const before = tab.sent.length
+    for (let beat = 1; beat < 100; beat++) sources[0].beat(at(beat))
+    for (let round = 0; round < 100; round++) {
+        sources.at(-1).onerror()
+        await settled()
+        mock.timers.tick(13 * seconds)
+    }
+    assert.equal(tab.sent.length, before + 1)
+    tab.isEager = true
+    tab.say("next")
+    await settled()
+    assert.equal(tab.state.kind, "lost")
+    assert.ok(tab.sent.length <= before + 3, `${tab.sent.length}`)
+    sources.at(-1).say(hello("a", 2), stats(1), line(2))
+    await settled()
+    assert.equal(tab.state.kind, "open")
+    assert.equal(tab.lines.at(-1), line(2))
+})
+
+test("a tab that crashed, and says nothing any more, is none", async () => {
+    const { stream, tab } = begin()
+    sources[0].say(hello(), stats(0))
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    tab.onclose()
+    assert.ok(!sources[0].isClosed)
+    const sent = tab.sent.length
+    sources[0].say(line(1))
+    await settled()
+    assert.equal(tab.sent.length, sent)
+    other.onclose()
+    assert.ok(sources[0].isClosed)
+})
+
+test("a tab that takes in how things are while a greeting is asked for begins with what came then", async () => {
+    const { stream } = begin()
+    sources[0].say(hello(), stats(0))
+    for (let number = 1; number <= 10; number++) sources[0].say(line(number, 1 << 20, 0))
+    answer = { status: 200, body: `${hello("a", 11)}\n${stats(10)}\n` }
+    await settled()
+    asked = []
+    let open
+    gates = [new Promise(resolve => { open = resolve })]
+    const other = new Tab()
+    stream.subscribe(other)
+    await settled()
+    // It knows that the agent is there, before anything else.
+    assert.equal(other.state.kind, "open")
+    assert.equal(other.starts, 0)
+    other.isEager = false
+    sources[0].beat(at(10))
+    open(answer)
+    await settled()
+    assert.equal(other.starts, 0)
+    other.isEager = true
+    other.say("next")
+    await settled()
+    assert.equal(other.starts, 1)
+    assert.equal(asked.length, 2)
+    assert.deepEqual(other.lines.slice(0, 2), [hello("a", 11), stats(10)])
 })
 
 test("it comes back behind the last line of its run", async () => {
@@ -214,6 +283,7 @@ test("the agent's last word is the reason", async () => {
     const { tab } = begin()
     sources[0].say(hello(), stats(0), `{"type":"bye","time":"${at(1)}","run":"a","last_seq":0,"reason":"SIGTERM"}`)
     sources[0].onerror()
+    await settled()
     assert.equal(tab.state.reason, "the agent has ended: SIGTERM")
 })
 
@@ -224,9 +294,11 @@ test("a connection that says nothing is none, a beat is a word", async () => {
     mock.timers.tick(20 * seconds)
     sources[0].beat(at(20))
     assert.deepEqual(tab.sent.at(-1), { beat: at(20) })
+    await settled()
     mock.timers.tick(25 * seconds)
     assert.equal(tab.state.kind, "open")
     mock.timers.tick(5 * seconds)
+    await settled()
     assert.equal(tab.state.kind, "lost")
     assert.match(tab.state.reason, /^nothing came for 30 s$/)
 })
@@ -263,6 +335,7 @@ test("a hidden tab's stream is closed and opened again where it was", async () =
 
 test("the log is bounded, and who was overtaken begins anew with a new greeting", async () => {
     const { stream, tab } = begin()
+    await settled()
     tab.isEager = false
     sources[0].say(hello(), stats(0))
     answer = { status: 200, body: `${hello("a", 21)}\n${stats(20)}\nmore\n` }
@@ -363,6 +436,7 @@ test("what the agent said last is no reason twice", async () => {
     sources[0].onerror()
     mock.timers.tick(700)
     sources[1].onerror()
+    await settled()
     assert.equal(tab.state.reason, "nothing answers")
 })
 

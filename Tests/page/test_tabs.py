@@ -77,6 +77,29 @@ def test_a_tab_alone_closes_its_stream_while_it_is_hidden(fed, open_context):
     assert len(asked) == 2, asked
 
 
+# A worker that begins when the test likes: `late` is its end of the port, `heard` what the page said to it.
+LATE = """
+const { port1, port2 } = new MessageChannel()
+window.late = port2
+window.heard = []
+port2.onmessage = event => heard.push(event.data)
+window.SharedWorker = class { port = port1 }
+"""
+
+
+def test_a_worker_that_begins_too_late_is_not_listened_to(fed, open_context):
+    fed.feed({"s": "room", "v": 1})
+    page = open_context(fed, script=LATE).new_page()
+    page.goto(fed.url)
+    expect(amount(page, "stdin/room")).to_have_text("1")
+    hello = {"type": "hello", "time": "2026-01-01T00:00:00.000000Z", "format": 1, "run": "late", "filtered": False,
+             "interval_s": 10, "history_s": 120, "first_seq": 1, "next_seq": 1}  # fmt: skip
+    page.evaluate("text => late.postMessage({ start: true, text, state: { kind: 'open', since: 0 } })", json.dumps(hello))
+    fed.feed({"s": "room", "v": 2})
+    expect(amount(page, "stdin/room")).to_have_text("2")
+    assert page.evaluate("heard") == ["leave"]
+
+
 def test_a_tab_alone_shows_the_same(fed, open_context):
     fed.feed({"s": "room", "v": 1, "t": "said"})
     texts = []

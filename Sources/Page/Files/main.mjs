@@ -293,7 +293,6 @@ function receive(message) {
         if (paused !== null && message.text.startsWith('{"type":"hello"') && !message.text.includes(`"run":"${board.hello?.run}"`)) togglePause()
         if (paused === null) take(message.text)
         else hold(message.text)
-        port.postMessage("next")
         // The first ones are waited for.
         if (hadSeries) linesCame()
         else invalidate()
@@ -309,6 +308,7 @@ function receive(message) {
         if (connection.kind === "open" && before === "lost") say("the agent is back")
         invalidate()
     }
+    port.postMessage("next")
 }
 
 // The stream: one for all tabs, or one of this tab
@@ -319,7 +319,7 @@ function connect() {
     worker.onerror = connectAlone
     // A worker that says nothing never began; what it may have failed with was said before anybody listened.
     setTimeout(() => hasHeard || connectAlone(), longestStart)
-    addEventListener("pagehide", () => worker.port.postMessage("leave"))
+    addEventListener("pagehide", () => port.postMessage("leave"))
 }
 
 function connectAlone() {
@@ -339,6 +339,11 @@ function connectAlone() {
 }
 
 function listen(newPort) {
+    // A worker that begins when it is not waited for any more shall not send as well.
+    if (port !== null) {
+        port.onmessage = null
+        port.postMessage("leave")
+    }
     port = newPort
     port.onmessage = event => receive(event.data)
 }

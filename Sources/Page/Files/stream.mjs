@@ -8,8 +8,8 @@
 //     {state}               {kind: "waiting" | "open" | "lost", since, reason, retryAt}: times are Date.now()'s
 //     {beat}                the agent's time, as it says it
 //
-// and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so that a tab that is busy or
-// frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
+// or several of these at once, and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so
+// that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
 
 /** What the log holds at the most, in characters; what is over, or older than the agent's history, goes. */
 const mostCharacters = 8 << 20
@@ -48,8 +48,17 @@ export class Stream {
 
     /** A tab begins: it gets everything there is. */
     subscribe(port) {
-        const tab = { port, cursor: -1, isBusy: false }
+        const tab = { port, cursor: -1, state: null, isBusy: false, isAsking: false }
         this.#tabs.add(tab)
+        const leave = () => {
+            this.#tabs.delete(tab)
+            port.onmessage = null
+            port.onclose = null
+            // Nobody looks: the agent need not send.
+            if (this.#tabs.size === 0) this.close()
+        }
+        // A tab that crashed does not say so.
+        port.onclose = leave
         port.onmessage = event => {
             switch (event.data) {
             case "next":
@@ -58,20 +67,16 @@ export class Stream {
                 break
             case "start":
                 tab.cursor = -1
-                if (!tab.isBusy) this.#deliver(tab)
+                this.#deliver(tab)
                 break
             case "retry":
                 if (this.#retry !== 0) this.#connect()
                 break
             case "leave":
-                this.#tabs.delete(tab)
-                port.onmessage = null
-                // Nobody looks: the agent need not send.
-                if (this.#tabs.size === 0) this.close()
+                leave()
                 break
             }
         }
-        port.postMessage({ state: this.#state })
         if (this.#source === null && this.#retry === 0) this.#connect()
         this.#deliver(tab)
     }
@@ -103,7 +108,8 @@ export class Stream {
             this.#heard = Date.now()
             try {
                 const { time } = JSON.parse(event.data)
-                for (const tab of this.#tabs) tab.port.postMessage({ beat: time })
+                // For who has something to do it would come late, and tell a wrong time.
+                for (const tab of this.#tabs) if (!tab.isBusy) this.#send(tab, { beat: time })
             } catch {
                 // Not one of ours: it only tells that somebody is there.
             }
@@ -140,7 +146,7 @@ export class Stream {
 
     #change(state) {
         this.#state = state
-        for (const tab of this.#tabs) tab.port.postMessage({ state })
+        for (const tab of this.#tabs) this.#deliver(tab)
     }
 
     /** Asks for a new greeting: its two lines; otherwise why there is none. */
@@ -215,7 +221,7 @@ export class Stream {
         this.#ending = ""
         this.#isOpen = true
         this.#pause = shortestPause
-        this.#change({ kind: "open", since: Date.now() })
+        this.#state = { kind: "open", since: Date.now() }
     }
 
     /** Lets go of what is too much or too old. */
@@ -240,32 +246,42 @@ export class Stream {
     /** Sends a tab what it has not got, if it is ready for more. */
     #deliver(tab) {
         if (tab.isBusy) return
-        // What it should get next is gone: it begins anew, which shows it the newest.
-        if (tab.cursor < this.#first) {
-            this.#begin(tab)
-            return
+        if (tab.cursor >= this.#first) {
+            const text = this.#text(tab)
+            if (text !== "") this.#send(tab, { text })
+        } else if (this.#lines.length > this.#head && !tab.isAsking) {
+            // What it should get next is gone, or it is new: it begins with the oldest there is.
+            if (this.#isCut) this.#greetLate(tab)
+            else this.#begin(tab, [])
         }
-        const text = this.#text(tab)
-        if (text === "") return
-        tab.isBusy = true
-        tab.port.postMessage({ text })
+        if (!tab.isBusy && tab.state !== this.#state) this.#send(tab, {})
     }
 
-    #begin(tab) {
-        if (this.#lines.length === this.#head) return
+    #send(tab, message) {
         tab.isBusy = true
-        const send = greeting => {
-            if (!this.#tabs.has(tab)) return
-            tab.cursor = this.#first
-            tab.port.postMessage({ start: true, text: [...greeting, this.#text(tab)].join("\n") })
+        if (tab.state !== this.#state) message.state = tab.state = this.#state
+        tab.port.postMessage(message)
+    }
+
+    #begin(tab, greeting) {
+        tab.cursor = this.#first
+        this.#send(tab, { start: true, text: [...greeting, this.#text(tab)].join("\n") })
+    }
+
+    /** Begins with a greeting that knows of the lines that are gone. */
+    #greetLate(tab) {
+        const begin = greeting => {
+            tab.isAsking = false
+            // Who is busy by now would get an old one: it asks again.
+            if (!tab.isBusy && this.#tabs.has(tab)) this.#begin(tab, greeting)
         }
-        if (!this.#isCut) return send([])
+        tab.isAsking = true
         const known = [this.#hello, this.#stats]
         this.#ask().then(
             // Another run's is behind the corner, and begins by itself.
-            lines => send(lines[0].includes(`"run":"${this.#run}"`) ? lines : known),
+            lines => begin(lines[0].includes(`"run":"${this.#run}"`) ? lines : known),
             // An older one counts too little, which is better than nothing.
-            () => send(known))
+            () => begin(known))
     }
 
     #text(tab) {
