@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from agent import until
 from view import address, amount, graph, row, rows
 
 
@@ -94,6 +95,66 @@ def test_the_graph_is_one_stop_and_is_read_by_arrows(page, fed):
     expect(page.locator(f"[id='{described}']")).to_contain_text(re.compile("1"))
 
 
+def test_a_screen_has_the_keys_that_it_tells_of(page, fed):
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    screen(page, "detail")
+    first = hash_of(page)
+    # The graph takes arrows for itself where it has the focus; who comes from the list goes from series to series.
+    page.keyboard.press("ArrowDown")
+    until(lambda: hash_of(page) != first, "another series")
+    page.set_viewport_size({"width": 640, "height": 300})
+    page.keyboard.press("3")
+    screen(page, "metrics")
+    page.keyboard.press("PageDown")
+    until(lambda: page.evaluate("document.querySelector('.metrics').scrollTop") > 50, "what is below")
+
+
+def test_a_page_that_opens_takes_no_focus(fed, open_page):
+    fed.feed({"s": "a", "v": 1})
+    for place in ("#/series/stdin/a", "#/feed", "#/"):
+        page = open_page(fed, place)
+        expect(page.locator("main > section:visible")).to_contain_text(re.compile("stdin/a"))
+        assert focused(page).startswith("body|"), f"{place}: {focused(page)}"
+
+
+def test_a_table_that_scrolls_keeps_the_arrows(page, fed):
+    page.goto(fed.url + address("stdin/a"))
+    page.get_by_role("button", name="Table").click()
+    page.locator(".graph-table").focus()
+    before = hash_of(page)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(200)
+    assert hash_of(page) == before
+
+
+def test_no_series_in_particular_is_the_first_that_comes(fed, open_page):
+    page = open_page(fed, "?alone#/series/")
+    screen(page, "detail")
+    fed.feed({"s": "only", "v": 1})
+    # Memory and latencies come by themselves, too.
+    expect(page.locator("#detail-title")).to_have_text(re.compile("."))
+    expect(page.locator(".detail > .empty:visible")).to_have_count(0)
+
+
+def test_a_wall_is_left_without_keys(fed, open_page):
+    fed.feed({"s": "a", "v": 1})
+    page = open_page(fed, "?wall", viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    expect(amount(page, "stdin/a")).to_have_text("1")
+    page.get_by_role("button", name=re.compile("afar")).tap()
+    screen(page, "list")
+    assert "wall" not in page.url
+
+
+def test_what_ends_a_composition_stays_in_the_entry(page):
+    page.keyboard.press("/")
+    box = page.get_by_role("searchbox")
+    expect(box).to_be_focused()
+    for key in ("Enter", "Escape"):
+        box.evaluate("(node, key) => node.dispatchEvent(new KeyboardEvent('keydown', { key, isComposing: true, bubbles: true }))", key)
+        expect(box).to_be_focused()
+
+
 def test_help_tells_every_key_and_gives_the_focus_back(page):
     before = focused(page)
     page.keyboard.press("?")
@@ -114,6 +175,8 @@ def test_letters_can_be_switched_off_and_that_is_remembered(page, fed):
     for key in ("4", "w", "u", "?"):
         page.keyboard.press(key)
     screen(page, "list")
+    # Nor are they told of.
+    expect(page.locator("#hints kbd")).to_have_text(["↑↓", "Enter"])
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.reload()
     expect(amount(page, "stdin/c")).to_have_text("3")

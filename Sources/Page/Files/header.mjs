@@ -32,6 +32,7 @@ export function createHeader(context) {
 
     const tool = (name, text, run) => element("button", { type: "button", class: "tool " + name, title: text, "aria-label": text, onclick: run }, icon(name))
     const pause = tool("pause", "Pause (space)", () => context.press(" "))
+    const wall = tool("wall", "Readable from afar (w)", () => context.press("w"))
     pause.append(icon("resume"))
     pause.hidden = context.isSnapshot
     const zone = element("button", { type: "button", class: "zone", onclick: () => context.press("u") })
@@ -40,7 +41,7 @@ export function createHeader(context) {
         pause,
         context.isSnapshot ? null : tool("poll", "Ask the sources now (r)", () => context.press("r")),
         tool("theme", "Light, dark, or as the system has it (d)", () => context.press("d")),
-        tool("wall", "Readable from afar (w)", () => context.press("w")),
+        wall,
         context.isSnapshot ? null
             : element("a", { class: "tool save", href: "snapshot", download: true, title: "Save this page with its lines as one file", "aria-label": "Save this page with its lines as one file" }, icon("save")),
         tool("help", "Keys and settings (?)", () => context.press("?")),
@@ -55,6 +56,8 @@ export function createHeader(context) {
         type: "search", class: "filter", id: "filter", placeholder: "filter", "aria-label": "Filter by a part of the name", maxlength: 100, autocomplete: "off",
         spellcheck: "false", oninput: () => context.choose({ filter: filter.value }),
         onkeydown: event => {
+            // What ends a composition is no word to the page.
+            if (event.isComposing) return
             if (event.key === "Escape") {
                 context.choose({ filter: "" })
                 filter.value = ""
@@ -180,11 +183,12 @@ export function createHeader(context) {
         setClass(document.body, "lost", context.isLost)
         setClass(document.body, "is-paused", context.isPaused)
         setAttribute(pause, "aria-pressed", context.isPaused ? "true" : "false")
+        setAttribute(wall, "aria-pressed", context.isWall ? "true" : "false")
         state.hidden = !context.isPaused
         if (context.isPaused) setText(state, context.newSince === null ? "paused · much is new" : `paused · ${context.newSince} new`)
         drawChips(board, now)
         missed.hidden = board.missed === 0
-        if (board.missed > 0) setText(missed, `${board.missed} lines missed`)
+        if (board.missed > 0) setText(missed, `${board.missed} ${board.missed === 1 ? "line" : "lines"} missed`)
         sort.hidden = screen !== "list"
         if (sort.value !== context.sort) sort.value = context.sort
         types.hidden = screen !== "feed"

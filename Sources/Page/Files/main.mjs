@@ -201,6 +201,7 @@ const context = {
         }
         dress()
         context.epoch += 1
+        header.drawHints(hints())
         invalidate()
     },
     poll,
@@ -209,7 +210,8 @@ const context = {
     invalidate,
     focusScreen() {
         const screen = screens[context.screen].element
-        const target = screen.querySelector("[tabindex='0']:not([hidden])") ?? main
+        // What is chosen from or scrolled has the keys at once; a screen that is more than that is itself scrolled by them.
+        const target = screen.querySelector(":scope > [tabindex='0']:not([hidden])") ?? screen
         target.focus({ preventScroll: true })
     },
     drawWaiting,
@@ -253,6 +255,7 @@ function fold(line, local) {
     board.fold(line)
     if (line.kind === "hello" || line.kind === "stats") context.described += 1
     if (board.runChanges !== runChanges) {
+        order = new ListOrder()
         context.selected = null
         context.epoch += 1
     }
@@ -395,6 +398,7 @@ async function pollAll() {
 let frame = 0
 let drawn = 0
 let pending = 0
+let ticker = 0
 
 function invalidate() {
     if (frame !== 0 || document.hidden) return
@@ -417,15 +421,21 @@ function draw() {
     order.update(board, context.sort, context.screen === "feed" ? "" : context.filter)
     if (context.selected !== null && !board.series[context.selected]) context.selected = null
     const screen = screens[context.screen]
-    if (context.screen === "detail" && wanted !== null) context.selected = board.seriesNamed(wanted) ?? null
+    if (context.screen === "detail") {
+        // No one in particular is waited for: it is the topmost once there is one.
+        if (wanted === null && order.rows.length > 0) visit()
+        if (wanted !== null) context.selected = board.seriesNamed(wanted) ?? null
+    }
     header.update(board, now)
     screen.update(board, now)
 }
 
-/** Ages grow by themselves. */
+/** Ages grow by themselves, where somebody sees them. */
 function tick() {
+    clearTimeout(ticker)
+    if (document.hidden) return
     const rest = 1000 - (now / 1000 + performance.now() - drawn) % 1000
-    setTimeout(() => {
+    ticker = setTimeout(() => {
         invalidate()
         tick()
     }, Math.max(rest, 200) + 5)
@@ -488,8 +498,8 @@ function visit() {
     document.body.dataset.screen = screen
     screens[screen].show(screen === "detail" ? { name: wanted } : params)
     header.drawHints(hints())
-    // Who was on the screen before goes on with this one.
-    if (isOther && (document.activeElement === document.body || main.contains(document.activeElement))) context.focusScreen()
+    // Who was on the screen before goes on with this one; who just came was nowhere.
+    if (isOther && drawn > 0 && (document.activeElement === document.body || main.contains(document.activeElement))) context.focusScreen()
     invalidate()
 }
 
@@ -605,15 +615,21 @@ function hints() {
         ArrowUp: ["↑↓", context.screen === "detail" ? "series" : "choose"], Enter: ["Enter", context.screen === "feed" ? "newest" : "open"],
         s: ["s", "sort"], "/": ["/", "filter"], " ": ["space", "pause"], "+": ["+ −", "width"], "[": ["[ ]", "history"], r: ["r", "refresh"],
         w: ["w", "wall"], Escape: ["Esc", "back"], ArrowLeft: ["←→", "read"], L: ["L", "log"], y: ["y", "fix"], f: ["f", "type"],
+        "?": ["?", "help"],
     }
-    return [...wanted.filter(isUseful).map(key => short[key]), ["?", "help"]]
+    // Letters that are switched off would be a promise that is not kept.
+    return [...wanted, "?"].filter(key => isUseful(key) && (key.length > 1 || context.settings.keys)).map(key => short[key])
 }
+
+/** What a part that scrolls keeps for itself while it has the focus. */
+const movements = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"])
 
 addEventListener("keydown", event => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const { key } = event
     const target = event.target instanceof Element ? event.target : document.body
     if (target.closest("input, select, textarea, dialog[open]") !== null && !(key === "?" && help.isOpen)) return
+    if (movements.has(key) && target.closest(".chips, .graph-table, .fibonacci-scroller") !== null) return
     // Letters alone are keys only where they are wanted (WCAG 2.1.4).
     if (key.length === 1 && !context.settings.keys) return
     // What is focused does this by itself.
@@ -625,6 +641,8 @@ addEventListener("keydown", event => {
 
 const screens = { list: createList(context), detail: createDetail(context), metrics: createMetrics(context), feed: createFeed(context) }
 main.replaceChildren(...Object.values(screens).map(screen => screen.element))
+// Who has the focus is scrolled by keys.
+for (const screen of Object.values(screens)) screen.element.tabIndex = -1
 const header = createHeader(context)
 const help = createHelp(context)
 dress()
@@ -634,6 +652,7 @@ document.addEventListener("visibilitychange", () => {
     if (document.hidden) return
     if (connection.kind === "lost") port?.postMessage("retry")
     invalidate()
+    if (recorded === null) tick()
 })
 addEventListener("online", () => port?.postMessage("retry"))
 // A page that comes back from the browser's memory has left its stream.
