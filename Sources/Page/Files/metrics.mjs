@@ -170,7 +170,7 @@ export function create(context) {
     }
 
     function makeRow({ name, source }) {
-        const scheme = /^(\S+ )?https?:\/\//.exec(name)?.[0] ?? ""
+        const scheme = /^(\S+ )?(http|ws)s?:\/\//.exec(name)?.[0] ?? ""
         const title = element("th", { scope: "row", role: "rowheader", title: visible(name) },
             element("span", { class: "muted" }, visible(scheme)), visible(name.slice(scheme.length)))
         const cells = columns.map(column => element("td", { role: "cell", "data-label": column.name }))
