@@ -309,7 +309,9 @@ final class HTTPConnection {
     }
 
     private func queue(_ response: HTTPResponse) -> MHD_Result {
-        let common = server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
+        let common =
+            response.isWhole
+            ? [] : server.fields.filter { field in !response.fields.contains { $0.name == field.name } }
         let fields = response.fields + common
         if case .connection(let take) = response.body { return lend(response.status, fields, take) }
         guard let made = make(response.body) else { return .NO }

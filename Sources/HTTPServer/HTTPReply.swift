@@ -33,6 +33,8 @@ package struct HTTPResponse {
     /// One that HTTP does not allow, as a value of two lines, is left out.
     package var fields: [HTTPField]
     package var body: Body
+    /// Whether it goes without what every answer of the server has besides its own fields.
+    package var isWhole = false
 
     package init(status: Int, fields: [HTTPField] = [], body: Body = .bytes([])) {
         self.status = status

@@ -48,7 +48,7 @@ package final class HTTPServer {
     let loop: EventLoop
     let limits: Limits
     let handler: Handler
-    /// What every answer has besides its own fields, which win over these.
+    /// What every answer that is not whole has besides its own fields, which win over these.
     package var fields: [HTTPField] = []
     /// The port it listens on; 0 on a socket that has none.
     package private(set) var port: UInt16 = 0

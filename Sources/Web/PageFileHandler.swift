@@ -4,18 +4,23 @@ internal import HTTPServer
 final class PageFileHandler: WebHandler {
     /// A form of the file, and what it is known by.
     private struct Form {
-        let bytes: UnsafeRawBufferPointer
-        let owner: AnyObject?
+        let body: HTTPResponse.Body
+        let coding: String?
         let tag: String
     }
 
     private let file: PageFiles.File
     private let type: String
     // Made at the first request for them.
-    private lazy var plain = Form(bytes: file.bytes, owner: nil, tag: tag("\""))
+    private lazy var plain: Form = {
+        let content = file.content
+        return Form(body: .bytes(content), coding: nil, tag: Self.tag(of: content, "\""))
+    }()
     private lazy var compressed: Form? = {
-        guard let gzip = Gzip(file.bytes), gzip.bytes.count < file.bytes.count else { return nil }
-        return Form(bytes: gzip.bytes, owner: gzip, tag: tag("-gzip\""))
+        let content = file.content
+        guard let gzip = content.withUnsafeBytes({ Gzip($0) }), gzip.bytes.count < content.count else { return nil }
+        return Form(
+            body: .memory(gzip.bytes, owner: gzip), coding: "gzip", tag: Self.tag(of: content, "-gzip\""))
     }()
 
     init(_ file: PageFiles.File) {
@@ -31,11 +36,24 @@ final class PageFileHandler: WebHandler {
             HTTPField("ETag", form.tag), HTTPField("Cache-Control", "no-cache"), HTTPField("Vary", "Accept-Encoding"),
         ]
         if let known = request["If-None-Match"], Self.names(form.tag, in: known) {
-            return .now(HTTPResponse(status: 304, fields: fields))
+            return .now(response(304, fields))
         }
         fields.append(HTTPField("Content-Type", type))
-        if form.owner != nil { fields.append(HTTPField("Content-Encoding", "gzip")) }
-        return .now(HTTPResponse(status: 200, fields: fields, body: .memory(form.bytes, owner: form.owner)))
+        if let coding = form.coding { fields.append(HTTPField("Content-Encoding", coding)) }
+        return .now(response(200, fields, form.body))
+    }
+
+    /// What is only ever a part of a document is under that document's policy and has none of its own, which would be a good
+    /// part of what the page transfers; but the worker is as a document.
+    private func response(
+        _ status: Int, _ fields: [HTTPField], _ body: HTTPResponse.Body = .bytes([])
+    ) -> HTTPResponse {
+        var response = HTTPResponse(status: status, fields: fields, body: body)
+        if file.name.hasSuffix(".css") || file.name.hasSuffix(".mjs") && file.name != "worker.mjs" {
+            response.fields += WebSettings.shortFields
+            response.isWhole = true
+        }
+        return response
     }
 
     /// Whether gzip is among the codings that are taken (RFC 9110, section 12.5.3).
@@ -60,9 +78,9 @@ final class PageFileHandler: WebHandler {
     }
 
     /// FNV-1a of 64 bits: tells the files of one program from another one's.
-    private func tag(_ end: String) -> String {
+    private static func tag(of content: [UInt8], _ end: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in file.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return "\"\(String(hash, radix: 16))\(end)"
     }
 

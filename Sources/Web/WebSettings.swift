@@ -31,11 +31,14 @@ package struct WebSettings: Sendable, Equatable {
         ]
         return [
             HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),
-            HTTPField("X-Content-Type-Options", "nosniff"), HTTPField("Referrer-Policy", "no-referrer"),
-            HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
-            HTTPField("Cross-Origin-Opener-Policy", "same-origin"),
-        ]
+            HTTPField("Referrer-Policy", "no-referrer"), HTTPField("Cross-Origin-Opener-Policy", "same-origin"),
+        ] + Self.shortFields
     }
+
+    /// Those of them that a file needs that is only ever a part of a document.
+    static let shortFields = [
+        HTTPField("X-Content-Type-Options", "nosniff"), HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
 }
 
 /// What whoever asks has to know. It is not printed by anything.

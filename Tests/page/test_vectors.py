@@ -1,4 +1,4 @@
-"""The page's modules in Chromium against the vectors that Swift and Node are held to as well."""
+"""The page's modules, as the program sends them, in Chromium against the vectors that Swift and Node are held to as well."""
 
 import functools
 import http.server
@@ -12,23 +12,32 @@ from agent import PATIENCE, ROOT
 class Files(http.server.SimpleHTTPRequestHandler):
     extensions_map = {".mjs": "text/javascript", ".json": "application/json"}
 
+    def __init__(self, *arguments, agent, **more):
+        self.agent = agent
+        super().__init__(*arguments, **more)
+
     def do_GET(self):
-        if self.path != "/":
+        module = self.path.removeprefix("/Sources/Page/Files/")
+        if self.path == "/":
+            # With an icon, as the browser asks for one otherwise.
+            kind, body = "text/html", b"<!doctype html><title>vectors</title><link rel=icon href='data:,'>"
+        elif module != self.path:
+            kind, body = "text/javascript", self.agent.get(module)[2]
+        else:
             return super().do_GET()
         self.send_response(200)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", kind)
         self.end_headers()
-        # With an icon, as the browser asks for one otherwise.
-        self.wfile.write(b"<!doctype html><title>vectors</title><link rel=icon href='data:,'>")
+        self.wfile.write(body)
 
     def log_message(self, *_):
         pass
 
 
 @pytest.fixture
-def repository():
-    """The repository's files on a server of their own, which shows modules and vectors to a browser."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=ROOT))
+def repository(demo):
+    """The repository's files on a server of their own, but the page's modules as the program sends them."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=ROOT, agent=demo))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/"

@@ -37,21 +37,19 @@
 //     invalidate()         asks for a frame
 //     say(text)            tells a screen reader, and shows it at the bottom for a moment
 //
-// Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line and in no
-// other way: a snapshot has that text replaced.
+// Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, screens but
+// the list are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
 import { Board, isStale, newestTime } from "./board.mjs"
 import { AgentClock } from "./clock.mjs"
 import { worker } from "./connect.mjs"
-import { create as createDetail } from "./detail.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
-import { create as createFeed } from "./feed.mjs"
 import { FibonacciRuns } from "./fibonacci.mjs"
 import { createHeader } from "./header.mjs"
 import { createHelp } from "./help.mjs"
+import { createLater } from "./later.mjs"
 import { readLine } from "./line.mjs"
 import { create as createList } from "./list.mjs"
-import { create as createMetrics } from "./metrics.mjs"
 import { ListOrder } from "./order.mjs"
 import { address, route, seriesAddress } from "./router.mjs"
 import { Stream } from "./stream.mjs"
@@ -105,6 +103,8 @@ let paused = null
 let port = null
 let hasHeard = false
 let isAlone = false
+/** Whether the screens that are not shown yet were asked for. */
+let isComplete = false
 
 const context = {
     get board() { return board },
@@ -428,6 +428,16 @@ function draw() {
     }
     header.update(board, now)
     screen.update(board, now)
+    if (!isComplete && board.series.length > 0) complete()
+}
+
+/** Fetches the other screens when there is time: they shall be there at once, and without the agent as well. */
+function complete() {
+    isComplete = true
+    // One graph that is embedded leads nowhere.
+    if (context.isBare) return
+    const whenIdle = globalThis.requestIdleCallback ?? setTimeout
+    whenIdle(() => Object.values(screens).forEach(screen => screen.fetch?.()))
 }
 
 /** Ages grow by themselves, where somebody sees them. */
@@ -639,7 +649,30 @@ addEventListener("keydown", event => {
 
 // The start
 
-const screens = { list: createList(context), detail: createDetail(context), metrics: createMetrics(context), feed: createFeed(context) }
+let looks = null
+
+/** Resolves to a module once the looks of graphs are there as well, which are fetched once; a snapshot has them in it. */
+async function withLooks(module) {
+    looks ??= recorded !== null ? Promise.resolve() : new Promise((resolve, reject) => {
+        const link = element("link", {
+            rel: "stylesheet", href: "graph.css", onload: resolve,
+            onerror() {
+                looks = null
+                link.remove()
+                reject(new Error("graph.css did not come"))
+            },
+        })
+        document.head.append(link)
+    })
+    return (await Promise.all([module, looks]))[0]
+}
+
+const screens = {
+    list: createList(context),
+    detail: createLater(context, () => withLooks(import("./detail.mjs"))),
+    metrics: createLater(context, () => withLooks(import("./metrics.mjs"))),
+    feed: createLater(context, () => import("./feed.mjs")),
+}
 main.replaceChildren(...Object.values(screens).map(screen => screen.element))
 // Who has the focus is scrolled by keys.
 for (const screen of Object.values(screens)) screen.element.tabIndex = -1

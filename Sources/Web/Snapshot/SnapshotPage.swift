@@ -12,19 +12,23 @@ struct SnapshotPage {
     let end: [UInt8]
 
     /// The program's own page.
-    static let own = SnapshotPage(PageFiles.all.map { ($0.name, Array($0.bytes)) })
+    static let own = SnapshotPage(PageFiles.all.map { ($0.name, $0.content) })
 
     /// - Parameter files: the page's; the first one is the page itself.
     init(_ files: [(name: String, text: [UInt8])]) {
         var page = files.first?.text ?? []
-        // What only a server has: a picture for the tab, and the stream, which is begun before the rest of the page.
+        // What only a server has: a picture for the tab, modules to be fetched, and the stream, which is begun before the rest.
         page.replace("<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n", by: [])
         page.replace("<script type=\"module\" src=\"connect.mjs\"></script>\n", by: [])
+        for (name, _) in files { page.replace("<link rel=\"modulepreload\" href=\"\(name)\">\n", by: []) }
         var styles = "style-src"
         for (name, text) in files where name.hasSuffix(".css") {
-            if page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: "<style>".utf8 + text + "</style>".utf8) {
-                styles += " \(Self.source(of: text))"
+            let style = "<style>".utf8 + text + "</style>".utf8
+            // One that is fetched later has no place of its own.
+            if !page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: style) {
+                page.replace("</head>", by: style + "\n</head>".utf8)
             }
+            styles += " \(Self.source(of: text))"
         }
         var map = Array("{\"imports\":{".utf8)
         for (name, text) in files where name.hasSuffix(".mjs") {
@@ -65,10 +69,10 @@ struct SnapshotPage {
     private static func renamed(_ module: [UInt8]) -> [UInt8] {
         var renamed: [UInt8] = []
         var done = 0
-        while let place = module.range(of: "from \"./", from: done),
+        while let place = module.range(of: "\"./", from: done),
             let end = module.range(of: ".mjs\"", from: place.upperBound)
         {
-            renamed += module[done..<place.lowerBound] + "from \"".utf8 + module[place.upperBound..<end.lowerBound]
+            renamed += module[done...place.lowerBound] + module[place.upperBound..<end.lowerBound]
             renamed.append(UInt8(ascii: "\""))
             done = end.upperBound
         }
