@@ -4,12 +4,13 @@ internal import Glibc
 /// Lines as Server-Sent Events (HTML Living Standard, section 9.2): each the data of an event without a name, as types of lines
 /// are anybody's, and `error` is the browser's own.
 enum EventFraming {
-    /// Events of some lines of a span, and where the next ones begin.
+    /// Events of some lines, wherever these lie in a span.
     struct Piece {
-        var bytes: [UInt8]
-        /// Behind the last line that was looked at: its place in the span, and its number.
-        var offset: Int
-        var sequence: Int
+        var bytes: [UInt8] = []
+        /// How many bytes the lines have that were looked at.
+        var length = 0
+        /// The number of the line behind them.
+        var next: Int
     }
 
     /// What a stream begins with: how long a browser waits before it comes back.
@@ -27,20 +28,21 @@ enum EventFraming {
         of span: LineSpan, from offset: Int, _ sequence: Int, run: String, _ filter: LineFilter?
     ) -> Piece {
         let id = Array("id: \(run)-".utf8)
-        var piece = Piece(bytes: [], offset: offset, sequence: sequence)
+        var piece = Piece(next: sequence)
         span.withUnsafeBytes { bytes in
-            piece.bytes.reserveCapacity(min(bytes.count - offset, mostBytes) * 5 / 4 + 64)
-            while piece.offset < bytes.count, piece.bytes.count < mostBytes {
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[piece.offset...])
+            var rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            piece.bytes.reserveCapacity(min(rest.count, mostBytes) * 5 / 4 + 64)
+            while !rest.isEmpty, piece.bytes.count < mostBytes {
                 let line = UnsafeRawBufferPointer(rebasing: rest[..<length(of: rest)])
                 if filter?.admits(line) != false {
                     piece.bytes += id
-                    append(piece.sequence, to: &piece.bytes)
+                    append(piece.next, to: &piece.bytes)
                     piece.bytes.append(UInt8(ascii: "\n"))
                     append(line, to: &piece.bytes)
                 }
-                piece.offset += line.count
-                piece.sequence += 1
+                piece.length += line.count
+                piece.next += 1
+                rest = UnsafeRawBufferPointer(rebasing: rest[line.count...])
             }
         }
         return piece

@@ -219,11 +219,10 @@ final class ReaderConnection: @unchecked Sendable {
     /// Has the next events of a span written.
     private func give(_ next: Events, _ room: inout Int) {
         let piece = readers.events(of: next.span, from: next.offset, next.sequence, filter)
-        room -= piece.offset - next.offset
+        room -= piece.length
         outgoing = .bytes(piece.bytes)
-        events =
-            piece.offset < next.span.count
-            ? Events(span: next.span, offset: piece.offset, sequence: piece.sequence) : nil
+        let offset = next.offset + piece.length
+        events = offset < next.span.count ? Events(span: next.span, offset: offset, sequence: piece.next) : nil
     }
 
     /// Lines without a number, as this reader gets them.

@@ -26,14 +26,16 @@ import Testing
 
     private static func stream(_ span: LineSpan, _ filter: LineFilter? = nil) -> (EventStream, pieces: Int) {
         var bytes: [UInt8] = []
-        var next = EventFraming.Piece(bytes: [], offset: 0, sequence: span.sequences.lowerBound)
+        var (offset, sequence) = (0, span.sequences.lowerBound)
         var pieces = 0
-        while next.offset < span.count {
-            next = EventFraming.events(of: span, from: next.offset, next.sequence, run: "a-b", filter)
-            bytes += next.bytes
+        while offset < span.count {
+            let piece = EventFraming.events(of: span, from: offset, sequence, run: "a-b", filter)
+            bytes += piece.bytes
+            offset += piece.length
+            sequence = piece.next
             pieces += 1
         }
-        #expect(next.offset == span.count && next.sequence == span.sequences.upperBound + 1)
+        #expect(offset == span.count && sequence == span.sequences.upperBound + 1)
         return (EventStream(bytes), pieces)
     }
 

@@ -105,6 +105,32 @@ import Testing
         }
     }
 
+    /// What is framed once for all is the same lines, but each has its own place in a span of its own.
+    @Test func whoComesInTheMiddleOfAnothersSpanGetsEveryLine() async throws {
+        try await Self.withStage { stage in
+            await stage.publish(40, text: 1_000)
+            for since in 10..<20 {
+                let readers = Self.readers(stage)
+                let slow = try Self.connect(readers, stage, capacity: 1_000)
+                // Into the second piece.
+                while slow.bytes.count < 20_000 {
+                    try slow.read()
+                    try await stage.loop.sleep(for: .milliseconds(1))
+                }
+                let quick = try Self.connect(readers, stage) { $0.since = since }
+                try await stage.loop.sleep(for: .milliseconds(10))
+                try quick.read()
+                #expect(quick.numbers == Array((since + 1)..<41), "\(since)")
+                for _ in 0..<100 {
+                    try slow.read()
+                    try await stage.loop.sleep(for: .milliseconds(1))
+                }
+                #expect(slow.numbers == Array(1...40), "\(since)")
+                readers.closeAll()
+            }
+        }
+    }
+
     @Test func aStreamHasABeatEveryTenSeconds() async throws {
         try await Self.withStage { stage in
             let readers = Self.readers(stage)
