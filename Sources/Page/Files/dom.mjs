@@ -52,6 +52,12 @@ export function setStyle(node, name, value) {
     if (node.style.getPropertyValue(name) !== value) node.style.setProperty(name, value)
 }
 
+/** How many pixels a node's own property (`--row-height`) is that is written in `rem`, which go with a reader's size of text. */
+export function pixels(node, name) {
+    const one = parseFloat(getComputedStyle(document.documentElement).fontSize)
+    return parseFloat(getComputedStyle(node).getPropertyValue(name)) * one
+}
+
 const hidden = new RegExp(
     "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0\\u061c\\u200b-\\u200f"
         + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]", "gu")

@@ -1,6 +1,6 @@
 // The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document.
 
-import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { clock, length, quantity } from "./format.mjs"
 import { address } from "./router.mjs"
 
@@ -87,7 +87,7 @@ export function create(context) {
         empty.hidden = kept.length > 0
         scroller.hidden = kept.length === 0
         if (rowHeight === 0) {
-            rowHeight = parseFloat(getComputedStyle(scroller).getPropertyValue("--line-height")) || 28
+            rowHeight = pixels(scroller, "--line-height")
             room = scroller.clientHeight
             for (const row of pool) row.top = -1
         }

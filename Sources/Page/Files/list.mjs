@@ -1,7 +1,7 @@
 // The list: a row for each series, of which only those in sight are in the document. A row is a record that knows what it
 // shows, so that one whose series said nothing new costs a comparison.
 
-import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { age } from "./format.mjs"
 import { badgeText } from "./bands.mjs"
 import { newestTime } from "./board.mjs"
@@ -92,18 +92,16 @@ export function create(context) {
     function measure(count) {
         const isWall = context.isWall
         setClass(section, "wall-tiles", isWall)
-        const style = getComputedStyle(grid)
         const height = grid.clientHeight
         const width = grid.clientWidth
         if (isWall) {
             layout = { isWall, ...tiles(count, width, height), room: height, top: 0 }
         } else {
             const top = head.offsetHeight
-            layout = { isWall, perLine: 1, rowHeight: parseFloat(style.getPropertyValue("--row-height")) || 36, room: height - top, top }
+            layout = { isWall, perLine: 1, rowHeight: pixels(grid, "--row-height"), room: height - top, top }
         }
         setStyle(section, "--tall", layout.rowHeight + "px")
         setStyle(section, "--share", String(1 / layout.perLine))
-        // What is wide enough for its title says it.
         isMeasured = true
         for (const row of pool) row.place = -1
     }
