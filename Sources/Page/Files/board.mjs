@@ -40,7 +40,7 @@ const defaultInterval = 10_000_000
 const defaultHistory = 120_000_000
 
 /** What the values of the series of this name are: `data`, `latency` (milliseconds) or `memory` (bytes). */
-export function seriesKind(name) {
+function seriesKind(name) {
     return name.startsWith("latency:") ? "latency" : name.startsWith("memory:") ? "memory" : "data"
 }
 

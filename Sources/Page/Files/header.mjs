@@ -212,7 +212,7 @@ export function createHeader(context) {
 }
 
 /** How far shown times are ahead of UTC: `UTC`, `+02:00`. */
-export function offsetText(offset, isUTC) {
+function offsetText(offset, isUTC) {
     if (isUTC) return "UTC"
     const minutes = Math.round(Math.abs(offset) / 60)
     return `${offset < 0 ? "−" : "+"}${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`

@@ -9,7 +9,6 @@ export function windowIndex(time, width) {
 }
 
 export const windowStart = (index, width) => index * width
-export const windowEnd = (index, width) => (index + 1) * width
 
 /** The windows of a series at any width, ascending, those that overlap the time from `from` to `to` (which is outside). */
 export function windowsOver(points, lines, width, from, to) {
