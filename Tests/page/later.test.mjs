@@ -45,7 +45,7 @@ function stage(t) {
 
 test("a screen is fetched when it is first shown, and takes its place then", async t => {
     const { later, inner, loads, take, said, button, waiting } = stage(t)
-    assert.deepStrictEqual([later.keys, loads.length], [{}, 0])
+    assert.deepStrictEqual([later.keys, later.address(), loads.length], [{}, undefined, 0])
     later.show({ name: "a" })
     later.update("board", 1)
     assert.deepStrictEqual([said.text, button.hidden, loads.length], ["", true, 1])
@@ -60,6 +60,9 @@ test("a screen is fetched when it is first shown, and takes its place then", asy
     assert.strictEqual(waiting.replacement, inner.element)
     assert.strictEqual(later.element, inner.element)
     assert.strictEqual(later.keys, inner.keys)
+    assert.strictEqual(later.address(), undefined)
+    inner.address = () => "#/feed?type=error"
+    assert.strictEqual(later.address(), "#/feed?type=error")
     later.update("board", 2)
     later.hide()
     later.show({ name: "c" })

@@ -110,6 +110,17 @@ def test_a_screen_has_the_keys_that_it_tells_of(page, fed):
     until(lambda: page.evaluate("document.querySelector('.metrics').scrollTop") > 50, "what is below")
 
 
+def test_the_address_tells_what_the_feed_shows(page):
+    page.keyboard.press("4")
+    screen(page, "feed")
+    page.get_by_label("Type of line").select_option("window")
+    until(lambda: hash_of(page) == "#/feed?type=window", lambda: f"the type in {hash_of(page)}")
+    page.keyboard.press("3")
+    screen(page, "metrics")
+    page.keyboard.press("4")
+    expect(page.get_by_label("Type of line")).to_have_value("window")
+
+
 def test_a_page_that_opens_takes_no_focus(fed, open_page):
     fed.feed({"s": "a", "v": 1})
     for place in ("#/series/stdin/a", "#/feed", "#/"):

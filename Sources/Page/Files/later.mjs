@@ -60,6 +60,7 @@ export function createLater(context, load) {
     return {
         get element() { return screen?.element ?? waiting },
         get keys() { return screen?.keys ?? {} },
+        address: () => screen?.address?.(),
         fetch,
         update(board, now) {
             if (screen !== null) return screen.update(board, now)
