@@ -52,14 +52,6 @@ static inline int cw_mhd_socket(struct MHD_Connection *connection)
     return info ? info->connect_fd : -1;
 }
 
-/* MHD_set_connection_option(3) is variadic. The connection counts as active now: from no time at all to the `seconds` that
-   all of them have, its time begins anew. */
-static inline void cw_mhd_touch(struct MHD_Connection *connection, unsigned int seconds)
-{
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
-}
-
 /* What MHD_OPTION_NOTIFY_CONNECTION was told to keep with the connection, or NULL. */
 static inline void *cw_mhd_kept(struct MHD_Connection *connection)
 {

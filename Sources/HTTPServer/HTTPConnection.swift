@@ -67,20 +67,17 @@ final class HTTPConnection {
     // MARK: What is expected of the client
 
     private func expect(within time: Duration) {
-        let now = server.loop.clock.now
-        let deadline = now.advanced(by: time)
+        let deadline = server.loop.clock.now.advanced(by: time)
         self.deadline = deadline
-        look(at: deadline, now)
+        look(at: deadline)
     }
 
-    private func look(at deadline: LoopInstant, _ now: LoopInstant) {
-        // A stream has a patience of its own, of which libmicrohttpd does not know: it is told in between.
-        let next = stream == nil ? deadline : min(deadline, now.advanced(by: server.limits.patience / 2))
+    private func look(at deadline: LoopInstant) {
         if let timer {
-            guard next < timer.deadline else { return }
+            guard deadline < timer.deadline else { return }
             server.loop.cancel(timer)
         }
-        timer = server.loop.schedule(at: next) { [unowned self] in
+        timer = server.loop.schedule(at: deadline) { [unowned self] in
             timer = nil
             look()
         }
@@ -88,13 +85,13 @@ final class HTTPConnection {
 
     private func look() {
         guard let deadline else { return }
-        let now = server.loop.clock.now
-        if now < deadline {
-            if stream != nil { cw_mhd_touch(handle, server.limits.wholePatience) }
-            look(at: deadline, now)
-        } else if let stream {
-            stream.isStalled = true
-            breakOff()
+        if server.loop.clock.now < deadline {
+            look(at: deadline)
+        } else if stream != nil {
+            // What lies in the kernel for its client would stay there for minutes.
+            self.deadline = nil
+            cw_mhd_reset(socket)
+            cw_mhd_shut_down(socket)  // which a socket that knows no reset takes
         } else if hasEnded, cw_mhd_unread(socket) > 0 {
             // What was said before the end is heard.
             expect(within: Self.pauseBeforeLooking)
@@ -119,13 +116,6 @@ final class HTTPConnection {
         if phase != .answering { expect(within: Self.pauseBeforeLooking) }
         guard isSuspended, !isLent else { return }
         leave()
-    }
-
-    /// Ends the connection without waiting for the client; it is told as when that leaves.
-    func breakOff() {
-        deadline = nil
-        cw_mhd_reset(socket)
-        cw_mhd_shut_down(socket)  // which a socket that knows no reset takes
     }
 
     // MARK: What libmicrohttpd tells
@@ -211,7 +201,7 @@ final class HTTPConnection {
         switch stream.next(into: buffer, at: position) {
         case .bytes(let count):
             precondition(1...buffer.count ~= count, "a producer gives what there is room for")
-            expect(within: stream.patience ?? server.limits.patience)
+            expect(within: server.limits.patience)
             return count
         case .nothingNow:
             suspend()

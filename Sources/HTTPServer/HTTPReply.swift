@@ -74,11 +74,6 @@ package final class HTTPStream {
     /// Called once, when the response is over: with true after its last byte was sent, with false when the client left,
     /// the producer broke off, or the server stopped. It and the producer are let go of then.
     package var whenOver: ((Bool) -> Void)?
-    /// How long the client may take nothing while there is something for it; nil for `HTTPServer.Limits.patience`. A
-    /// change holds from the next bytes on.
-    package var patience: Duration?
-    /// Whether the client took nothing for so long, which has ended it.
-    package internal(set) var isStalled = false
     weak var connection: HTTPConnection?
 
     /// - Parameter produce: called for a part of the body.
@@ -89,10 +84,6 @@ package final class HTTPStream {
 
     /// Has the producer be asked again after `nothingNow`; harmless at any other time.
     package func resume() { connection?.resumeStream() }
-
-    /// Ends the connection by a reset, without waiting until the producer is asked; harmless when it is over. `whenOver` is
-    /// called in the server's next turn.
-    package func breakOff() { connection?.breakOff() }
 
     func next(into buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Step {
         produce?(buffer, position) ?? .broken(byReset: false)

@@ -36,8 +36,8 @@ package final class HTTPServer {
         /// may take nothing of its response (in whole seconds, unless it is a stream); then the connection is closed.
         package var patience = Duration.seconds(60)
 
-        /// What libmicrohttpd knows of it.
-        var wholePatience: UInt32 { UInt32(clamping: max(1, patience.components.seconds)) }
+        /// What libmicrohttpd knows of it: no less, so that a stream is ended by us.
+        var wholePatience: UInt32 { UInt32(clamping: max(1, Int((patience / .seconds(1)).rounded(.up)))) }
 
         package init() {}
     }

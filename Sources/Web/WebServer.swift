@@ -10,6 +10,8 @@ package actor WebServer {
         package var requests = 256
         /// Connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
         package var connectionsPerAddress = 256
+        /// How long a client may take nothing of an answer, and what else `HTTPServer.Limits.patience` is for.
+        package var patience = HTTPServer.Limits().patience
         /// Bytes of a connection's memory. Header fields of 8 KiB together fit into it, with what libmicrohttpd keeps of them
         /// besides; what nobody sends is not touched.
         package var memory = 20 << 10
@@ -63,6 +65,7 @@ package actor WebServer {
         var limits = HTTPServer.Limits()
         limits.connections = self.limits.requests + seats.limit
         limits.connectionsPerAddress = self.limits.connectionsPerAddress
+        limits.patience = self.limits.patience
         limits.memory = self.limits.memory
         let server = try HTTPServer(on: loop, listeningAt: try open(), limits: limits) { [routes, context] request in
             Self.reply(to: request, routes, context)

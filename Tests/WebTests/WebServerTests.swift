@@ -1,3 +1,5 @@
+import Feed
+import Glibc
 import Outputs
 import Reactor
 import TestSupport
@@ -45,6 +47,35 @@ import Web
             #expect(first == nil || first == 0)
             for descriptor in open { RawClient.leave(descriptor) }
             try await stage.wait(for: "a place") { (try? await stage.ask("GET", "/").status) == 200 }
+        }
+    }
+
+    /// Answers that are longer than what lies in the kernel for a client.
+    @Test(arguments: ["/snapshot", "/metrics"])
+    func aClientThatTakesNothingIsCutOff(path: String) async throws {
+        var settings = WebSettings()
+        settings.metricsSeries = 10_000
+        var limits = WebServer.Limits()
+        limits.patience = .milliseconds(300)
+        try await WebStage.run(settings, limits: limits) { stage in
+            let text = Array(String(repeating: "<", count: 300).utf8)[...]
+            let events = (0..<9_000).map { number in
+                let key = Array("\(number) \(String(repeating: "\"", count: 110))".utf8)[...]
+                let datum = Datum(key: key, value: 1, text: text)
+                return Event(time: stage.store.wallTime, source: stage.source, body: .data(datum))
+            }
+            await stage.store.publish(events)
+            let (wasReset, outcome) = try await stage.talk { client in
+                let descriptor = try client.connect()
+                defer { RawClient.leave(descriptor) }
+                try client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
+                // It says so when the connection is reset, and of nothing else.
+                var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+                return (poll(&entry, 1, 20_000) == 1, try client.receive(from: descriptor))
+            }
+            #expect(wasReset && outcome.ended)
+            // And its place is free.
+            #expect(try await stage.ask("HEAD", path).status == 200)
         }
     }
 

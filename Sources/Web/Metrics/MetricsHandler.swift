@@ -1,4 +1,5 @@
 package import HTTPServer
+internal import Reactor
 
 /// Tells Prometheus, and whoever else reads its formats, what there is in numbers: see docs/metrics.md.
 package final class MetricsHandler: WebHandler {
@@ -8,6 +9,8 @@ package final class MetricsHandler: WebHandler {
 
     /// How many there may be: each has up to 32 KiB, and 16 bytes for each name that may be there twice.
     static let mostAtOnce = 16
+    /// How long a client may take to get all of it.
+    static let patience = Duration.seconds(60)
 
     package init(_ context: WebContext) { self.context = context }
 
@@ -23,7 +26,12 @@ package final class MetricsHandler: WebHandler {
         underWay += 1
         let format = MetricsFormat(accept: accept)
         let scrape = MetricsScrape(of: context.store, as: format, limit: context.settings.metricsSeries)
-        let stream = HTTPStream { buffer, _ in scrape.next(into: buffer) }
+        let (loop, start) = (context.loop, context.loop.clock.now)
+        let stream = HTTPStream { buffer, _ in
+            // One that keeps taking a little would have its place for ever.
+            guard start.duration(to: loop.clock.now) < Self.patience else { return .broken(byReset: false) }
+            return scrape.next(into: buffer)
+        }
         stream.whenOver = { [weak self] _ in self?.underWay -= 1 }
         return HTTPResponse(
             status: 200,

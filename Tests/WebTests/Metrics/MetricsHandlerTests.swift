@@ -287,6 +287,19 @@ import Testing
         }
     }
 
+    @Test func whoTakesTooLongIsCutOff() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            var body = try Scrape.Body(MetricsHandler(stage.context).response(accept: nil), room: 10)
+            try await loop.sleep(for: .milliseconds(59_999))
+            body.take()
+            #expect(body.isWhole == nil && body.bytes.count == 10)
+            try await loop.sleep(for: .milliseconds(1))
+            body.take()
+            #expect(body.isWhole == false && body.bytes.count == 10)
+        }
+    }
+
     @Test func everyFamilyIsDocumented() throws {
         var path = #filePath[...]
         for _ in 0..<4 { path = path[..<(path.lastIndex(of: "/") ?? path.startIndex)] }
