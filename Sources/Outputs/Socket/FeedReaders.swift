@@ -148,11 +148,10 @@ package final class FeedReaders: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Events of the next lines of a span, which was taken just now.
+    /// Events of the next lines of a span, see `EventFraming.events`.
     func events(
-        of span: LineSpan, from offset: Int, _ sequence: Int, _ filter: LineFilter?
+        of span: LineSpan, from offset: Int, _ sequence: Int, run: String, _ filter: LineFilter?
     ) -> EventFraming.Piece {
-        let run = store.assumeIsolated { $0.run }
         let last = span.sequences.upperBound
         if filter == nil, let newest, newest.first == sequence, newest.last == last, newest.run == run {
             return newest.piece

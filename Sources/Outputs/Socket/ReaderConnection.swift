@@ -26,6 +26,8 @@ final class ReaderConnection: @unchecked Sendable {
     /// A span that is being made events of.
     private struct Events {
         let span: LineSpan
+        /// Whose lines these are; by the time they are written there may be another one.
+        let run: String
         var offset = 0
         var sequence: Int
     }
@@ -202,7 +204,8 @@ final class ReaderConnection: @unchecked Sendable {
             }
             switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
             case .lines(let span) where form == .events:
-                give(Events(span: span, sequence: span.sequences.lowerBound), &room)
+                let run = readers.store.assumeIsolated { $0.run }
+                give(Events(span: span, run: run, sequence: span.sequences.lowerBound), &room)
             case .lines(let span):
                 room -= span.count
                 outgoing = filter.map { .bytes($0.chosen(of: span)) } ?? .lines(span)
@@ -218,11 +221,12 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Has the next events of a span written.
     private func give(_ next: Events, _ room: inout Int) {
-        let piece = readers.events(of: next.span, from: next.offset, next.sequence, filter)
+        let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
         room -= piece.length
         outgoing = .bytes(piece.bytes)
-        let offset = next.offset + piece.length
-        events = offset < next.span.count ? Events(span: next.span, offset: offset, sequence: piece.next) : nil
+        var next = next
+        (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
+        events = next.offset < next.span.count ? next : nil
     }
 
     /// Lines without a number, as this reader gets them.

@@ -299,21 +299,44 @@ import Testing
             let stream = try Self.connect(readers, stage) { ($0.since, $0.run) = (6, "theirs") }
             try stream.read()
             #expect(stream.events.events.isEmpty && stream.events.retry == 2_000)
-            func relay(_ text: String) async throws {
-                let bytes = Array(text.utf8)
-                await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: bytes[...])])
-            }
-            try await relay(
-                #"{"type":"hello","time":"2026-11-22T05:24:29.089021Z","format":1,"run":"theirs","filtered":false,"interval_s":10,"history_s":120,"first_seq":6,"next_seq":8,"host":{},"app":{}}"#
-            )
-            for number in 6...8 {
-                try await relay(
-                    #"{"seq":\#(number),"time":"2026-11-22T05:24:29.089021Z","type":"fact","source":"s","value":1}"#)
-            }
+            try await Self.relay("theirs", 6...8, stage)
             try await loop.sleep(for: .seconds(1))
             try stream.read()
             #expect(stream.numbers == [7, 8] && stream.events.lastID == "theirs-8")
             readers.closeAll()
+        }
+    }
+
+    /// A slow one is in the middle of the old run's lines when the new run begins.
+    @Test func everyLineHasTheNameOfItsOwnRun() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop, isRelay: true)
+            let readers = Self.readers(stage)
+            let stream = try Self.connect(readers, stage, capacity: 2_000)
+            try await Self.relay("theirs", 1...50, stage, text: 1_000)
+            try await loop.sleep(for: .milliseconds(1))
+            try await Self.relay("others", 1...2, stage)
+            await stage.store.finish("end")
+            try await stream.readToEnd(on: loop)
+            let ids = stream.events.events.filter { $0.data.contains(#""type":"fact""#) }.map(\.id)
+            #expect(ids == (1...50).map { "theirs-\($0)" } + ["others-1", "others-2"])
+        }
+    }
+
+    /// Passes on a run from its beginning, with lines that have a text of so many bytes.
+    private static func relay(
+        _ run: String, _ numbers: ClosedRange<Int>, _ stage: FeedStage, text length: Int = 0
+    ) async throws {
+        let time = #""time":"2026-11-22T05:24:29.089021Z""#
+        let places = #""first_seq":\#(numbers.lowerBound),"next_seq":\#(numbers.upperBound)"#
+        let text = String(repeating: "a", count: length)
+        let hello =
+            #"{"type":"hello",\#(time),"format":1,"run":"\#(run)","filtered":false,"interval_s":10,"history_s":120,"#
+            + #"\#(places),"host":{},"app":{}}"#
+        let lines = numbers.map { #"{"seq":\#($0),\#(time),"type":"fact","source":"s","value":1,"text":"\#(text)"}"# }
+        for line in [hello] + lines {
+            let bytes = Array(line.utf8)
+            await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: bytes[...])])
         }
     }
 }
