@@ -13,7 +13,9 @@ package enum FeedQuery {
         var seen: Set<String> = []
         for member in text.split(separator: "&") {
             let halves = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let key = decode(halves[0]), let value = decode(halves.count == 2 ? halves[1] : "") else {
+            guard let key = halves[0].percentDecoded(isForm: true),
+                let value = (halves.count == 2 ? halves[1] : "").percentDecoded(isForm: true)
+            else {
                 throw wrong("the query has a % without two hexadecimal digits, or is not UTF-8")
             }
             guard seen.insert(key).inserted else { throw wrong("the query has \"\(shown(key))\" twice") }
@@ -49,26 +51,6 @@ package enum FeedQuery {
         let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard !names.contains("") else { throw wrong("\"\(key)\" takes names with commas between them") }
         return names
-    }
-
-    /// Undoes the percent-encoding (RFC 3986, section 2.1); nil for what is none, or not UTF-8.
-    private static func decode(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = digit(rest.popFirst()), let low = digit(rest.popFirst()) else { return nil }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+"): bytes.append(0x20)
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8?) -> UInt8? {
-        byte.flatMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
     }
 
     private static func shown(_ key: String) -> String { Sanitizer.visible(key, limit: 40) }

@@ -58,15 +58,15 @@ final class PageFileHandler: WebHandler {
 
     /// Whether gzip is among the codings that are taken (RFC 9110, section 12.5.3).
     static func takesGzip(_ value: String) -> Bool {
-        value.split(separator: ",").contains { entry in
+        var takes: [String: Bool] = [:]
+        for entry in value.split(separator: ",") {
             let parts = entry.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let coding = parts.first, coding == "gzip" || coding == "x-gzip" || coding == "*" else {
-                return false
-            }
-            return !parts.dropFirst().contains {
+            guard let coding = parts.first else { continue }
+            takes[coding] = !parts.dropFirst().contains {
                 $0.hasPrefix("q=0") && $0.dropFirst(3).allSatisfy { ".0".contains($0) }
             }
         }
+        return takes["gzip"] ?? takes["x-gzip"] ?? takes["*"] ?? false
     }
 
     /// Whether `If-None-Match` has a tag, which it compares weakly, or any (RFC 9110, section 13.1.2).

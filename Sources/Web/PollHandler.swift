@@ -17,7 +17,7 @@ final class PollHandler: WebHandler {
     }
 
     private func answer(to request: HTTPRequest, below rest: Substring) -> HTTPResponse {
-        guard let source = rest.percentDecoded, 1...256 ~= source.utf8.count else {
+        guard let source = rest.percentDecoded(), 1...256 ~= source.utf8.count else {
             return .reason(400, "the path is /poll/SOURCE, percent-encoded UTF-8 of at most 256 bytes")
         }
         // What a form of another site's page cannot say without asking before (CORS).

@@ -1,11 +1,13 @@
 extension Substring {
     /// What it stands for (RFC 3986, section 2.1); nil when it is not well-formed, or no UTF-8.
-    var percentDecoded: String? {
+    ///
+    /// - Parameter isForm: whether `+` is a blank, as forms have it.
+    func percentDecoded(isForm: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = utf8[...]
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
+                bytes.append(isForm && byte == UInt8(ascii: "+") ? 0x20 : byte)
                 continue
             }
             let digits = rest.prefix(2)

@@ -26,6 +26,19 @@ import WebSocket
         #expect(Base64.encode(text.utf8) == encoded)
     }
 
+    @Test(arguments: [
+        ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
+        ("Zm9vYmFy", "foobar"), ("fn5+Pz8/", "~~~???"),
+    ]) func readsBase64(text: String, plain: String) {
+        #expect(Base64.decode(text.utf8) == Array(plain.utf8))
+        for length in 0..<text.utf8.count where length % 4 != 0 {
+            #expect(Base64.decode(text.utf8.prefix(length)) == nil)
+        }
+    }
+
+    @Test(arguments: ["Z===", "Zg=a", "Zg==Zg==", "Zm9-", "Zm9 ", "=", "====", "\u{0}AAA"])
+    func readsNothingElseAsBase64(text: String) { #expect(Base64.decode(text.utf8) == nil) }
+
     /// RFC 6455, section 1.3.
     @Test func acceptsTheKeyOfTheSpecification() {
         #expect(Handshake.accept(key: "dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")

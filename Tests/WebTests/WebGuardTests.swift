@@ -96,17 +96,4 @@ import Testing
             policy().contains(
                 "; img-src 'self' https://pictures.test; frame-ancestors https://wall.test https://b.test; "))
     }
-
-    @Test(arguments: [
-        ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
-        ("Zm9vYmFy", "foobar"), ("fn5+Pz8/", "~~~???"),
-    ]) func readsBase64(text: String, plain: String) {
-        #expect(Base64.decode(text.utf8) == Array(plain.utf8))
-        for length in 0..<text.utf8.count where length % 4 != 0 {
-            #expect(Base64.decode(text.utf8.prefix(length)) == nil)
-        }
-    }
-
-    @Test(arguments: ["Z===", "Zg=a", "Zg==Zg==", "Zm9-", "Zm9 ", "=", "====", "\u{0}AAA"])
-    func readsNothingElse(text: String) { #expect(Base64.decode(text.utf8) == nil) }
 }

@@ -62,7 +62,7 @@ struct SnapshotPage {
 
     /// How a policy names a script or style that stands in the page (CSP 3, hash-source).
     private static func source(of text: [UInt8]) -> String {
-        "'sha256-\(WebSocket.Base64.encode(SHA256.digest(text)))'"
+        "'sha256-\(Base64.encode(SHA256.digest(text)))'"
     }
 
     /// With the names that the import map has: one module cannot lead to another by its place when it has none.
