@@ -243,6 +243,7 @@ for (const [status, body, reason] of [
         await settled()
         assert.deepEqual(asked, ["feed?replay=false"])
         assert.equal(tab.state.reason, reason)
+        assert.equal(tab.state.needsToken === true, status === 401)
         mock.timers.tick(700)
         assert.equal(sources.length, 2)
         sources[1].say(hello(), stats(0))

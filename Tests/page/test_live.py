@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, until
+from test_tabs import ALONE
 from view import amount, graph, row, rows, trouble, wait_for_lines
 
 
@@ -110,7 +111,8 @@ def test_says_that_nothing_comes_from_an_agent_that_stands_still(open_context):
         expect(trouble(page)).to_be_hidden()
 
 
-def test_comes_back_when_it_is_let_in_again(tmp_path, open_page):
+@pytest.mark.parametrize("script", [None, ALONE], ids=["worker", "alone"])
+def test_comes_back_when_it_is_let_in_again(tmp_path, open_page, script):
     right, wrong = tmp_path / "right", tmp_path / "wrong"
     right.write_text("the-right-token-0123\n")
     wrong.write_text("another-token-456789\n")
@@ -119,9 +121,9 @@ def test_comes_back_when_it_is_let_in_again(tmp_path, open_page):
     with Agent("-i", "1s", takes_input=True) as agent:
         agent.restart(f"--http-token-file={right}")
         agent.feed({"s": "room", "v": 1})
-        # Without a worker, for which nobody types the token again: a browser asks for it where a page is.
+        # Nobody types a worker's token again: a browser asks for it where a page is.
         token = {"username": "anybody", "password": "the-right-token-0123"}
-        page = open_page(agent, http_credentials=token, script="delete window.SharedWorker")
+        page = open_page(agent, http_credentials=token, script=script)
         page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "401", "ERR_INVALID_AUTH_CREDENTIALS"]
         expect(amount(page, "stdin/room")).to_have_text("1")
         agent.restart(f"--http-token-file={wrong}")

@@ -50,6 +50,25 @@ def test_nine_tabs_share_one_stream(fed, open_context):
     until(lambda: readers(fed) == before, "the end of the stream")
 
 
+def test_the_stream_ends_when_the_last_tab_has_left(fed, open_context):
+    before = readers(fed)
+    fed.feed({"s": "room", "v": 1})
+    context = open_context(fed)
+    tabs = [context.new_page() for _ in range(2)]
+    for tab in tabs:
+        tab.goto(fed.url)
+        expect(amount(tab, "stdin/room")).to_have_text("1")
+    # As a tab that is closed does; these stay, and with them the worker.
+    leave = "dispatchEvent(new PageTransitionEvent('pagehide'))"
+    tabs[0].evaluate(leave)
+    fed.feed({"s": "room", "v": 2})
+    expect(amount(tabs[1], "stdin/room")).to_have_text("2")
+    expect(amount(tabs[0], "stdin/room")).to_have_text("1")
+    assert readers(fed) == before + 1
+    tabs[1].evaluate(leave)
+    until(lambda: readers(fed) == before, "the end of the stream")
+
+
 def test_a_tab_alone_closes_its_stream_while_it_is_hidden(fed, open_context):
     before = readers(fed)
     fed.feed({"s": "room", "v": 1})

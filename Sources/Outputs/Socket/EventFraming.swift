@@ -13,8 +13,9 @@ enum EventFraming {
         var next: Int
     }
 
-    /// What a stream begins with: how long a browser waits before it comes back.
-    static let opening = Array("retry: 2000\n\n".utf8)
+    /// What the first event begins with: how long a browser waits before it comes back. Alone it would be an event without
+    /// data, which a browser passes over and other readers do not.
+    static let opening = Array("retry: 2000\n".utf8)
 
     /// Of a piece, about: a line more, however long it is.
     static let mostBytes = 16 << 10

@@ -309,12 +309,38 @@ function receive(message) {
         connection = message.state
         if (connection.kind === "lost" && before !== "lost") say(`agent lost: ${connection.reason}`)
         if (connection.kind === "open" && before === "lost") say("the agent is back")
+        if (connection.needsToken && !isAlone && !document.hidden) showToken()
         invalidate()
     }
     port.postMessage("next")
 }
 
+/** Asks what the server is set to; says whether it told. */
+async function configure() {
+    try {
+        const response = await fetch("config")
+        if (!response.ok) return false
+        Object.assign(context.config, await response.json())
+    } catch {
+        return false
+    }
+    context.epoch += 1
+    invalidate()
+    return true
+}
+
 // The stream: one for all tabs, or one of this tab
+
+let isShowing = false
+
+/** A browser asks for a token for a page, and never for a worker, which uses then what the page was let in with. */
+async function showToken() {
+    // Whoever is asked takes longer than the worker to try again.
+    if (isShowing) return
+    isShowing = true
+    if (await configure()) port.postMessage("retry")
+    isShowing = false
+}
 
 function connect() {
     if (worker === null) return connectAlone()
@@ -694,10 +720,6 @@ if (recorded !== null) {
     replay()
 } else {
     connect()
-    fetch("config").then(response => response.ok ? response.json() : {}, () => ({})).then(config => {
-        context.config = { ...context.config, ...config }
-        context.epoch += 1
-        invalidate()
-    })
+    configure()
     tick()
 }

@@ -123,7 +123,7 @@ export class PointRing {
 }
 
 // How many entries of what is gone are put up with at the least before they are cleared out.
-const slack = 1_024
+const slack = 64
 
 /** A ring of objects with a `time`. */
 export class MomentRing extends Ring {
@@ -179,7 +179,7 @@ export class Histories {
         ring.append(moment)
         this.count += 1
         // Long before it is full, lest memory grow for as long as there is room.
-        if (this.#order.count >= this.count * 2 + slack || this.#order.count === this.#order.capacity) this.#forgetGone()
+        if (this.#order.count >= this.count * 1.25 + slack || this.#order.count === this.#order.capacity) this.#forgetGone()
         this.#order.append(owner)
         while (this.count > this.limit) {
             const oldest = this.#order.removeFirst()

@@ -5,7 +5,7 @@
 //
 //     {start: true, text}   a new board: a greeting and the oldest lines there are
 //     {text}                further lines, one "\n" between two
-//     {state}               {kind: "waiting" | "open" | "lost", since, reason, retryAt}: times are Date.now()'s
+//     {state}               {kind: "waiting" | "open" | "lost", since, reason, retryAt, needsToken}: times are Date.now()'s
 //     {beat}                the agent's time, as it says it
 //
 // or several of these at once, and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so
@@ -118,8 +118,8 @@ export class Stream {
         source.onerror = () => {
             if (this.#isOpen) return this.#fail(this.#ending || "the connection broke")
             this.#fail(this.#ending || "nothing answers")
-            this.#ask().catch(error => {
-                if (attempt === this.#attempt && this.#state.kind === "lost") this.#change({ ...this.#state, reason: error.message })
+            this.#ask().catch(({ message, needsToken }) => {
+                if (attempt === this.#attempt && this.#state.kind === "lost") this.#change({ ...this.#state, reason: message, needsToken })
             })
         }
     }
@@ -160,7 +160,7 @@ export class Stream {
             } catch {
                 throw new Error("nothing answers")
             }
-            if (response.status === 401) throw new Error("the token is missing or wrong (status 401)")
+            if (response.status === 401) throw Object.assign(new Error("the token is missing or wrong (status 401)"), { needsToken: true })
             if (!response.ok) {
                 const text = (await response.text()).trim().split("\n")[0].slice(0, 200)
                 throw new Error(`${text || "refused"} (status ${response.status})`)
