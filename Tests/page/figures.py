@@ -1,15 +1,12 @@
 """Measures what the page costs a browser, and prints it beside its limits: Tests/page-figures.sh."""
 
 import json
-import os
 import re
 import socket
 import statistics
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 
@@ -120,36 +117,50 @@ def an_hour(browser):
     return used
 
 
-def busy(browser, address):
-    """The part of 60 s that the main thread is busy in with 100 series that change every second; its longest task, in ms."""
+def busy(browser, addresses):
+    """What 60 s with 100 series that change every second cost each of several pages at once, each a process of its own: the
+    part of the time that its main thread worked, and its longest task, in ms of that thread and of the clock on the wall.
+
+    A thread that waits for a processor works on nothing: on a machine that does something else too, the wall's clock tells
+    how busy the machine is, and the thread's how much the page asks for.
+    """
     with Agent("-i", "1s", takes_input=True) as agent:
 
         def feed(second):
             agent.feed(*({"s": f"{place:02}", "v": (second * 13 + place * 7) % 100, "t": f"{second}"} for place in range(SERIES)))
 
         feed(0)
-        page = browser.new_page(viewport=DESKTOP)
-        page.goto(agent.url + address)
-        expect(page.locator("main .amount").first).not_to_be_empty()
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        metrics = lambda: {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-        page.wait_for_timeout(2_000)
-        browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
-        begun, before = time.monotonic(), metrics()
+        pages, sessions = [], []
+        for place, address in enumerate(addresses):
+            page = browser.new_context(viewport=DESKTOP).new_page()
+            page.goto(agent.url + address)
+            expect(page.locator("main .amount").first).not_to_be_empty()
+            pages.append(page)
+            sessions.append(page.context.new_cdp_session(page))
+            sessions[-1].send("Performance.enable", {"timeDomain": "threadTicks"})
+        measure = lambda session: {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
+        pages[0].wait_for_timeout(2_000)
+        browser.start_tracing(categories=["toplevel", "blink.user_timing", "disabled-by-default-devtools.timeline"])
+        for place, page in enumerate(pages):
+            page.evaluate("name => { performance.mark(name) }", f"page-{place}")
+        begun, before = time.monotonic(), [measure(session) for session in sessions]
         second = 1
         while time.monotonic() - begun < 60:
             feed(second)
             second += 1
-            page.wait_for_timeout(max(begun + second - 1 - time.monotonic(), 0) * 1000)
-        wall, after = time.monotonic() - begun, metrics()
+            pages[0].wait_for_timeout(max(begun + second - 1 - time.monotonic(), 0) * 1000)
+        wall, after = time.monotonic() - begun, [measure(session) for session in sessions]
         events = json.loads(browser.stop_tracing())["traceEvents"]
-        page.close()
-    mains = {(e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == "CrRendererMain"}
-    names = ("RunTask", "ThreadControllerImpl::RunTask")
-    tasks = [e["dur"] / 1000 for e in events if e.get("name") in names and (e["pid"], e["tid"]) in mains and "dur" in e]
-    assert tasks, "the trace has no tasks"
-    return (after["TaskDuration"] - before["TaskDuration"]) / wall, max(tasks)
+        for page in pages:
+            page.context.close()
+    result = []
+    for place in range(len(pages)):
+        (thread,) = {(e["pid"], e["tid"]) for e in events if e.get("name") == f"page-{place}"}
+        tasks = [e for e in events if e.get("name", "").endswith("RunTask") and (e["pid"], e["tid"]) == thread and "tdur" in e]
+        assert tasks, "the trace has no tasks"
+        longest = max(tasks, key=lambda task: task["tdur"])["tdur"] / 1000, max(task["dur"] for task in tasks) / 1000
+        result.append(((after[place] - before[place]) / wall, *longest))
+    return result
 
 
 @contextmanager
@@ -160,37 +171,50 @@ def demo():
 
 
 def main():
-    missed = False
+    rows = []
 
-    def row(figure, limit, measured, is_good):
-        nonlocal missed
-        missed = missed or not is_good
-        print(f"| {figure} | {limit} | {'' if is_good else '**missed** '}{measured} |", flush=True)
+    def row(figure, limit, measured, is_good=True):
+        rows.append((figure, limit, measured, is_good))
+        print(f"{figure}: {measured}", file=sys.stderr, flush=True)
 
-    print("| figure | limit | measured |\n| --- | --- | --- |", flush=True)
-    with sync_playwright() as playwright:
+    def first(browser):
         with demo() as agent:
             bytes_, names = transferred(agent, later=False)
             row("page: transferred until the list is there, heads included", "≤ 60 KiB", f"{bytes_ / 1024:.1f} KiB, {len(names)} files", bytes_ <= 60 << 10)
             bytes_, names = transferred(agent, later=True)
-            row("the same with the screens that are fetched when there is time", "none", f"{bytes_ / 1024:.1f} KiB, {len(names)} files", True)
-            browser = launch(playwright)
+            row("the same with the screens that are fetched when there is time", "none", f"{bytes_ / 1024:.1f} KiB, {len(names)} files")
             times = first_data(browser, agent)
             median = statistics.median(times)
             row("page: first data on the screen, median of 15", "≤ 300 ms", f"{median:.0f} ms ({min(times):.0f} to {max(times):.0f})", median <= 300)
+
+    def heaps(browser):
         (early, early_worker), (later, later_worker), (late, late_worker) = an_hour(browser)
         kib = lambda count: f"{count / 1024:,.0f} KiB"
         ratio = late / early
         row(f"page: heap after an hour's lines of {SERIES} series to that after a minute's", "≤ 1.2 ×",
             f"{ratio:.2f} × ({kib(late)} to {kib(early)}; {kib(later)} after three minutes)", ratio <= 1.2)  # fmt: skip
         ratio = late_worker / early_worker
-        row("the same of the shared worker", "none", f"{ratio:.2f} × ({kib(late_worker)} to {kib(early_worker)}; {kib(later_worker)} after three)", True)
-        for name, address in (("list", "#/"), ("detail", "#/series/stdin/42")):
-            part, longest = busy(browser, address)
+        row("the same of the shared worker", "none", f"{ratio:.2f} × ({kib(late_worker)} to {kib(early_worker)}; {kib(later_worker)} after three)")
+
+    def work(browser):
+        names = {"list": "#/", "detail": "#/series/stdin/42"}
+        for name, (part, longest, wall) in zip(names, busy(browser, names.values())):
             row(f"page: {SERIES} series a second, 60 s, {name}: main thread busy", "≤ 5 %", f"{part:.1%}", part <= 0.05)
-            row("the same: longest task", "≤ 50 ms", f"{longest:.1f} ms", longest <= 50)
+            row("the same: longest task", "≤ 50 ms", f"{longest:.1f} ms of the thread ({wall:.1f} ms on the wall)", longest <= 50)
+
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        for part in (first, heaps, work):
+            try:
+                part(browser)
+            except Exception as error:
+                # The others are measured all the same.
+                row(f"page: {part.__name__}", "", f"{type(error).__name__}: {str(error).splitlines()[0]}", False)
         browser.close()
-    sys.exit(1 if missed else 0)
+    print("| figure | limit | measured |\n| --- | --- | --- |")
+    for figure, limit, measured, is_good in rows:
+        print(f"| {figure} | {limit} | {'' if is_good else '**missed** '}{measured} |")
+    sys.exit(0 if all(is_good for *_, is_good in rows) else 1)
 
 
 if __name__ == "__main__":

@@ -56,15 +56,22 @@ def test_shows_nothing_as_old_that_is_news_in_a_moment(open_page):
         assert page.evaluate("window.wasOld") is False
 
 
-def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(fed, open_page):
-    fed.feed({"s": "before", "v": 1})
-    page = open_page(fed)
+@pytest.fixture
+def calm():
+    """An agent whose windows are so wide that nothing is dimmed for its age."""
+    with Agent("-i", "10s", takes_input=True) as agent:
+        yield agent
+
+
+def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(calm, open_page):
+    calm.feed({"s": "before", "v": 1})
+    page = open_page(calm)
     page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET"]
     expect(amount(page, "stdin/before")).to_have_text("1")
     expect(trouble(page)).to_be_hidden()
     colour = "node => getComputedStyle(node).color"
     fresh = amount(page, "stdin/before").evaluate(colour)
-    fed.kill()
+    calm.kill()
     expect(trouble(page)).to_be_visible(timeout=2_000)
     expect(trouble(page)).to_contain_text(re.compile(r"agent lost"))
     # Since when what is shown is old, in the agent's time, and why.
@@ -74,8 +81,8 @@ def test_says_why_and_since_when_the_agent_is_gone_and_comes_back(fed, open_page
     expect(page).to_have_title(re.compile("lost"))
     # What there was can still be read.
     expect(amount(page, "stdin/before")).to_have_text("1")
-    fed.start()
-    fed.feed({"s": "after", "v": 2})
+    calm.start()
+    calm.feed({"s": "after", "v": 2})
     expect(amount(page, "stdin/after")).to_have_text("2", timeout=15_000)
     expect(trouble(page)).to_be_hidden()
     # It is another run, whose lines have nothing of the one before.

@@ -75,18 +75,24 @@ def test_a_tab_alone_closes_its_stream_while_it_is_hidden(fed, open_context):
     page = open_context(fed, script=ALONE + "\n" + HIDEABLE).new_page()
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/events" in request.url else None)
+    page.clock.install()
     page.goto(fed.url)
     expect(amount(page, "stdin/room")).to_have_text("1")
+    page.clock.pause_at(page.evaluate("Date.now() / 1000 + 10"))
     assert readers(fed) == before + 1
     page.evaluate("hide(true)")
     # Away for a moment, it keeps it.
-    page.wait_for_timeout(2_000)
+    page.clock.run_for(4_000)
     page.evaluate("hide(false)")
-    page.wait_for_timeout(500)
+    page.clock.run_for(500)
     page.evaluate("hide(true)")
-    page.wait_for_timeout(4_000)
+    page.clock.run_for(4_900)
+    # What the page has asked for until now is done once this is answered.
+    page.evaluate("fetch('healthz').then(answer => answer.status)")
     assert readers(fed) == before + 1, "closed before 5 s were over"
+    page.clock.run_for(200)
     until(lambda: readers(fed) == before, "the end of the stream", 4)
+    page.clock.resume()
     fed.feed({"s": "room", "v": 2})
     page.evaluate("hide(false)")
     expect(amount(page, "stdin/room")).to_have_text("2")
