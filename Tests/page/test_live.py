@@ -132,6 +132,8 @@ def test_comes_back_when_it_is_let_in_again(tmp_path, open_page, script):
         token = {"username": "anybody", "password": "the-right-token-0123"}
         page = open_page(agent, http_credentials=token, script=script)
         page.context.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "401", "ERR_INVALID_AUTH_CREDENTIALS"]
+        # What comes when there is time may be refused, too.
+        page.context.watch.expected += ["Refused to apply style"]
         expect(amount(page, "stdin/room")).to_have_text("1")
         agent.restart(f"--http-token-file={wrong}")
         expect(trouble(page)).to_contain_text("401", timeout=15_000)
