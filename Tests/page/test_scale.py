@@ -94,4 +94,5 @@ def test_an_hours_lines_leave_no_more_than_a_minutes(open_page):
             live(1_800)
             settle()
             late = heap(page)
-            assert late <= early * 1.2 + 200_000, f"{early} bytes after three minutes, {late} after half an hour"
+            # What grows is what Chromium compiles: 1.07 times. Eight bytes kept of each line would be 0.07 more.
+            assert late <= early * 1.12, f"{early} bytes after three minutes, {late} after half an hour"
