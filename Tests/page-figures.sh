@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The page's figures of docs/performance.md, with their limits: Tests/page-figures.sh [PROGRAM]
 #
-# Without PROGRAM it takes the release build, else the debug build. It takes about two minutes, wants a machine that does
+# Without PROGRAM it takes the release build, else the debug build. It takes about three minutes, wants a machine that does
 # nothing else, and ends with 1 when a limit is missed.
 set -euo pipefail
 
