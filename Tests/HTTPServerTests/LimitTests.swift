@@ -237,6 +237,20 @@ import Testing
         }
     }
 
+    @Test func aBodyHasMoreTimeThanAHead() async throws {
+        try await ServerBench.run(limits: Self.limits { $0.head = .milliseconds(100) }) { bench in
+            let head = bench.thread.client.request("POST", "/", fields: ["Content-Length: 4"])
+            let descriptor = try await bench.open(head)
+            defer { close(descriptor) }
+            try await bench.loop.sleep(for: .milliseconds(300))
+            let outcome = try await bench.talk { client in
+                try client.send("purr", to: descriptor)
+                return try client.receive(from: descriptor, until: "POST / 4")
+            }
+            #expect(outcome.statuses == [200])
+        }
+    }
+
     @Test func aBodyThatTricklesInIsCutOff() async throws {
         try await ServerBench.run(limits: Self.limits { $0.patience = .milliseconds(300) }) { bench in
             let descriptor = try await bench.open("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")

@@ -78,6 +78,22 @@ import Testing
         }
     }
 
+    /// While there is something for it, which it gets.
+    @Test func aClientThatSaysNoMoreHasLeftOnceItsStreamWaits() async throws {
+        try await ServerBench.run { bench in
+            let descriptor = try await bench.open(bench.thread.client.request("GET", "/stream"))
+            defer { close(descriptor) }
+            try await bench.until { bench.feeds.first?.asked == 1 }
+            bench.feeds[0].give(String(repeating: "purr", count: 2 << 20))
+            try await bench.until { bench.feeds[0].asked > 10 }
+            shutdown(descriptor, Int32(SHUT_WR))
+            try await bench.loop.sleep(for: .milliseconds(20))
+            #expect(bench.server.connectionCount == 1)
+            let outcome = try await bench.talk { try $0.receive(from: descriptor) }
+            #expect(outcome.ended && outcome.bytes.count > 8 << 20)
+        }
+    }
+
     @Test func aClientThatLeavesInTheMiddleOfABodyIsNoticed() async throws {
         try await ServerBench.run { bench in
             let descriptor = try await bench.open(bench.thread.client.request("GET", "/stream"))

@@ -117,6 +117,31 @@ import Web
         }
     }
 
+    /// Somebody who takes nothing of more than sockets hold.
+    @Test(arguments: [false, true]) func whoIsSlowHasTheTimeUntilTheEnd(isOver: Bool) async throws {
+        try await WebStage.run { stage in
+            await stage.publish(3_500, text: 2_000)
+            let descriptor = try await stage.talk { client in
+                let descriptor = try client.connect()
+                try client.send("GET /feed HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
+                _ = try client.receive(from: descriptor, atMost: 100)
+                return descriptor
+            }
+            if isOver { await stage.store.finish("end") }
+            await stage.server.stop(within: isOver ? .seconds(20) : .milliseconds(50), isOver: isOver)
+            if !isOver {
+                try await stage.wait(for: "the end of the server") { await stage.server.port == 0 }
+                #expect(await stage.server.readerCount == 0)
+            }
+            let answer = try await stage.talk { try $0.receive(from: descriptor) }
+            RawClient.leave(descriptor)
+            #expect(answer.text.contains(#"{"type":"bye""#) == isOver && answer.ended)
+            try await stage.wait(for: "the end of the server") { await stage.server.port == 0 }
+            #expect(await stage.server.readerCount == 0)
+            #expect(await stage.store.counts.readers == 0)
+        }
+    }
+
     /// Whoever leaves is gone at once; each connection is one of the server's and a descriptor of the reader's.
     @Test func streamsComeAndGoWithoutATrace() async throws {
         try await WebStage.run { stage in

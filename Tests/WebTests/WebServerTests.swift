@@ -158,6 +158,53 @@ import Web
         }
     }
 
+    @Test func onlyHowItGoesIsToldWithoutTheToken() async throws {
+        var settings = WebSettings()
+        settings.token = WebToken("0123456789abcdef")
+        try await WebStage.run(settings) { (stage) async throws -> Void in
+            #expect(try await stage.ask("GET", "/healthz").status == 200)
+            #expect(try await stage.ask("GET", "/readyz").status == 503)
+            // Not to another site's page under a name that leads here.
+            for path in ["/healthz", "/readyz"] {
+                #expect(try await stage.ask("GET", path, ["Host: evil.test"]).status == 421, "\(path)")
+            }
+            #expect(try await stage.ask("GET", "/metrics").status == 401)
+            let known = "Authorization: Bearer 0123456789abcdef"
+            #expect(try await stage.ask("GET", "/metrics", [known]).status == 200)
+        }
+    }
+
+    @Test func aReloadHoldsForTheNextRequest() async throws {
+        try await WebStage.run { stage in
+            var (settings, limits) = (WebSettings(), ReaderLimits())
+            settings.frames = ["https://wall.test"]
+            limits.readers = 0
+            await stage.server.change(to: settings, readers: limits)
+            let policy = try await stage.ask("GET", "/").fields["content-security-policy"]
+            #expect(policy?.contains("; frame-ancestors https://wall.test; ") == true)
+            #expect(try await stage.ask("GET", "/feed").status == 503)
+        }
+    }
+
+    @Test func streamsTakeNoPlaceOfRequests() async throws {
+        var limits = WebServer.Limits()
+        limits.requests = 1
+        var readers = ReaderLimits()
+        readers.readers = 3
+        try await WebStage.run(readers: readers, limits: limits) { stage in
+            let open = try await stage.talk { client in
+                try (0..<3).map { _ in
+                    let descriptor = try client.connect()
+                    try client.send("GET /feed HTTP/1.1\r\nHost: localhost\r\n\r\n", to: descriptor)
+                    _ = try client.receive(from: descriptor, until: "stats")
+                    return descriptor
+                }
+            }
+            #expect(try await stage.ask("GET", "/").status == 200)
+            for descriptor in open { RawClient.leave(descriptor) }
+        }
+    }
+
     @Test func aPageOfAnotherSiteChangesNothing() async throws {
         try await WebStage.run { stage in
             let other = try await stage.ask("POST", "/", ["Origin: http://evil.test"])

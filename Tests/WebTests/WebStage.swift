@@ -71,8 +71,9 @@ struct WebStage: Sendable {
     }
 
     /// Publishes events of the one source.
-    func publish(_ count: Int = 1) async {
-        let event = Event(time: store.wallTime, source: source, body: .data(Datum(value: 1)))
+    func publish(_ count: Int = 1, text: Int = 0) async {
+        let text = text > 0 ? Bytes(repeating: 0x78, count: text) : nil
+        let event = Event(time: store.wallTime, source: source, body: .data(Datum(value: 1, text: text)))
         await store.publish(Array(repeating: event, count: count))
     }
 

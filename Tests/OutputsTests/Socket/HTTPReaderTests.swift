@@ -66,6 +66,8 @@ import Testing
     @Test func everyFormHasTheSameLines() async throws {
         try await Self.withStage { stage in
             let readers = Self.readers(stage)
+            // Before those that want everything.
+            let none = try Self.connect(readers, stage) { $0.types = ["dog"] }
             let (events, lines) = (try Self.connect(readers, stage), try Self.connect(readers, stage, .lines))
             try await stage.serving { _ in
                 let socket = try stage.connect()
@@ -75,7 +77,8 @@ import Testing
                 }
                 await stage.store.finish("end")
                 let transcript = try await socket.transcript(on: stage.loop)
-                for reader in [events, lines] { try await reader.readToEnd(on: stage.loop) }
+                for reader in [none, events, lines] { try await reader.readToEnd(on: stage.loop) }
+                #expect(none.numbers.isEmpty)
                 #expect(transcript.lines.count == 1_330 && transcript.bye != nil)
                 let numbered = transcript.lines.map { String(decoding: $0.bytes, as: UTF8.self) }
                 #expect(Array(events.events.lines.dropFirst(2).dropLast()) == numbered)
@@ -131,11 +134,35 @@ import Testing
         }
     }
 
+    /// What another one has got already of lines that came meanwhile is for later.
+    @Test func whoIsInTheMiddleOfASpanGetsNoLineTwice() async throws {
+        for since in 10..<20 {
+            try await Self.withStage { stage in
+                await stage.publish(20, text: 1_000)
+                let readers = Self.readers(stage)
+                let slow = try Self.connect(readers, stage, capacity: 1_000)
+                while slow.bytes.count < 5_000 {
+                    try slow.read()
+                    try await stage.loop.sleep(for: .milliseconds(1))
+                }
+                await stage.publish(5, text: 1_000)
+                let quick = try Self.connect(readers, stage) { $0.since = since }
+                for _ in 0..<100 {
+                    try quick.read()
+                    try await stage.loop.sleep(for: .milliseconds(1))
+                    if !quick.numbers.isEmpty { try slow.read() }
+                }
+                #expect(quick.numbers == Array((since + 1)...25) && slow.numbers == Array(1...25), "\(since)")
+                readers.closeAll()
+            }
+        }
+    }
+
     @Test func aStreamHasABeatEveryTenSeconds() async throws {
         try await Self.withStage { stage in
             let readers = Self.readers(stage)
-            let stream = try Self.connect(readers, stage) { $0.types = ["dog"] }
             let lines = try Self.connect(readers, stage, .lines)
+            let stream = try Self.connect(readers, stage) { $0.types = ["dog"] }
             await stage.publish(3)
             try await stage.loop.sleep(for: .milliseconds(30_500))
             try stream.read()

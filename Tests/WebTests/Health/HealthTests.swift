@@ -175,6 +175,8 @@ import Testing
                 ))
             let time = "\"time\":\"2026-03-01T12:00:00.000000Z\""
             await stage.store.noteConnection(true)
+            // Whose feed it is has not been said.
+            #expect(ready(stage).body.contains(#""agent":{"ready":false,"reason":"not connected"}"#))
             try await stage.relay(
                 #"{"type":"hello",\#(time),"format":1,"run":"r9","filtered":false,"interval_s":5,"history_s":60,"#
                     + #""first_seq":1,"next_seq":1,"host":{},"app":{}}"#,

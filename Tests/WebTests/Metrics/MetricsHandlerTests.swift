@@ -21,6 +21,7 @@ import Testing
             await stage.publish(1, from: source)
             await stage.publish(2, from: source, at: stage.wall.now + .seconds(60))
             await stage.publish(2, from: source, at: stage.wall.now - .seconds(600))
+            await stage.publish(3, from: source, at: stage.wall.now + .seconds(5))
             let (reader, _) = await stage.store.open("stdout")
             let scrape = try stage.scrape()
             await stage.store.close(reader)
@@ -29,13 +30,15 @@ import Testing
                 ("start_time_seconds", "1700000000"), ("window_seconds", "10"), ("history_seconds", "60"),
                 ("process_resident_memory_bytes", "30000000"), ("process_peak_memory_bytes", "40000000"),
                 ("process_private_memory_bytes", "20000001"), ("process_cpu_seconds_total", "0.0415"),
-                ("loop_lag_seconds", "0.00125"), ("lines_total", "5"), ("events_total", "3"), ("readers", "1"),
+                ("loop_lag_seconds", "0.00125"), ("lines_total", "6"), ("events_total", "4"), ("readers", "1"),
                 ("reader_gaps_total", "0"), ("stalled_readers_total", "0"), ("late_values_total", "1"),
                 ("future_values_total", "1"), ("series", "2"), ("refused_series_total", "0"),
                 ("refused_endpoints_total", "0"),
             ] {
                 #expect(scrape["catwatch_\(name)"] == value, "\(name)")
             }
+            // A value from ahead is not younger than new.
+            #expect(scrape["catwatch_window_age_seconds{source=\"fact\",series=\"fact\"}"] == "0")
             #expect(scrape.family("catwatch_attached").isEmpty && scrape.faults.isEmpty)
         }
     }
@@ -188,6 +191,8 @@ import Testing
                 await stage.publish(ms: 1, from: source)
                 await stage.publish(.error(Failure(.dns, "no")), from: source)
             }
+            // Of which there is nothing but that they are there.
+            for index in 12..<15 { _ = await stage.register("s\(index)") }
             stage.context.settings.metricsSeries = 10
             let scrape = try stage.scrape()
             for name in [
@@ -196,8 +201,8 @@ import Testing
             ] {
                 #expect(scrape.family("catwatch_\(name)").count == 10, "\(name)")
             }
-            for many in ["sources", "endpoints", "series"] {
-                #expect(scrape["catwatch_metrics_left_out{of=\"\(many)\"}"] == "2", "\(many)")
+            for (many, count) in [("sources", "5"), ("endpoints", "2"), ("series", "2")] {
+                #expect(scrape["catwatch_metrics_left_out{of=\"\(many)\"}"] == count, "\(many)")
             }
             stage.context.settings.metricsSeries = 0
             let least = try stage.scrape()
