@@ -46,6 +46,26 @@ import Testing
         }
     }
 
+    @Test func onceShowsWhatTheAgentHasNow() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            let agent = try await stage.catwatch(["-", "--key", "/k", "--value", "/v", "--listen=\(path)"]) {
+                $0.input = .pipe
+            }
+            let old = String(repeating: "{\"k\":\"old\",\"v\":1}\n", count: 5_000)
+            try await agent.write(Array((old + "{\"k\":\"newest\",\"v\":2}\n").utf8))
+            try await stage.wait(for: "the newest line") {
+                String(decoding: await agent.outputBytes.suffix(4_096), as: UTF8.self).contains("\"stdin/newest\"")
+            }
+            let text = try await stage.finish(
+                ["--once", "--attach=\(path)"],
+                environment: ViewScreen.environment.merging(["COLUMNS": "150"]) { $1 })
+            #expect(text.ending == .exited(0) && text.outputText.contains("stdin/newest"), "\(text.outputText)")
+            let page = try await stage.finish(["--once=html", "--attach=\(path)"])
+            #expect(page.ending == .exited(0) && page.outputText.contains("\"stdin/newest\""), "\(page.errors)")
+        }
+    }
+
     @Test func onceSaysWhyThereIsNothing() async throws {
         try await Stage.run { stage in
             let run = try await stage.finish(

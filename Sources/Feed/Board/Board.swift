@@ -135,6 +135,8 @@ package struct Board: Sendable {
 
     /// In the order of their first line, or the newest stats line's.
     package private(set) var endpoints: [BoardEndpoint] = []
+    /// The number of the last line that the newest stats line counts; 0 before there is one.
+    package private(set) var statsAsOf = 0
     /// How many lines had no endpoint for being refused one.
     package private(set) var refusedEndpoints = 0
     /// How many further endpoints and sources the newest stats line had no room for.
@@ -161,8 +163,6 @@ package struct Board: Sendable {
     private var seriesByName: [Name: Int] = [:]
     private var endpointsByName: [EndpointName: Int] = [:]
     private var sourcesByName: [Name: Int] = [:]
-    /// What the endpoints' base counts already.
-    private var statsAsOf = 0
     private var windowCount = 0
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget

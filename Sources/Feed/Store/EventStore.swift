@@ -427,13 +427,15 @@ package actor EventStore {
     /// - Parameter first: the first line that can be had, if there are older ones.
     private func greeting(isFiltered: Bool, from first: Int) -> [UInt8] {
         let now = wall.now
+        // A feed that is passed on has been counted beyond what has come of it while its replay comes.
+        let asOf = max(state.log.nextSequence - 1, relayed?.asOf ?? 0)
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
             interval: relayed?.interval ?? state.limits.interval,
             history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
-            nextSequence: state.log.nextSequence)
+            nextSequence: asOf.addingSaturated(1))
         let stats = ControlLine.stats(
-            time: now, asOf: state.log.nextSequence - 1, endpoints: endpoints, sources: sourceStates,
+            time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
         return hello + stats
     }

@@ -34,6 +34,9 @@ struct Relayed: Sendable {
     var moreEndpoints: Int { board.moreEndpoints }
     var moreSources: Int { board.moreSources }
 
+    /// The number of the line that its own statistics counted up to; those of its lines that are older come as a replay.
+    var asOf: Int { board.statsAsOf }
+
     var endpoints: [EndpointStatistics] {
         board.endpoints.map { EndpointStatistics(endpoint: $0.name, source: $0.source, histogram: $0.histogram) }
     }

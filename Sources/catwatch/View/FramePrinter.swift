@@ -112,7 +112,9 @@ actor FramePrinter {
     /// Whether every source has come to something, listings to their end, and the replay of an attached feed to its own.
     private var isSettled: Bool {
         let board = view.board
-        guard let hello = board.hello, board.lastSequence >= hello.nextSeq - 1 else { return false }
+        guard let hello = board.hello, max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1 else {
+            return false
+        }
         let sources = board.sources.filter { $0.isListed && $0.name != "catwatch" }
         return !sources.isEmpty
             && sources.allSatisfy { source in

@@ -192,6 +192,52 @@ import Testing
 
     // MARK: Passing on
 
+    /// Statistics count the replay already, which comes after them: whoever attaches meanwhile must not count it again.
+    @Test func saysUpToWhichLineTheStatisticsThatItPassesOnCount() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            func relay(_ bytes: [UInt8]) async throws {
+                await store.relay(
+                    try bytes.split(separator: 0x0A).map { RelayedLine(try LineDecoder.decode($0), bytes: $0) })
+            }
+            func latency(_ numbers: ClosedRange<Int>) -> [UInt8] {
+                numbers.flatMap { number in
+                    Array(
+                        (#"{"seq":\#(number),"time":"2026-03-01T12:00:00Z","type":"latency","source":"a","#
+                            + #""endpoint":"GET /a","ms":5,"status":200,"bytes":1,"phases":{}}"# + "\n").utf8)
+                }
+            }
+            /// What it greets with: first number, next one, last one that is counted, and how many requests there were.
+            func greeting() async throws -> [Int] {
+                let lines = try await store.greeting(isFiltered: false).split(separator: 0x0A).map {
+                    try LineDecoder.decode($0)
+                }
+                guard lines.count == 2, case .hello(let hello) = lines[0].body, case .stats(let stats) = lines[1].body
+                else { return [] }
+                return [hello.firstSeq, hello.nextSeq, stats.asOf, stats.endpoints.first?.summary.count ?? 0]
+            }
+            var histogram = LatencyHistogram()
+            histogram.record(5, times: 200)
+            try await relay(
+                ControlLine.hello(
+                    time: wall.now, identity: AgentIdentity(run: "theirs", version: "1", started: wall.now),
+                    isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 101,
+                    nextSequence: 201)
+                    + ControlLine.stats(
+                        time: wall.now, asOf: 200,
+                        endpoints: [EndpointStatistics(endpoint: "GET /a", source: "a", histogram: histogram)],
+                        sources: [])
+                    + latency(101...110))
+            #expect(try await greeting() == [101, 201, 200, 200])
+            try await relay(latency(111...200))
+            #expect(try await greeting() == [101, 201, 200, 200])
+            try await relay(latency(201...203))
+            #expect(try await greeting() == [101, 204, 203, 203])
+        }
+    }
+
     @Test func passesOnWhatAnotherAgentSaysOfItsSources() async throws {
         try await withLoop(virtual: true) { loop in
             let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
