@@ -45,6 +45,12 @@ static inline uint16_t cw_mhd_port(struct MHD_Daemon *daemon)
     return info ? info->port : 0;
 }
 
+/* MHD_set_response_options(3) is variadic. Has the connection end with the response, which is not in chunks. */
+static inline void cw_mhd_end_with(struct MHD_Response *response)
+{
+    (void)MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
 /* MHD_get_connection_info(3) is variadic. The connection's socket, or -1. */
 static inline int cw_mhd_socket(struct MHD_Connection *connection)
 {

@@ -27,6 +27,8 @@ final class HTTPConnection {
     private var reply: HTTPReply?
     private var promise: HTTPPromise?
     private var stream: HTTPStream?
+    /// Whether the fields of the response are all that is asked for.
+    private var isForHead = false
     private var upgrade: ((any ByteStream) -> Void)?
     private var isSuspended = false
     /// Whether the producer has more already, told while it was being asked.
@@ -133,6 +135,7 @@ final class HTTPConnection {
             phase = .body
             expect(within: server.limits.patience)
             request.method = String(cString: method)
+            isForHead = request.method == "HEAD"
             request.fields = fields()
             // An answer before the body makes this the connection's last one.
             return refusal(version: String(cString: version)).map { carryOut(.now($0)) } ?? .YES
@@ -306,6 +309,8 @@ final class HTTPConnection {
         if case .connection(let take) = response.body { return lend(response.status, fields, take) }
         guard let made = make(response.body) else { return .NO }
         defer { MHD_destroy_response(made) }
+        // In chunks it would have the last one, of no bytes, behind its head.
+        if isForHead, let stream, stream.size == nil { cw_mhd_end_with(made) }
         for field in fields { MHD_add_response_header(made, field.name, field.value) }
         return MHD_queue_response(handle, UInt32(response.status), made)
     }

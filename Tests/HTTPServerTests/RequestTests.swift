@@ -107,10 +107,9 @@ import Testing
             let outcome = try await bench.talk { try $0.talk($0.request("HEAD", "/12", fields: ["Connection: close"])) }
             #expect(outcome.text.hasSuffix("\r\n\r\n") && outcome.text.contains("Content-Length: 10\r\n"))
             #expect(bench.requests[0].method == "HEAD")
-            let stream = try await bench.talk {
-                try $0.talk($0.request("HEAD", "/stream", fields: ["Connection: close"]))
-            }
-            #expect(stream.text.hasSuffix("\r\n\r\n") && stream.statuses == [200])
+            let stream = try await bench.talk { try $0.talk($0.request("HEAD", "/stream") + "GET / HTTP/1.1\r\n") }
+            #expect(stream.statuses == [200] && stream.ended && stream.text.contains("Connection: close\r\n"))
+            #expect(stream.text.firstRange(of: "\r\n\r\n")?.upperBound == stream.text.endIndex, "\(stream.text)")
             #expect(bench.feeds[0].asked == 0 && bench.feeds[0].isComplete == true)
         }
     }
