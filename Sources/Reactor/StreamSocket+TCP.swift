@@ -65,7 +65,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Whether only this machine gets there: 127.0.0.0/8, ::1, or no address of a network at all.
+    /// Whether only this machine gets there: 127.0.0.0/8, ::1, or a Unix socket.
     package var isLoopback: Bool {
         withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
@@ -73,10 +73,13 @@ package struct SocketAddress: Sendable {
             case AF_INET6:
                 var address = bytes.load(as: sockaddr_in6.self).sin6_addr
                 return withUnsafeBytes(of: &address) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
-            default: return true
+            default: return isLocal
             }
         }
     }
+
+    /// Whether it is a Unix socket's, which files guard.
+    package var isLocal: Bool { Int32(storage.ss_family) == AF_UNIX }
 
     /// A new socket bound to the address, also when connections of a former one have not quite ended.
     fileprivate func bound() throws(SystemError) -> Descriptor {

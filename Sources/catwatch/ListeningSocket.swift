@@ -32,8 +32,16 @@ final class ListeningSocket: @unchecked Sendable {
     deinit { file.take()?.remove() }
 
     /// The service manager's; nil when there is none. It can be had once.
-    static func inherited(environment: [String: String]) -> ListeningSocket? {
+    ///
+    /// - Throws: `UsageError` when it is no Unix socket: who gets to a port, a browser for any site among them, is looked at
+    ///   by HTTP only.
+    static func inherited(environment: [String: String]) throws(UsageError) -> ListeningSocket? {
         guard let socket = InheritedSockets.take(.feed, environment: environment) else { return nil }
+        guard let address = try? SocketAddress(of: socket), address.isLocal else {
+            throw UsageError(
+                "the service manager's socket is no Unix socket; FileDescriptorName=http serves the page at it",
+                option: SettingTable.rows.listen.flag)
+        }
         return ListeningSocket(socket, at: nil, file: nil)
     }
 

@@ -37,8 +37,8 @@ struct Surroundings: Sendable {
     let watchSignals: @Sendable (@escaping @Sendable (Int32) -> Void) throws(SystemError) -> LoopBound<SignalWatch>?
     /// Ends the process on the spot.
     let exit: @Sendable (Int32) -> Void
-    /// The socket that the service manager hands over, if it does; to be asked for once.
-    let inheritSocket: @Sendable () -> ListeningSocket?
+    /// The socket that the service manager hands over for the feed, if it does; to be asked for once.
+    let inheritSocket: @Sendable () throws(UsageError) -> ListeningSocket?
     /// Claims the socket that readers connect to; nil when the feed is not to be served. Blocks.
     let listen: @Sendable (Options) throws(UsageError) -> ListeningSocket?
     /// The port that the service manager hands over, or the one that options ask for; nil when the page is not to be served.
@@ -106,7 +106,7 @@ extension Surroundings {
             return LoopBound(try SignalWatch(heard, on: loop, handler: handler))
         }
         exit = { Self.leave($0) }
-        inheritSocket = { ListeningSocket.inherited(environment: environment) }
+        inheritSocket = { () throws(UsageError) in try ListeningSocket.inherited(environment: environment) }
         listen = { options throws(UsageError) in try ListeningSocket.claim(options, environment: environment) }
         openPort = { options throws(UsageError) in
             if let port = try ListeningPort.inherited(options, environment: environment) { return port }

@@ -223,6 +223,30 @@ import Testing
             try await agent.end()
         }
     }
+
+    /// Nothing looks at who reads the feed itself: a page of any site gets to a port.
+    @Test(
+        .enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0),
+        arguments: [
+            ("127.0.0.1", "", "--listen: the service manager's socket is no Unix socket; FileDescriptorName=http"),
+            ("127.0.0.1", "--fdname=feed", "--listen: the service manager's socket is no Unix socket"),
+            ("0.0.0.0", "--fdname=http", "--http: others get to the service manager's socket; say who may"),
+        ])
+    func aPortThatIsHandedOverIsGuardedOrRefused(host: String, name: String, text: String) async throws {
+        try await Stage.run { stage in
+            let port = try await stage.closedPort()
+            let program = try await stage.bash(
+                "exec systemd-socket-activate -l \(host):\(port) \(name) \"$catwatch\" --demo -o none")
+            try await program.waitForError("Listening on")
+            let client = try ClientThread(RawClient(port: port), besides: stage.loop)
+            defer { client.stop() }
+            let outcome = try await client.talk { try $0.talk("POST / HTTP/1.1\r\n\r\n") }
+            #expect(outcome.bytes.isEmpty)
+            #expect(try await program.waitForEnd() == .exited(2))
+            let said = await program.errorText
+            #expect(said.contains(text), "\(said)")
+        }
+    }
 }
 
 /// Said on one thread, and looked at on another.
