@@ -32,12 +32,14 @@ class FakeEventSource {
 }
 
 globalThis.EventSource = FakeEventSource
-globalThis.fetch = async (url, { signal }) => {
+globalThis.fetch = async (url, { signal, redirect }) => {
     asked.push(url)
     signals.push(signal)
     const answer = await (gates.shift() ?? defaultAnswer())
     if (answer instanceof Error) throw answer
-    return new Response(answer.body, { status: answer.status })
+    // As a browser has it that is asked not to follow.
+    if (answer.redirects && redirect === "manual") return { type: "opaqueredirect", status: 0, ok: false, headers: new Headers(), text: async () => "" }
+    return new Response(answer.body, { status: answer.status, headers: { "content-type": answer.type ?? "application/x-ndjson" } })
 }
 
 /** A tab: what it was sent, and whether it asks for more by itself. */
@@ -251,6 +253,18 @@ for (const [status, body, reason] of [
     })
 }
 
+for (const [name, elsewhere] of [
+    ["a page", { status: 200, body: "<!doctype html>", type: "text/html" }], ["the way to elsewhere", { redirects: true }],
+]) {
+    test(`${name} in the agent's place is told from nothing`, async () => {
+        const { tab } = begin()
+        answer = elsewhere
+        sources[0].onerror()
+        await settled()
+        assert.equal(tab.state.reason, "something else answers there")
+    })
+}
+
 test("it waits longer each time, at most twelve seconds, and is told since when", async () => {
     const { tab } = begin()
     const pauses = []
@@ -302,6 +316,7 @@ test("a connection that says nothing is none, a beat is a word", async () => {
     await settled()
     assert.equal(tab.state.kind, "lost")
     assert.match(tab.state.reason, /^nothing came for 30 s$/)
+    assert.equal(Date.now() - tab.state.since, 30 * seconds)
 })
 
 test("nobody looks, nothing streams; who comes back goes on", async () => {

@@ -101,7 +101,7 @@ export class Stream {
         this.#heard = Date.now()
         this.#watch = setInterval(() => {
             const silence = Date.now() - this.#heard
-            if (silence > longestSilence) this.#fail(`nothing came for ${Math.round(silence / 1000)} s`)
+            if (silence > longestSilence) this.#fail(`nothing came for ${Math.round(silence / 1000)} s`, this.#heard)
         }, 5_000)
         source.onmessage = event => this.#take(event.data)
         source.addEventListener("beat", event => {
@@ -133,10 +133,11 @@ export class Stream {
         this.#retry = 0
     }
 
-    #fail(reason) {
+    /** `lostAt`: since when there is nothing, in milliseconds. */
+    #fail(reason, lostAt = Date.now()) {
         this.#disconnect()
         this.#ending = ""
-        const since = this.#state.kind === "lost" ? this.#state.since : Date.now()
+        const since = this.#state.kind === "lost" ? this.#state.since : lostAt
         // Not all pages of a wall at once.
         const pause = this.#pause * (0.8 + Math.random() * 0.4)
         this.#pause = Math.min(this.#pause * 2, longestPause)
@@ -156,11 +157,13 @@ export class Stream {
         try {
             let response
             try {
-                response = await fetch("feed?replay=false", { cache: "no-store", signal: control.signal })
+                response = await fetch("feed?replay=false", { cache: "no-store", redirect: "manual", signal: control.signal })
             } catch {
                 throw new Error("nothing answers")
             }
             if (response.status === 401) throw Object.assign(new Error("the token is missing or wrong (status 401)"), { needsToken: true })
+            const isFeed = response.headers.get("content-type")?.startsWith("application/x-ndjson")
+            if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
             if (!response.ok) {
                 const text = (await response.text()).trim().split("\n")[0].slice(0, 200)
                 throw new Error(`${text || "refused"} (status ${response.status})`)
