@@ -5,7 +5,10 @@ import { pageFolder } from "./files.mjs"
 const { visible } = await import(new URL("dom.mjs", pageFolder))
 
 for (const [name, text, shown] of [
-    ["plain text", "Cats sleep 16 hours – ä 猫 😀 👩‍🚀".replaceAll("\u200d", ""), null], ["an escape", "\u001b[31m", "␛[31m"],
+    ["plain text", "Cats sleep 16 hours – ä 猫 😀 👩🚀", null],
+    ["what joins emoji", "👨\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 👩🏽\u200d🚀", null],
+    ["what joins nothing", "a\u200db👩\u200d \u200d👩 👩\u200d\u200d👩 👩\u200d© 👩\u200d", "a\\u{200d}b👩\\u{200d} \\u{200d}👩 👩\\u{200d}\\u{200d}👩 👩\\u{200d}© 👩\\u{200d}"],
+    ["an escape", "\u001b[31m", "␛[31m"],
     ["a line end and a tab", "a\r\n\tb", "a␍␊␉b"], ["NUL, the last control and DEL", "\0\x1f\x7f", "␀␟␡"], ["C1", "\u009b1m", "\\u{9b}1m"],
     ["an override", "abc\u202efed", "abc\\u{202e}fed"], ["isolates", "\u2066a\u2069", "\\u{2066}a\\u{2069}"],
     ["marks of direction", "\u200e\u200f\u061c", "\\u{200e}\\u{200f}\\u{61c}"],

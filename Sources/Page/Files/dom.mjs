@@ -58,8 +58,10 @@ export function pixels(node, name) {
     return parseFloat(getComputedStyle(node).getPropertyValue(name)) * one
 }
 
+// What joins pictures into one (U+200D) hides nothing between them: Cluster.swift keeps it as well.
 const hidden = new RegExp(
-    "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0\\u061c\\u200b-\\u200f"
+    "(?<!\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?)\\u200d|\\u200d(?=[\\u00a9\\u00ae]|\\P{Extended_Pictographic}|$)|"
+        + "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0\\u061c\\u200b\\u200c\\u200e\\u200f"
         + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]", "gu")
 
 /** Text from outside with every character that would act or hide made visible, as `Sanitizer` does for terminals. */
