@@ -394,6 +394,17 @@ async function replay() {
     }
 }
 
+/** Why the server would not: its `reason`; the first line of what somebody else says. */
+function refusal(text) {
+    try {
+        const { reason } = JSON.parse(text)
+        if (typeof reason === "string") return reason
+    } catch {
+        // Not the agent's words.
+    }
+    return text.trim().split("\n")[0].slice(0, 200)
+}
+
 async function poll(source, body) {
     if (context.isSnapshot || source === undefined) return false
     try {
@@ -404,8 +415,7 @@ async function poll(source, body) {
             say(`asked ${visible(source)}`)
             return true
         }
-        const text = (await response.text()).trim().split("\n")[0].slice(0, 200)
-        say(`${visible(source)} was not asked: ${visible(text) || "status " + response.status}`)
+        say(`${visible(source)} was not asked: ${visible(refusal(await response.text())) || "status " + response.status}`)
     } catch {
         say(`${visible(source)} was not asked: nothing answers`)
     }
@@ -616,7 +626,11 @@ const names = { " ": "space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←"
 /** Those that are told together with the one before them. */
 const together = { ArrowUp: "↑ ↓", ArrowLeft: "← →", PageUp: "PgUp PgDn", Home: "Home End" }
 
+/** Those that leave one graph alone where it is. */
+const bareKeys = new Set(["ArrowLeft", "ArrowRight", "h", "l", "Home", "End", " ", "+", "=", "-", "_", "[", "]", "L", "y", "t", "u", "d"])
+
 function press(key) {
+    if (context.isBare && (context.screen !== "detail" || !bareKeys.has(key))) return false
     const own = screens[context.screen].keys[key]
     if (own !== undefined && own.run() !== false) return true
     if (keys[key] === undefined) return false
