@@ -160,3 +160,13 @@ test("nothing is drawn from before where the graph begins, also what only window
     const wide = modelOf(boardOf({ windows: [[0, 5], [10, 6]], values: [[25, 7]], interval: 10 }), 26, second * 10, 22e6)
     assert.ok(wide.samples.every(sample => sample.time >= wide.start))
 })
+
+test("the greatest numbers are on the axis, whose marks can be written", () => {
+    for (const values of [[-Number.MAX_VALUE, Number.MAX_VALUE], [0, Number.MAX_VALUE], [2e300, 3e300]]) {
+        for (const isLog of [false, true]) {
+            const axis = axisOf(values, { kind: "data", isLog, range: null }, 6)
+            for (const value of values) assert.ok(axis.place(value) >= 0 && axis.place(value) <= 1, `${value} is at ${axis.place(value)}`)
+            assert.ok(axis.marks.length > 0 && axis.marks.every(({ value, text }) => Number.isFinite(value) && !/∞|–/.test(text)))
+        }
+    }
+})

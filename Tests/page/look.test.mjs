@@ -5,6 +5,7 @@ import test from "node:test"
 import { pageFolder } from "./files.mjs"
 
 const { contrast } = await import(new URL("bands.mjs", pageFolder))
+const { rimOn } = await import(new URL("ink.mjs", pageFolder))
 const css = readFileSync(new URL("page.css", pageFolder), "utf8")
 const tokens = [...css.matchAll(/--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);/g)]
 const themes = {
@@ -42,3 +43,14 @@ for (const [theme, color] of Object.entries(themes)) {
         }
     })
 }
+
+test("a badge that could not be seen on what is around it has a rim that can", () => {
+    for (const [theme, color] of Object.entries(themes)) {
+        for (const band of ["#ffffff", "#f0f0f0", "#eef1f5", "#000000", "#1d232c", "#92d050", "#c00000"]) {
+            for (const ground of ["ground", "surface", "raised"]) {
+                assert.ok(contrast(rimOn(theme, band), color[ground]) >= 1.5, `${band} on ${ground}: ${theme}`)
+            }
+        }
+        for (const band of ["#92d050", "#c00000"]) assert.equal(rimOn(theme, band), band)
+    }
+})

@@ -1,14 +1,14 @@
 // One series: its graph, what its newest event says, and what can be done with it.
 
 import { ValueAxis } from "./axis.mjs"
-import { badgeText } from "./bands.mjs"
 import { newestTime } from "./board.mjs"
-import { element, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
+import { element, setAttribute, setClass, setText, visible } from "./dom.mjs"
 import { csv, download, fileName, isoTime, json, seriesRows, standaloneSVG } from "./export.mjs"
 import { createFibonacci } from "./fibonaccipanel.mjs"
 import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
+import { setBadgeColor } from "./ink.mjs"
 import { pictureAddress } from "./pictures.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 
@@ -111,16 +111,17 @@ export function create(context) {
             context.epoch, context.described, index, width, span, view, offset, isStale, context.isLost,
         ])
         const content = [
-            series.count, series.newest?.sequence, series.windows.length, last?.start, last?.revision,
+            series.count, series.newest?.sequence, series.event?.sequence, series.event?.isCut, series.windows.length, last?.start, last?.revision,
             board.describedSource(series.source)?.errors, lastWindow, Math.floor(now / 5e6),
         ].join()
         const isOther = form !== drawn.form || (content !== drawn.content && Math.abs(now - drawn.at) >= pace)
         if (isOther) {
             drawn = { form, content, at: now }
+            // What the newest value is and what came with it are of the same moment.
             drawHead(board, series)
+            drawEvent(series, offset)
             if (hasValues) drawGraph(board, index, now, offset, isStale)
         }
-        drawEvent(series, offset)
         fibonacci.update(board, series)
         setAttribute(logButton, "aria-pressed", context.view.isLog ? "true" : "false")
         pollButton.hidden = context.isSnapshot
@@ -143,8 +144,7 @@ export function create(context) {
         setText(unit, visible(stands.quantity?.unit ?? ""))
         setAttribute(badge, "class", stands.band ? `badge shape-${Math.max(stands.band.place, 0) % shapes}` : "badge none")
         setText(badge, visible(stands.band?.letter ?? ""))
-        setStyle(badge, "background-color", stands.band?.color ?? "")
-        setStyle(badge, "color", stands.band?.color ? badgeText(stands.band.color) : "")
+        setBadgeColor(badge, stands.band?.color ?? "")
         setText(band, visible(stands.band?.name ?? ""))
         setText(arrow, stands.arrow)
         setAttribute(arrow, "class", ("arrow " + stands.course).trim())

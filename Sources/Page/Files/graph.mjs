@@ -149,12 +149,17 @@ export function nearest(sorted, time) {
  */
 export function axisOf(values, { kind, isLog, range }, count) {
     const unit = kind === "memory" && !isLog ? bytes(values.reduce((most, value) => Math.max(most, value), 0)).unit : ""
-    const divisor = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit] ?? 1
+    // Differences of such values are not finite; those of a part of them are.
+    const isVast = !isLog && [values, range ?? []].some(some => some.some(value => Math.abs(value) > 1e300))
+    const divisor = isVast ? 1e10 : { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit] ?? 1
     const scaled = divisor === 1 ? values : values.map(value => value / divisor)
     const axis = new ValueAxis(scaled, { fixed: range && range.map(value => value / divisor), isLog, count })
     return {
         place: value => axis.place(value / divisor),
-        marks: axis.marks.map(mark => ({ value: mark * divisor, text: unit === "" ? axis.label(mark) : `${axis.label(mark)} ${unit}` })),
+        marks: axis.marks.filter(mark => Number.isFinite(mark * divisor)).map(mark => ({
+            value: mark * divisor,
+            text: isVast ? short(mark * divisor) : unit === "" ? axis.label(mark) : `${axis.label(mark)} ${unit}`,
+        })),
     }
 }
 
@@ -200,18 +205,21 @@ let graphs = 0
 export function createGraph() {
     const id = `graph-${++graphs}`
     const gradient = svg("linearGradient", { id: `${id}-ink`, gradientUnits: "userSpaceOnUse", x1: 0, x2: 0 })
+    // Lines stay in the plot, the width of a dot around it is theirs.
+    const inside = svg("rect")
+    const clip = svg("clipPath", { id: `${id}-clip` }, inside)
     const parts = {}
     for (const name of ["bands", "grid", "errors", "times", "values", "letters"]) parts[name] = svg("g", { class: `graph-${name}` })
-    const line = svg("path", { class: "graph-line" })
-    const dots = svg("path", { class: "graph-dots" })
+    const line = svg("path", { class: "graph-line", "clip-path": `url(#${id}-clip)` })
+    const dots = svg("path", { class: "graph-dots", "clip-path": `url(#${id}-clip)` })
     const marks = svg("path", { class: "graph-marks" })
     const markLines = svg("path", { class: "graph-mark-lines" })
-    const end = svg("path", { class: "graph-end" })
+    const end = svg("path", { class: "graph-end", "clip-path": `url(#${id}-clip)` })
     const cursor = svg("path", { class: "graph-cursor" })
     const cursorDot = svg("path", { class: "graph-cursor-dot" })
     parts.errors.append(markLines, marks)
     const plot = svg("svg", { class: "graph-plot", "aria-hidden": "true", focusable: "false" },
-        svg("defs", {}, gradient), parts.bands, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
+        svg("defs", {}, gradient, clip), parts.bands, parts.grid, parts.times, parts.values, parts.letters, line, dots, parts.errors,
         end, cursor, cursorDot)
     const frame = element("div", {
         class: "graph-frame", role: "slider", tabindex: "0", "aria-describedby": `${id}-summary`,
@@ -286,6 +294,10 @@ export function createGraph() {
 
         const box = [width, height, font, left, right]
         if (isNew("box", width, height)) setAttribute(plot, "viewBox", `0 0 ${width} ${height}`)
+        if (isNew("clip", left, right, top, bottom)) {
+            const around = { x: left - 5, y: top - 5, width: right - left + 10, height: bottom - top + 10 }
+            for (const [name, value] of Object.entries(around)) setAttribute(inside, name, value)
+        }
         if (isNew("values", box, labels)) {
             parts.grid.replaceChildren(...labels.map(({ value }) => {
                 const at = Math.round(y(value)) + 0.5

@@ -1,6 +1,6 @@
 // Colours of bands as lines: as near to what was configured as can still be told from what is behind them.
 
-import { contrast } from "./bands.mjs"
+import { badgeText, contrast } from "./bands.mjs"
 import { setClass, setStyle } from "./dom.mjs"
 
 // What lines are drawn on: the darkest of the light theme's surfaces and the lightest of the dark one's (page.css).
@@ -16,6 +16,23 @@ export function inkOn(theme, color) {
         // Black and white, which are the last ones, always have it.
         if (step === 20 || contrast(ink, surfaces[theme]) >= 3) return ink
     }
+}
+
+// What badges are on: the ends of what the themes' surfaces are, and the edge that either has (page.css).
+const grounds = { light: ["#ffffff", "#eef1f5"], dark: ["#0e1116", "#1d232c"] }
+const edges = { light: "#858e9b", dark: "#6b7684" }
+
+/** What a badge of a colour has around it in the theme `light` or `dark`: that colour, or the edge where it could not be seen. */
+export function rimOn(theme, color) {
+    return grounds[theme].some(ground => contrast(color, ground) < 1.5) ? edges[theme] : color
+}
+
+/** Gives a badge its band's colour (`#rrggbb`, or "" for none), with a rim where its shape would not be seen. */
+export function setBadgeColor(node, color) {
+    setStyle(node, "--band", color)
+    setStyle(node, "--rim-light", color && rimOn("light", color))
+    setStyle(node, "--rim-dark", color && rimOn("dark", color))
+    setStyle(node, "color", color && badgeText(color))
 }
 
 const known = new Map()

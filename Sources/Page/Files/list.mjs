@@ -3,8 +3,8 @@
 
 import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
 import { age } from "./format.mjs"
-import { badgeText } from "./bands.mjs"
 import { newestTime } from "./board.mjs"
+import { setBadgeColor } from "./ink.mjs"
 import { createSparkline } from "./sparkline.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 import { address } from "./router.mjs"
@@ -229,6 +229,9 @@ export function create(context) {
         const band = stands.band
         setText(row.badge, band === null ? "" : visible(band.letter))
         setText(row.bandName, band === null ? "" : visible(band.name))
+        // Columns that tiles have to fit these into, in widths of a figure; a unit may have no more than six.
+        setStyle(row.element, "--figures", String((stands.quantity?.text.length ?? 0) + Math.min(visible(stands.quantity?.unit ?? "").length, 6) * 0.3))
+        setStyle(row.element, "--letters", String(band === null ? 0 : visible(band.name).length))
         const shape = band === null ? -1 : band.place < 0 ? 0 : band.place % shapes
         if (shape !== row.shape) {
             setAttribute(row.badge, "class", shape < 0 ? "badge none" : `badge shape-${shape}`)
@@ -237,8 +240,7 @@ export function create(context) {
         const color = band?.color ?? ""
         if (color !== row.color) {
             row.color = color
-            setStyle(row.badge, "background-color", color)
-            setStyle(row.badge, "color", color && badgeText(color))
+            setBadgeColor(row.badge, color)
         }
         setText(row.arrow, stands.arrow)
         setAttribute(row.arrow, "class", "arrow " + stands.course)
