@@ -33,10 +33,19 @@ package struct Descriptor: ~Copyable, Sendable {
     }
 
     /// Everything there is to read, for small files; nil when that is more than `limit` bytes. Blocks.
-    package borrowing func bytes(limit: Int) throws(SystemError) -> [UInt8]? {
+    ///
+    /// - Parameter patience: how long to wait for more of a pipe, in milliseconds from 0; nil for as long as it takes.
+    /// - Throws: `ETIMEDOUT` when nothing came for so long.
+    package borrowing func bytes(limit: Int, patience: Int32? = nil) throws(SystemError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
+            if let patience {
+                var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+                guard try systemCall("poll", { poll(&entry, 1, patience) }) > 0 else {
+                    throw SystemError(code: ETIMEDOUT, call: "read")
+                }
+            }
             let count = try systemCall("read") { read(number, &buffer, buffer.count) }
             if count == 0 { return bytes }
             bytes += buffer[..<count]

@@ -1,0 +1,28 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Settings
+
+@Suite(.limited)
+struct SecretFileTests {
+    @Test func aPipeThatNobodyWritesIsNotWaitedForWithoutEnd() throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.path("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let error = #expect(throws: UsageError.self) { try SecretFile.read(pipe, patience: 1_000) }
+        #expect(error?.description.hasSuffix("cannot read '\(pipe)': nothing came for 1 s") == true)
+    }
+
+    @Test func aPipeIsReadToItsEnd() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        #expect(write(ends[1], "secret\n", 7) == 7)
+        // What has come is not all as long as somebody may write.
+        #expect(throws: UsageError.self) { try SecretFile.read("/dev/fd/\(ends[0])", patience: 0) }
+        #expect(write(ends[1], "secret\n", 7) == 7)
+        close(ends[1])
+        #expect(try SecretFile.read("/dev/fd/\(ends[0])") == "secret\n")
+    }
+}
