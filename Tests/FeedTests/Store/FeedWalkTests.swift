@@ -45,6 +45,23 @@ import Testing
         #expect(sources(&later, state, at: now).count == 6)
     }
 
+    /// It is born at the very limit of the walk.
+    @Test func whatIsAddedFirstOfAllIsNotVisitedEither() {
+        var state = FeedState()
+        let id = state.register(SourceDescription(name: "s"), at: wall)
+        state.publish(EventBatch([event(id, key: "a"), latency(id, 1)]), wall: wall, now: now)
+        var walk = state.walk(of: "r")
+        state.publish(EventBatch([latency(id, 2)]), wall: wall, now: now)
+        var endpoints: [String] = []
+        while let endpoint = state.nextEndpoint(&walk) { endpoints.append(endpoint.endpoint) }
+        #expect(endpoints == ["GET http://h/1"])
+        walk = state.walk(of: "r")
+        state.publish(EventBatch([event(id, key: "b")]), wall: wall, now: now)
+        var series: [String] = []
+        while let one = state.nextSeries(&walk, wall: wall) { series.append("\(one.kind) \(one.name)") }
+        #expect(series == ["data s", "latency s"])
+    }
+
     /// Their places are given to others, which move up before the walk gets there.
     @Test func whatGoesAndComesAgainIsNotVisitedTwice() {
         var limits = FeedState.Limits()
