@@ -50,6 +50,8 @@ import Testing
         for line in HelpText.all.split(separator: "\n") { #expect(line.count <= 88, "\(line)") }
     }
 
+    @Test func namesThePageWhereOneLooksFirst() { #expect(HelpText.main.contains("catwatch --demo --http ")) }
+
     @Test func namesEveryOption() {
         for entry in Option.all {
             #expect(HelpText.all.contains("--\(entry.long)"))
@@ -59,9 +61,10 @@ import Testing
 
     @Test func givesExamplesThatParse() throws {
         let examples = HelpText.main.split(separator: "\n").filter { $0.hasPrefix("  catwatch ") }
-        #expect(examples.count == 2)
+            .flatMap { line in line.split(separator: "  catwatch ").map { "catwatch \($0)" } }
+        #expect(examples.count == 3)
         for example in examples {
-            let words = example.prefix { $0 != "|" }.split(separator: " ").dropFirst().map(String.init)
+            let words = example.prefix { $0 != "|" && $0 != "(" }.split(separator: " ").dropFirst().map(String.init)
             guard case .watch = try Command.parse(words) else {
                 Issue.record("\(example)")
                 continue
