@@ -1,6 +1,7 @@
 internal import Feed
 internal import Glibc
 package import Inputs
+package import Outputs
 internal import Reactor
 
 /// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
@@ -11,6 +12,8 @@ package struct WatchPlan: Sendable {
     package let notices: [String]
     /// From which origins the page may show pictures; none when a feed is attached, whoever's sources those are.
     package let pictures: [String]
+    /// What whoever asks by HTTP has to know; nil when that is not asked for.
+    package let webToken: WebToken?
     /// As the program got them.
     private let arguments: [String]
     /// What every request carries.
@@ -35,8 +38,10 @@ package struct WatchPlan: Sendable {
         self.options = options
         self.environment = environment
         self.arguments = arguments
-        try Self.checkFiles(of: options)
-        headers = try options.headerFields(environment: environment)
+        (headers, webToken) = try options.placing { () throws(UsageError) in
+            try Self.checkFiles(of: options)
+            return (try options.headerFields(environment: environment), try options.httpToken())
+        }
         var notices: [String] = []
         if let history = options[\.history], options.resolvedHistory != history {
             notices.append(

@@ -1,4 +1,5 @@
 package import HTTPServer
+package import Outputs
 internal import WebSocket
 
 /// Who may ask for what, before a handler looks at it: see docs/security.md.

@@ -108,7 +108,7 @@ actor Agent {
         defer { signals?.value.cancel() }
         let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
         defer { socket?.remove() }
-        var settings = try WebSettings(plan)
+        var settings = WebSettings(plan)
         let port = try surroundings.openPort(plan.options)
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
@@ -353,7 +353,7 @@ actor Agent {
             let wanted = new.options.socketPath(environment: new.environment)
             // The service manager's is served instead, whatever is written.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
-            let settings = try WebSettings(new, demo: origin)
+            let settings = WebSettings(new, demo: origin)
             let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
             if staysBound, let bound { try bound.check(new.options) }
             let port: OutputRunner.PortChange =

@@ -73,22 +73,11 @@ final class ListeningPort: @unchecked Sendable {
 }
 
 extension WebSettings {
-    /// Blocks.
-    ///
     /// - Parameter demo: where the stand-in API is, when it runs.
-    /// - Throws: `UsageError` when the token cannot be had.
-    init(_ plan: WatchPlan, demo: String? = nil) throws(UsageError) {
+    init(_ plan: WatchPlan, demo: String? = nil) {
         self.init()
         let options = plan.options
-        if let text = try options.httpToken() {
-            guard let token = WebToken(text) else {
-                let lengths = WebToken.lengths
-                throw UsageError(
-                    "a token has \(lengths.lowerBound) to \(lengths.upperBound) letters, digits and signs of ASCII",
-                    option: SettingTable.rows.httpTokenFile.flag)
-            }
-            self.token = token
-        }
+        token = plan.webToken
         hosts = options[\.httpHost]
         frames = options[\.httpFrame]
         metricsSeries = options[\.metricsSeries]

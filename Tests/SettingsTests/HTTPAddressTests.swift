@@ -1,3 +1,4 @@
+import Outputs
 import TestSupport
 import Testing
 
@@ -53,13 +54,75 @@ import Testing
     @Test(arguments: ["", "a b", "a:1", "a/b", "*", "ü", String(repeating: "a", count: 254)])
     func takesNothingElseForOne(name: String) { #expect(throws: UsageError.self) { try Types.host.parse(name) } }
 
-    @Test(arguments: ["https://wall.test", "http://wall.test:8080", "HTTPS://Wall.test"])
-    func takesOrigins(text: String) throws { #expect(try Types.origin.parse(text) == text.lowercased()) }
+    @Test(arguments: [
+        ("https://wall.test", "https://wall.test"), ("http://wall.test:8080", "http://wall.test:8080"),
+        ("HTTPS://Wall.test/", "https://wall.test"), ("https://a:443", "https://a"), ("http://a:80", "http://a"),
+        ("http://a:443", "http://a:443"), ("https://a:80", "https://a:80"), ("http://192.0.2.1", "http://192.0.2.1"),
+    ]) func takesOriginsAsBrowsersWriteThem(text: String, origin: String) throws {
+        #expect(try Types.origin.parse(text) == origin)
+    }
 
     @Test(arguments: [
-        "", "wall.test", "https://wall.test/", "https://wall.test/a", "https://a@wall.test", "wss://wall.test",
-        "https://wall.test?x", "https://*", "https://a;script-src *", "https://a b", "null", "'self'", "*",
+        "", "wall.test", "https://[::1]:3000", "https://a_b", "https://a..b", "https://wall.test/a",
+        "https://a@wall.test", "wss://wall.test",
+        "https://wall.test?x", "https://wall.test/#x", "https://*", "https://a;script-src *", "https://a b", "null",
+        "'self'", "*",
     ]) func takesNothingElseForOneOfThem(text: String) {
         #expect(throws: UsageError.self) { try Types.origin.parse(text) }
+    }
+
+    /// 2,048 bytes with a blank each, at the start as at a reload; what is said twice counts once.
+    @Test func boundsWhatMayShowThePage() throws {
+        let origins = (10..<26).map { "https://\(String(repeating: "a", count: 111))\($0).bcdef" }
+        let message = "all origins take more than 2048 bytes together"
+        let flags = origins.map { "--http-frame=\($0)" }
+        #expect(Self.fault(flags + ["--http-frame=\(origins[0])/"]) == nil)
+        #expect(Self.fault(flags + ["--http-frame=http://b"]) == UsageError(message, option: "--http-frame"))
+
+        let folder = try TemporaryFolder()
+        func configure(_ origins: [String]) throws {
+            let list = origins.map { "\"\($0)\"" }.joined(separator: ",")
+            try folder.write(#"{"http_frame":[\#(list)],"sources":[{"preset":"fact"}]}"#, to: "c.jsonc")
+        }
+        try configure(origins)
+        let path = folder.path("c.jsonc")
+        let command = try Command.parse(["-c", path]) { path throws(UsageError) in
+            try ConfigFile.find(named: path, environment: [:])
+        }
+        guard case .watch(let options) = command else { throw UsageError("no watch") }
+        let plan = try WatchPlan(options, environment: [:], arguments: ["-c", path])
+        #expect(try plan.reload().options[\.httpFrame] == origins)
+        try configure(origins + ["http://b"])
+        let fault = #expect(throws: UsageError.self) { try plan.reload() }
+        #expect(fault?.lines.map { $0.hasPrefix("\(path):1:") && $0.hasSuffix("http_frame: \(message)") } == [true])
+    }
+
+    /// With the file and the line, so that `check` says it before a start does.
+    @Test func looksAtTheTokenBeforeAnythingStarts() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("hunter2", to: "short")
+        try folder.write("0123456789abcdef\n", to: "token")
+        func plan(_ name: String) throws -> WatchPlan {
+            let text = """
+                {
+                    "http_token_file": "\(folder.path(name))",
+                    "sources": [{"preset": "fact"}]
+                }
+                """
+            return try ConfigFixture.plan(text, ["check"])
+        }
+        for (name, message) in [("none", "cannot read "), ("short", "a token has 16 to 1024 letters")] {
+            let fault = #expect(throws: UsageError.self) { try plan(name) }
+            let place = "test.jsonc:2:24: http_token_file: \(message)"
+            #expect(
+                fault?.lines.map { $0.hasPrefix(place) && !$0.contains("hunter2") } == [true], "\(fault?.lines ?? [])")
+        }
+        let whole = try plan("token")
+        #expect(whole.webToken == WebToken("0123456789abcdef") && whole.webToken != nil)
+        #expect(!"\(whole)".contains("0123456789abcdef"))
+        let fault = #expect(throws: UsageError.self) {
+            try ConfigFixture.plan(nil, ["--http-token-file", folder.path("short")])
+        }
+        #expect(fault?.option == "--http-token-file")
     }
 }

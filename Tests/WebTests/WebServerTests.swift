@@ -28,6 +28,21 @@ import Web
         }
     }
 
+    /// As much as settings can ask for, beside a head that is longer than other servers take one.
+    @Test func thereIsRoomForEveryOrigin() async throws {
+        var settings = WebSettings()
+        settings.frames = [String(repeating: "f", count: 2_047)]
+        settings.pictures = [String(repeating: "p", count: 2_047)]
+        try await WebStage.run(settings) { (stage) async throws -> Void in
+            for length in [0, 8 << 10, 12 << 10] {
+                let padding = "X-Padding: \(String(repeating: "x", count: length))"
+                for (path, status) in [("/", 200), ("/main.mjs", 200), ("/snapshot", 200), ("/nothing", 404)] {
+                    #expect(try await stage.ask("GET", path, [padding]).status == status, "\(path), \(length)")
+                }
+            }
+        }
+    }
+
     @Test(.enabled(if: RawClient.ownAddress != nil, "this machine has no address but loopback's"))
     func oneAddressDoesNotTakeEveryConnection() async throws {
         let host = try #require(RawClient.ownAddress)

@@ -104,17 +104,7 @@ extension Command {
         if let flag = checks.sorted().first, !isCheck { throw UsageError("says nothing without check", option: flag) }
 
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
-        do throws(UsageError) {
-            try check(options)
-        } catch {
-            // Where it stands, when it is the configuration that says it.
-            guard let setting = rows.first(where: { $0.option.flag == error.option })?.setting,
-                case .file(let mark)? = options.values.entry(of: setting)?.origin
-            else { throw error }
-            var issues = ConfigIssues(name: mark.file)
-            issues.add(mark, error.message)
-            try issues.check()
-        }
+        try options.placing { () throws(UsageError) in try check(options) }
         guard isCheck else { return .watch(options) }
         let table = SettingTable.rows
         return .check(
@@ -155,6 +145,10 @@ extension Command {
         }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)
+        }
+        guard PolicyOrigin.size(of: options[\.httpFrame]) <= PolicyOrigin.most else {
+            throw UsageError(
+                "all origins take more than \(PolicyOrigin.most) bytes together", option: rows.httpFrame.flag)
         }
         if options[\.keyFile] != nil && options[\.certificate] == nil {
             throw UsageError(

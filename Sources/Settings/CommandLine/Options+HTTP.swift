@@ -1,11 +1,18 @@
+internal import Outputs
+
 extension Options {
     /// What whoever asks by HTTP has to know; nil when that is not asked for. Blocks.
     ///
-    /// - Throws: `UsageError` when the file cannot be read or holds nothing.
-    package func httpToken() throws(UsageError) -> String? {
+    /// - Throws: `UsageError` when the file cannot be read or holds no token.
+    func httpToken() throws(UsageError) -> WebToken? {
         guard let path = self[\.httpTokenFile] else { return nil }
         return try UsageError.about(SettingTable.rows.httpTokenFile.flag) { () throws(UsageError) in
-            try Secret.file(path).read(environment: [:])
+            guard let token = try Secret.file(path).read(environment: [:]).flatMap({ WebToken($0) }) else {
+                let lengths = WebToken.lengths
+                throw UsageError(
+                    "a token has \(lengths.lowerBound) to \(lengths.upperBound) letters, digits and signs of ASCII")
+            }
+            return token
         }
     }
 }

@@ -17,6 +17,20 @@ package struct Options: Sendable, Equatable {
 
     package subscript<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Value { values[key] }
 
+    /// Says of what a check of these throws where in the configuration it stands, when that is what says it.
+    func placing<Value>(_ check: () throws(UsageError) -> Value) throws(UsageError) -> Value {
+        do throws(UsageError) {
+            return try check()
+        } catch {
+            let row = SettingTable.options.first { $0.option.flag == error.option }
+            guard case .file(let mark)? = row?.setting.flatMap({ values.entry(of: $0)?.origin }) else { throw error }
+            var issues = ConfigIssues(name: mark.file)
+            issues.add(mark, error.message)
+            try issues.check()
+            throw error
+        }
+    }
+
     /// Takes over what a configuration says and nobody nearer has said.
     ///
     /// - Parameter nearer: what the command line and the environment say.

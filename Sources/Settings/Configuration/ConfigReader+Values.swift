@@ -25,14 +25,14 @@ extension ConfigReader {
         return words
     }
 
-    /// Origins for the page's policy, as browsers write them: in small letters, without the usual port.
+    /// From where pictures may come.
     mutating func origins(_ node: ConfigNode, _ path: String) -> [String]? {
         guard let elements = elements(node, path, atMost: Self.mostOrigins) else { return nil }
         var origins: [String] = []
         var isWhole = true
         for (element, path) in elements {
             let origin = string(element, path, limit: 512).flatMap { text in
-                checked(element, path) { () throws(UsageError) in try Self.origin(text) }
+                checked(element, path) { () throws(UsageError) in try PolicyOrigin.parse(text, [.https]) }
             }
             if let origin, origins.contains(origin) {
                 issues.add(element.offset, path, "is given twice; leave one out")
@@ -47,22 +47,6 @@ extension ConfigReader {
 
     /// The most origins of one source's pictures.
     static let mostOrigins = 16
-
-    private static func origin(_ text: String) throws(UsageError) -> String {
-        func fault(_ what: String) -> UsageError { UsageError("\(FeedURL.redact(text)) \(what)") }
-        guard !text.contains("*") else { throw fault("has a wildcard; write each origin out") }
-        let url = try FeedURL(text)
-        guard url.scheme == .https else { throw fault("is not https") }
-        guard url.userInfo == nil else { throw fault("holds a user name or password; an origin has none") }
-        guard url.path == "/", url.query == nil, !text.contains("#") else {
-            throw fault("is more than an origin; write \(url.origin)")
-        }
-        // What a policy has no words for (CSP 3, host-source) would be left out of it without a sound.
-        let labels = url.host.split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") } })
-        else { throw fault("has a host that no policy can name; it is letters, digits, hyphens and dots") }
-        return url.port == 443 ? "https://\(url.host)" : url.origin
-    }
 
     /// JSON is sent as compact text.
     mutating func message(_ node: ConfigNode, _ path: String) -> String? {

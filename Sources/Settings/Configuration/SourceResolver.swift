@@ -77,20 +77,16 @@ struct SourceResolver {
         return sources
     }
 
-    /// All origins stand in one header field of every answer with the page, which proxies have their limits for.
     private mutating func checkPictures(of sources: [EffectiveSource]) {
         var seen: Set<String> = []
         var bytes = 0
         for source in sources {
-            bytes += (source[\.pictures] ?? []).reduce(0) { $0 + (seen.insert($1).inserted ? $1.utf8.count + 1 : 0) }
-            guard bytes > Self.mostPictures else { continue }
-            let text = "the origins of all sources take more than \(Self.mostPictures) bytes together"
+            bytes += PolicyOrigin.size(of: (source[\.pictures] ?? []).filter { seen.insert($0).inserted })
+            guard bytes > PolicyOrigin.most else { continue }
+            let text = "the origins of all sources take more than \(PolicyOrigin.most) bytes together"
             return issues.add(source.draft.mark(rows.pictures), option: source.draft.option, text)
         }
     }
-
-    /// What the origins of pictures may take, of all sources together, in bytes.
-    static let mostPictures = 2_048
 
     private mutating func resolve(_ draft: SourceDraft) -> EffectiveSource? {
         // A kind or a preset that is none has been told; what else it would need, nobody knows.

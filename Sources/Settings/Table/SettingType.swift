@@ -151,13 +151,7 @@ enum Types {
     /// Where other pages come from: `https://HOST`, with a port if need be.
     static let origin = SettingType(
         .string(limit: 8_192),
-        parse: { text throws(UsageError) in
-            let url = try FeedURL(text)
-            guard !url.scheme.isWebSocket, text.lowercased() == url.origin else {
-                throw UsageError("\(UsageError.quoted(text)) is no origin; write one like https://HOST")
-            }
-            return url.origin
-        }, tree: JSONTree.string)
+        parse: { text throws(UsageError) in try PolicyOrigin.parse(text, [.https, .http]) }, tree: JSONTree.string)
     static let header = SettingType(
         .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
     // What only a configuration can say.
