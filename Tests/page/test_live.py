@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from agent import Agent, AttachedFeed, Upstream, until
 from test_tabs import ALONE
-from view import amount, graph, row, rows, trouble, wait_for_lines
+from view import address, amount, graph, row, rows, trouble, wait_for_lines
 
 
 def test_shows_a_value_when_it_comes(fed, open_page):
@@ -197,3 +197,27 @@ def test_stands_still_when_asked_to(fed, open_page):
     page.keyboard.press(" ")
     expect(amount(page, "stdin/room")).to_have_text("2")
     expect(page.locator("#status .paused")).to_be_hidden()
+
+
+def test_the_headline_of_a_series_is_of_its_newest_event(fed, open_page):
+    fed.feed({"s": "a", "v": 0})
+    page = open_page(fed, address("stdin/a"))
+    expect(page.locator(".detail .event-fields dd").first).to_be_visible()
+    page.evaluate(
+        """() => {
+        const amount = document.querySelector(".detail .amount")
+        const fields = document.querySelector(".detail .event-fields")
+        window.differing = []
+        window.seen = new Set()
+        new MutationObserver(() => {
+            window.seen.add(amount.textContent)
+            if (![...fields.children].some(each => each.textContent === amount.textContent)) window.differing.push(`${amount.textContent}: ${fields.textContent}`)
+        }).observe(document.querySelector(".detail"), { subtree: true, childList: true, characterData: true })
+    }"""
+    )
+    for value in range(1, 61):
+        fed.feed({"s": "a", "v": value})
+        page.wait_for_timeout(20)
+    expect(page.locator(".detail .amount")).to_have_text("60")
+    assert page.evaluate("window.differing") == []
+    assert page.evaluate("window.seen.size") > 2
