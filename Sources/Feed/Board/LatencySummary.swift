@@ -15,8 +15,9 @@ package struct LatencySummary: Sendable, Equatable {
 extension LatencyHistogram {
     /// A histogram that stands for a summary: everything in the summary comes out again, percentiles within a bucket.
     ///
-    /// Its durations are put where the summary knows a percentile: with the ranks r50 = ⌈50 · n / 100⌉ and so on, one
-    /// at the minimum, r50 − 1 at p50, r90 − r50 at p90, r95 − r90 at p95, r99 − r95 at p99, and n − r99 at the maximum.
+    /// With the ranks r50 = ⌈50 · n / 100⌉ and so on, one duration is at the minimum, one each at p50, p90, p95, p99 and the
+    /// maximum, and those between two of these are spread evenly over the buckets above the lower one, up to the higher one.
+    /// How they really lie is not known, so that percentiles are estimates as soon as more is recorded.
     /// Nothing but `errors` is taken over from a summary whose numbers no histogram could have given: a negative or
     /// not finite one, or no durations.
     package init(_ summary: LatencySummary) {
@@ -28,13 +29,14 @@ extension LatencyHistogram {
         ]
         guard summary.count > 0, known.allSatisfy({ $0 >= 0 && $0.isFinite }) else { return }
         record(summary.minimum)
-        var placed = 1
-        for (percent, value) in [(50, summary.p50), (90, summary.p90), (95, summary.p95), (99, summary.p99)] {
+        var (placed, lower) = (1, summary.minimum)
+        for (percent, value) in [
+            (50, summary.p50), (90, summary.p90), (95, summary.p95), (99, summary.p99), (100, summary.maximum),
+        ] {
             let rank = Self.rank(percent, of: summary.count)
-            record(value, times: rank - placed)
-            placed = rank
+            spread(rank - placed, above: lower, through: value)
+            (placed, lower) = (rank, value)
         }
-        record(summary.maximum, times: summary.count - placed)
         restore(sum: summary.mean * Double(summary.count), last: summary.last)
     }
 

@@ -1,6 +1,7 @@
 internal import Reactor
 
-/// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %.
+/// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %
+/// of what was recorded; see `init(_:)` for what was summed up.
 ///
 /// Buckets are log-linear: 64 of equal width to each power of two, so that a bucket's midpoint is at most 1/128 (0.8 %)
 /// off any value in it. A value that two of them share is in the lower one, so that `count(atMost:)` is exact at their
@@ -121,6 +122,19 @@ package struct LatencyHistogram: Sendable, Equatable {
     mutating func restore(sum: Double, last: Double) {
         self.sum = sum
         self.last = last
+    }
+
+    /// Counts `times` durations, the last of which is `upper`: the others evenly over the buckets above that of `lower`.
+    mutating func spread(_ times: Int, above lower: Double, through upper: Double) {
+        guard times > 0 else { return }
+        record(upper)
+        count = count.addingSaturated(times - 1)
+        let end = Self.bucket(of: upper)
+        let width = Swift.max(end - Self.bucket(of: lower), 1)
+        let (quotient, remainder) = (times - 1).quotientAndRemainder(dividingBy: width)
+        for step in 1...width {
+            add(quotient + remainder * step / width - remainder * (step - 1) / width, to: end - width + step)
+        }
     }
 
     private mutating func add(_ times: Int, to bucket: Int) {

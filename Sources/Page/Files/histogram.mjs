@@ -51,10 +51,7 @@ export class LatencyHistogram {
         this.last = milliseconds
         this.count += times
         this.sum += milliseconds * times
-        const bucket = bucketOf(milliseconds)
-        this.#reach(bucket)
-        const place = bucket - this.#first
-        this.#counts[place] = Math.min(this.#counts[place] + times, mostCounted)
+        this.#add(times, bucketOf(milliseconds))
         return true
     }
 
@@ -81,7 +78,10 @@ export class LatencyHistogram {
         return this.count >= (percent >= 99 ? 100 : percent >= 95 ? 20 : 1) ? this.percentile(percent) : null
     }
 
-    /** A histogram that stands for what a stats line says: all of it comes out again, percentiles within a bucket. */
+    /**
+     * A histogram that stands for what a stats line says: all of it comes out again, percentiles within a bucket. What is
+     * between those is spread evenly over the buckets there, so that later percentiles are estimates.
+     */
     static of(summary) {
         const histogram = new LatencyHistogram()
         histogram.recordErrors(summary.errors)
@@ -89,17 +89,38 @@ export class LatencyHistogram {
         const known = [minimum, p50, p90, p95, p99, maximum, mean, last]
         if (count <= 0 || !known.every(value => value >= 0 && value < Infinity)) return histogram
         histogram.record(minimum)
-        let placed = 1
-        for (const [percent, value] of [[50, p50], [90, p90], [95, p95], [99, p99]]) {
+        let [placed, lower] = [1, minimum]
+        for (const [percent, value] of [[50, p50], [90, p90], [95, p95], [99, p99], [100, maximum]]) {
             const remainder = count % 100
             const rank = ((count - remainder) / 100) * percent + Math.floor((remainder * percent + 99) / 100)
-            histogram.record(value, rank - placed)
+            histogram.#spread(rank - placed, lower, value)
             placed = rank
+            lower = value
         }
-        histogram.record(maximum, count - placed)
         histogram.sum = mean * count
         histogram.last = last
         return histogram
+    }
+
+    // The last of them is `upper` itself.
+    #spread(times, lower, upper) {
+        if (times <= 0) return
+        this.record(upper)
+        this.count += times - 1
+        const end = bucketOf(upper)
+        const width = Math.max(end - bucketOf(lower), 1)
+        const remainder = (times - 1) % width
+        const quotient = (times - 1 - remainder) / width
+        for (let step = 1; step <= width; step += 1) {
+            const more = Math.floor((remainder * step) / width) - Math.floor((remainder * (step - 1)) / width)
+            this.#add(quotient + more, end - width + step)
+        }
+    }
+
+    #add(times, bucket) {
+        this.#reach(bucket)
+        const place = bucket - this.#first
+        this.#counts[place] = Math.min(this.#counts[place] + times, mostCounted)
     }
 
     #reach(bucket) {

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -195,6 +196,27 @@ import Testing
                 #expect(
                     (found - expected).magnitude <= 0.01 * expected,
                     "seed \(random.seed), \(spread), \(size) values: \(again), not \(summary)")
+            }
+        }
+    }
+
+    /// Some hundred after a thousand: a heap at each percentile that is known put later ones a third off.
+    @Test func goesOnFromASummaryWithPlausiblePercentiles() {
+        for seed in 1...20 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var whole = LatencyHistogram()
+            func draw() -> Double { 1 - 20 * Glibc.log(Double.random(in: 0.000_1...1, using: &random)) }
+            for _ in 0..<1_000 { whole.record(draw()) }
+            var carriedOn = LatencyHistogram(LatencySummary(whole))
+            for _ in 0..<700 {
+                let duration = draw()
+                whole.record(duration)
+                carriedOn.record(duration)
+            }
+            for percent in [50.0, 90, 95, 99] {
+                let (found, expected) = (carriedOn.percentile(percent), whole.percentile(percent))
+                #expect(
+                    (found - expected).magnitude <= 0.1 * expected, "seed \(seed), p\(percent): \(found), \(expected)")
             }
         }
     }
