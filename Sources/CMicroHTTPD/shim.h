@@ -58,6 +58,13 @@ static inline int cw_mhd_socket(struct MHD_Connection *connection)
     return info ? info->connect_fd : -1;
 }
 
+/* The bytes of a request's head, from its method to the empty line; 0 when it has not come. */
+static inline size_t cw_mhd_head_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
 /* What MHD_OPTION_NOTIFY_CONNECTION was told to keep with the connection, or NULL. */
 static inline void *cw_mhd_kept(struct MHD_Connection *connection)
 {

@@ -136,9 +136,12 @@ final class HTTPConnection {
             expect(within: server.limits.patience)
             request.method = String(cString: method)
             isForHead = request.method == "HEAD"
-            request.fields = fields()
+            let head = UnsafeRawBufferPointer(start: method, count: cw_mhd_head_size(handle))
+            let reading = read(HTTPHeadReading(head, behind: version))
+            request.fields = reading.fields
             // An answer before the body makes this the connection's last one.
-            return refusal(version: String(cString: version)).map { carryOut(.now($0)) } ?? .YES
+            return refusal(version: String(cString: version), hasZero: reading.hasZero).map { carryOut(.now($0)) }
+                ?? .YES
         case .body:
             guard piece.isEmpty else {
                 if request.body.count + piece.count > server.limits.body {
@@ -271,34 +274,35 @@ final class HTTPConnection {
     }
 
     /// Why a request is not looked at any further; nil when it is.
-    private func refusal(version: String) -> HTTPResponse? {
-        if isSurplus { return .refusal(503, "too many connections", [HTTPField("Retry-After", "1")]) }
+    private func refusal(version: String, hasZero: Bool) -> HTTPResponse? {
+        if isSurplus { return .refusal(503, "too many connections", Self.lateAndClosed) }
+        if hasZero { return .refusal(400, "a head has no byte 0", [HTTPField("Connection", "close")]) }
         if let fault = request.settle(version: version) { return .refusal(fault.status, fault.message) }
         // One that is no number was refused before.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil
     }
 
+    private static let lateAndClosed = [HTTPField("Retry-After", "1"), HTTPField("Connection", "close")]
+
     private var bodyRefusal: HTTPResponse {
         let message = "a body has \(server.limits.body) bytes at the most"
         return .refusal(413, message, [HTTPField("Connection", "close")])
     }
 
-    /// The header fields, which are libmicrohttpd's memory until now.
-    private func fields() -> [HTTPField] {
-        var fields: [HTTPField] = []
-        withUnsafeMutablePointer(to: &fields) { fields in
+    /// Goes through the header fields, which are libmicrohttpd's memory until now.
+    private func read(_ head: HTTPHeadReading) -> HTTPHeadReading {
+        var head = head
+        withUnsafeMutablePointer(to: &head) { head in
             _ = MHD_get_connection_values(
                 handle, .HEADER_KIND,
                 { context, _, name, value in
-                    if let name {
-                        let field = HTTPField(String(cString: name), value.map { String(cString: $0) } ?? "")
-                        context?.assumingMemoryBound(to: [HTTPField].self).pointee.append(field)
-                    }
+                    if let name { context?.assumingMemoryBound(to: HTTPHeadReading.self).pointee.add(name, value) }
                     return .YES
-                }, fields)
+                }, head)
         }
-        return fields
+        head.finish()
+        return head
     }
 
     private func queue(_ response: HTTPResponse) -> MHD_Result {

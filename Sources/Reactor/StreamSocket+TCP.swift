@@ -78,6 +78,19 @@ package struct SocketAddress: Sendable {
         }
     }
 
+    /// As numbers, in the form that everybody writes; nil for an address of no network. (getnameinfo(3).)
+    package var host: String? {
+        var storage = self.storage
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let answer = withUnsafePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getnameinfo($0, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+            }
+        }
+        guard answer == 0, !isLocal else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// Whether it is a Unix socket's, which files guard.
     package var isLocal: Bool { Int32(storage.ss_family) == AF_UNIX }
 

@@ -23,7 +23,7 @@ final class FeedHandler: WebHandler {
         if form == .events, let start = request["Last-Event-ID"].flatMap({ FeedQuery.start(behind: $0) }) {
             terms.start = start
         }
-        if let refusal = readers.refusal { return .now(.refusal(503, refusal, [HTTPField("Retry-After", "5")])) }
+        if let refusal = readers.refusal { return .now(.notNow(refusal, retryAfter: 5)) }
         let type = form == .events ? "text/event-stream" : "application/x-ndjson"
         let fields = [
             HTTPField("Content-Type", type), HTTPField("Cache-Control", "no-store"),

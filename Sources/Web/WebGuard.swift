@@ -66,4 +66,10 @@ extension HTTPResponse {
             fields: [HTTPField("Content-Type", "text/plain; charset=utf-8"), HTTPField("Cache-Control", "no-store")]
                 + fields, body: .bytes(Array("\(message)\n".utf8)))
     }
+
+    /// A refusal for now. It ends the connection: waiting there for a further request, whoever is one too many would take the
+    /// place of one who asks for something else.
+    static func notNow(_ message: String, retryAfter seconds: Int) -> HTTPResponse {
+        refusal(503, message, [HTTPField("Retry-After", "\(seconds)"), HTTPField("Connection", "close")])
+    }
 }

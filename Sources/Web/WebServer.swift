@@ -50,9 +50,11 @@ package actor WebServer {
     /// How many read the feed now.
     package var readerCount: Int { readers.count }
 
-    /// Other settings from the next request on, and other limits for readers.
+    /// Other settings from the next request on, and other limits for readers. With another token those leave who were let in
+    /// without it: one that is known to somebody who should not is taken back so.
     package func change(to settings: WebSettings, readers limits: ReaderLimits) {
         readers.change(to: limits)
+        if settings.token != nil, settings.token != context.settings.token { readers.dismissAll() }
         context.settings = settings
         server?.fields = settings.fields
     }
@@ -64,6 +66,8 @@ package actor WebServer {
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
         var limits = HTTPServer.Limits()
         limits.connections = self.limits.requests + seats.limit
+        // With more seats after a reload streams would take the places of requests.
+        readers.mostHere = seats.limit
         limits.connectionsPerAddress = self.limits.connectionsPerAddress
         limits.patience = self.limits.patience
         limits.memory = self.limits.memory

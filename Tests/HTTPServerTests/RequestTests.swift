@@ -130,10 +130,22 @@ import Testing
     }
 
     @Test(arguments: [
+        "Host: x\r\nX: y  \r\n", "Host: x\r\nX:\r\nY:  \r\n", "Host: x\nX: y\n", "X: \u{1}ä\u{80}\r\nHost:x\r\n",
+    ]) func blanksAroundValuesAreNone(fields: String) async throws {
+        try await ServerBench.run { bench in
+            let outcome = try await bench.talk("GET / HTTP/1.1\r\n\(fields)Connection: close\r\n\r\n")
+            #expect(outcome.statuses == [200], "\(outcome.text)")
+        }
+    }
+
+    @Test(arguments: [
         ("GET / HTTP/1.1\r\n\r\n", [400]), ("GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n", [400]),
         ("GET / HTTP/9.9\r\n\r\n", [505]), ("GET / HTTP/1.1\r\nHost: x\r\nrubbish\r\n\r\n", [400]),
         ("GET / x HTTP/1.1\r\nHost: x\r\n\r\n", [400]), ("GET / x HTTP/1.0\r\n\r\n", [400]),
-        ("\u{1}\u{2}\r\n\r\n", []),
+        ("\u{1}\u{2}\r\n\r\n", []), ("GET / HTTP/1.1\r\nHost: x\u{0}y\r\n\r\n", [400]),
+        ("GET / HTTP/1.1\r\nHost: x\u{0}\u{0}y\r\nX: y\r\n\r\n", [400]),
+        ("GET / HTTP/1.1\r\nHost: x\r\nX: y\u{0}Z: y\r\nX: y\r\n\r\n", [400]),
+        ("GET / HTTP/1.1\r\nHost: x\nX:\u{0}y\n\n", [400]),
     ])
     func aHeadThatIsNoneIsRefused(head: String, statuses: [Int]) async throws {
         try await ServerBench.run { bench in

@@ -12,6 +12,7 @@ import Testing
             ("[::]:65535", "[::]:65535", false), ("10.0.0.1:2287", "10.0.0.1:2287", false),
             ("[fe80::1]:2287", "[fe80::1]:2287", false), ("[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:1", false),
             ("128.0.0.1:1", "128.0.0.1:1", false), ("LocalHost:1", "127.0.0.1:1", true),
+            ("127.1:80", "127.0.0.1:80", true), ("[0:0::1]:80", "[::1]:80", true), ("0:80", "0.0.0.0:80", false),
         ])
     func isAnAddressAndAPort(text: String, shown: String, isLoopback: Bool) throws {
         let address = try HTTPAddress(text)
@@ -47,6 +48,19 @@ import Testing
         #expect(Self.fault(["--http", "8080"])?.message == "an address is written --http=HOST:PORT")
     }
 
+    @Test(arguments: ["--http-token-file=t", "--http-open", "--http-host=cats.test", "--http-frame=https://cats.test"])
+    func whatIsSaidOfThePageWantsOne(argument: String) throws {
+        let fault = Self.fault([argument])
+        #expect(
+            fault?.message == "says nothing without --http"
+                && fault.map { argument.hasPrefix($0.option ?? "-") } == true)
+        #expect(Self.fault([argument, "--http"]) == nil)
+        for names in ["http", "feed:http"] {
+            #expect(throws: Never.self) { try Command.parse([argument], environment: ["LISTEN_FDNAMES": names]) }
+        }
+        #expect(throws: UsageError.self) { try Command.parse([argument], environment: ["LISTEN_FDNAMES": "httpx"]) }
+    }
+
     @Test(arguments: ["cats.example.org", "CATS", "a_b-c.d", "1.2"]) func takesNamesOfHosts(name: String) throws {
         #expect(try Types.host.parse(name) == name.lowercased())
     }
@@ -75,7 +89,7 @@ import Testing
     @Test func boundsWhatMayShowThePage() throws {
         let origins = (10..<26).map { "https://\(String(repeating: "a", count: 111))\($0).bcdef" }
         let message = "all origins take more than 2048 bytes together"
-        let flags = origins.map { "--http-frame=\($0)" }
+        let flags = ["--http"] + origins.map { "--http-frame=\($0)" }
         #expect(Self.fault(flags + ["--http-frame=\(origins[0])/"]) == nil)
         #expect(Self.fault(flags + ["--http-frame=http://b"]) == UsageError(message, option: "--http-frame"))
 

@@ -220,6 +220,71 @@ import Web
         }
     }
 
+    @Test func whoWasLetInWithoutTheTokenOfNowHasToLeave() async throws {
+        try await WebStage.run { stage in
+            var settings = WebSettings()
+            await stage.publish()
+            var known = ""
+            // The first token, another one, the same one: whoever reads stays with the same one, and without any.
+            for (token, stays) in [
+                ("0123456789abcdef", false), ("0123456789abcdeF", false), ("0123456789abcdeF", true),
+            ] {
+                let fields = [known]
+                let descriptor = try await stage.talk { client in
+                    let descriptor = try client.connect()
+                    let lines = ["GET /feed HTTP/1.1", "Host: localhost"] + fields.filter { !$0.isEmpty }
+                    try client.send(lines.map { "\($0)\r\n" }.joined() + "\r\n", to: descriptor)
+                    _ = try client.receive(from: descriptor, until: "\"seq\":1,")
+                    return descriptor
+                }
+                settings.token = WebToken(token)
+                await stage.server.change(to: settings, readers: ReaderLimits())
+                let readers = await stage.server.readerCount
+                #expect(readers == (stays ? 1 : 0))
+                if !stays {
+                    let rest = try await stage.talk { try $0.receive(from: descriptor) }
+                    #expect(rest.ended && !rest.wasReset && (rest.bytes.isEmpty || rest.bytes.last == 0x0A))
+                }
+                RawClient.leave(descriptor)
+                known = "Authorization: Bearer \(token)"
+                try await stage.wait(for: "its end") { await stage.server.readerCount == 0 }
+            }
+        }
+    }
+
+    @Test func readersThatAreTooManyTakeNobodysPlace() async throws {
+        var limits = WebServer.Limits()
+        limits.requests = 2
+        var readers = ReaderLimits()
+        readers.readers = 1
+        try await WebStage.run(readers: readers, limits: limits) { [readers] stage in
+            await stage.publish()
+            let stream = "GET /feed HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            var more = readers
+            more.readers = 50
+            let first = try await stage.talk { client in
+                let descriptor = try client.connect()
+                try client.send(stream, to: descriptor)
+                _ = try client.receive(from: descriptor, until: "\"seq\":1,")
+                return descriptor
+            }
+            // None of these goes by itself.
+            for number in 0..<4 {
+                // Nor does a seat more make a place more.
+                if number == 2 { await stage.server.change(to: WebSettings(), readers: more) }
+                let refused = try await stage.talk { client in
+                    let descriptor = try client.connect()
+                    defer { RawClient.leave(descriptor) }
+                    try client.send(stream, to: descriptor)
+                    return try WireAnswer(client.receive(from: descriptor))
+                }
+                #expect(refused.status == 503 && refused.outcome.ended && refused.fields["connection"] == "close")
+            }
+            #expect(try await stage.ask("GET", "/healthz").status == 200)
+            RawClient.leave(first)
+        }
+    }
+
     @Test func aPageOfAnotherSiteChangesNothing() async throws {
         try await WebStage.run { stage in
             let other = try await stage.ask("POST", "/", ["Origin: http://evil.test"])

@@ -49,13 +49,16 @@ package final class FeedReaders: @unchecked Sendable {
 
     /// How many may read at once.
     var limit: Int { seats.limit }
+    /// How many may read here, however many there are places for elsewhere.
+    package var mostHere = Int.max
 
     package var count: Int { connections.count }
 
     /// Why nobody else is let in; nil when somebody is.
     package var refusal: String? {
-        if seats.hasRoom, !isLeaving { return nil }
-        return isLeaving ? "the feed is about to end" : "there are \(seats.limit) readers already; try again later"
+        if seats.hasRoom, count < mostHere, !isLeaving { return nil }
+        let most = min(seats.limit, mostHere)
+        return isLeaving ? "the feed is about to end" : "there are \(most) readers already; try again later"
     }
 
     /// Other limits from now on; whoever reads already goes on, also when there are too many by now.
@@ -135,7 +138,7 @@ package final class FeedReaders: @unchecked Sendable {
     }
 
     /// Closes every reader as soon as it has the whole of the line that it is in the middle of.
-    private func dismissAll() {
+    package func dismissAll() {
         for connection in connections { connection.dismiss() }
     }
 

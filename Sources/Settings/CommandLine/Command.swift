@@ -105,6 +105,7 @@ extension Command {
 
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
         try options.placing { () throws(UsageError) in try check(options) }
+        try checkPage(options, environment: environment)
         guard isCheck else { return .watch(options) }
         let table = SettingTable.rows
         return .check(
@@ -120,6 +121,18 @@ extension Command {
         throw UsageError(
             "others get to \(address); say who may with \(rows.httpTokenFile.flag), or \(rows.httpOpen.flag) for everybody",
             option: rows.http.flag)
+    }
+
+    /// What a command line says of a page has one. A configuration, and variables, may be of a service that is handed the port.
+    private static func checkPage(_ options: Options, environment: [String: String]) throws(UsageError) {
+        let rows = SettingTable.rows
+        let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains("http") == true
+        guard options[\.http] == nil, !isHandedOver else { return }
+        for row in [rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame] as [any Setting] {
+            if case .option? = options.values.entry(of: row)?.origin {
+                throw UsageError("says nothing without \(rows.http.flag)", option: row.flag)
+            }
+        }
     }
 
     /// What only holds between options.

@@ -40,7 +40,8 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         if host.lowercased() == "localhost" { host = Self.usual.host[...] }
         self.init(host: String(host), port: port)
         do throws(SystemError) {
-            _ = try address()
+            // 127.1 is 127.0.0.1, and a browser that asks by the former is none that is known here.
+            if let usual = try address().host { self.init(host: usual, port: port) }
         } catch {
             throw fault("has no address of this machine; write one, such as \(Self.usual), or 0.0.0.0 for all")
         }

@@ -21,7 +21,7 @@ package final class MetricsHandler: WebHandler {
     /// - Parameter accept: which formats are asked for.
     func response(accept: String?) -> HTTPResponse {
         guard underWay < Self.mostAtOnce else {
-            return .refusal(503, "too many scrapes at once", [HTTPField("Retry-After", "1")])
+            return .notNow("too many scrapes at once", retryAfter: 1)
         }
         underWay += 1
         let format = MetricsFormat(accept: accept)

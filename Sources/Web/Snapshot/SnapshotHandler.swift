@@ -27,10 +27,10 @@ final class SnapshotHandler: WebHandler {
         let now = context.loop.clock.now
         if held.last.map({ $0.taken.duration(to: now) >= Self.sharing }) ?? true {
             guard held.count < Self.mostHeld else {
-                return .now(.refusal(503, "others are getting theirs still", [HTTPField("Retry-After", "5")]))
+                return .now(.notNow("others are getting theirs still", retryAfter: 5))
             }
             guard let snapshot = Snapshot(of: context.store) else {
-                return .now(.refusal(503, "the agent is not there", [HTTPField("Retry-After", "1")]))
+                return .now(.notNow("the agent is not there", retryAfter: 1))
             }
             held.append(Held(snapshot: snapshot, taken: now))
         }
