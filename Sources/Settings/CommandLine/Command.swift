@@ -126,7 +126,7 @@ extension Command {
     /// What a command line says of a page has one. A configuration, and variables, may be of a service that is handed the port.
     private static func checkPage(_ options: Options, environment: [String: String]) throws(UsageError) {
         let rows = SettingTable.rows
-        let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains("http") == true
+        let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains(rows.http.name[...]) == true
         guard options[\.http] == nil, !isHandedOver else { return }
         for row in [rows.httpTokenFile, rows.httpOpen, rows.httpHost, rows.httpFrame] as [any Setting] {
             if case .option? = options.values.entry(of: row)?.origin {
