@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -39,17 +40,25 @@ def samples(families):
     return {(sample.name, tuple(sorted(sample.labels.items()))) for family in families for sample in family.samples}
 
 
-def read_formats(url):
+def read_text(url):
     kind, text = get(url)
     assert kind == "text/plain; version=0.0.4; charset=utf-8", kind
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
     assert checked.returncode == 0 and not checked.stderr, checked.stderr
-    old = list(parser.text_string_to_metric_families(text))
-    kind, text = get(url, "application/openmetrics-text")
-    assert kind == "application/openmetrics-text; version=1.0.0; charset=utf-8", kind
-    new = list(openmetrics.parser.text_string_to_metric_families(text))
+    return samples(parser.text_string_to_metric_families(text))
+
+
+def read_formats(url):
+    def look():
+        before = read_text(url)
+        kind, text = get(url, "application/openmetrics-text")
+        assert kind == "application/openmetrics-text; version=1.0.0; charset=utf-8", kind
+        # The agent goes on: its series may be others by now.
+        return before == read_text(url) and (before, list(openmetrics.parser.text_string_to_metric_families(text)))
+
+    old, new = wait("two scrapes with the same series", look)
     # The older format has no type for information.
-    assert samples(old) == samples(new), samples(old) ^ samples(new)
+    assert old == samples(new), old ^ samples(new)
     types = {family.name: family.type for family in new}
     for name, kind in [("build", "info"), ("polls", "counter"), ("request_duration_seconds", "histogram"),
                        ("series_value", "gauge")]:
@@ -86,8 +95,18 @@ scrape_configs: [{{ job_name: catwatch, static_configs: [{{ targets: ["{target}"
             found = re.search(r'msg="?Listening on"? address=127\.0\.0\.1:(\d+)', log.read())
         return found and found[1]
 
+    def is_ready(self):
+        try:
+            return get(f"{self.origin}/-/ready")
+        except urllib.error.HTTPError as error:
+            # It listens before its store is open.
+            if error.code != 503:
+                raise
+            return False
+
     def start(self):
         self.origin = f"http://127.0.0.1:{wait('Prometheus', self.port)}"
+        wait("Prometheus to be ready", self.is_ready)
 
     def ask(self, query):
         text = get(f"{self.origin}/api/v1/query?query={urllib.parse.quote(query)}")[1]
