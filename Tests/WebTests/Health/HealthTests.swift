@@ -148,14 +148,14 @@ import Testing
     @Test func namesAHundredSourcesThoseFirstThatAreNotReady() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop)
-            for index in 0..<10_000 {
+            for index in 0..<400 {
                 let source = await stage.register("\(index)" + String(repeating: "\u{1}", count: 300))
-                if index != 7_777 { await stage.publish(1, from: source) }
+                if index != 277 { await stage.publish(1, from: source) }
             }
             let handler = HealthHandler.ready(stage.context)
             let answer = ask(handler)
-            #expect(answer.status == 503 && answer.body.hasPrefix(#"{"ready":false,"sources":[{"source":"7777\u0001"#))
-            #expect(answer.body.hasSuffix("],\"more_sources\":9900}\n") && answer.body.utf8.count < 100_000)
+            #expect(answer.status == 503 && answer.body.hasPrefix(#"{"ready":false,"sources":[{"source":"277\u0001"#))
+            #expect(answer.body.hasSuffix("],\"more_sources\":300}\n") && answer.body.utf8.count < 100_000)
             // Who asks again is told the same, without a look at all of them.
             for _ in 0..<100 { #expect(ask(handler).status == 503) }
             #expect(JSONTree(Array(answer.body.utf8.dropLast())).keys == ["ready", "sources", "more_sources"])
