@@ -116,7 +116,7 @@ run_tsan() {
     heading "thread sanitizer over the unit tests"
     # Without the longest of those that have one thread: lines, numbers and documents, and no loop.
     run_tests --sanitize=thread --scratch-path .build/tsan \
-        --skip 'EndToEndTests|LineBufferTests|StdinLineParserTests|JSON[A-Za-z]*Tests|ExtractionTwinTests|Config[A-Za-z]*Tests|ScreenSnapshotTests|CurlStream|WebSocketPeer|BoardTwinTests|SHA256Tests|aClientThatTakesNothingIsCutOff'
+        --skip 'EndToEndTests|LineBufferTests|StdinLineParserTests|JSON[A-Za-z]*Tests|ExtractionTwinTests|Config[A-Za-z]*Tests|ScreenSnapshotTests|CurlStream|WebSocketPeer|BoardTwinTests|SHA256Tests|FibonacciNumbersTests|LargeDocumentTests|aClientThatTakesNothingIsCutOff'
 }
 
 run_unit() {
