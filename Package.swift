@@ -62,24 +62,27 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"]),
         module("WebSocket", []),
-        module("Inputs", ["Feed", "Reactor", "WebSocket", "CCurl"]),
-        module("Outputs", ["Feed", "Reactor"]),
+        module("Journal", ["Feed", "Reactor", "CSQLite"]),
+        module("Inputs", ["Journal", "Feed", "Reactor", "WebSocket", "CCurl"]),
+        module("Outputs", ["Journal", "Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
-        module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Feed", "Reactor", "CZlib"], small),
+        module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CZlib"], small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
-        module("Settings", ["Inputs", "Outputs", "Feed", "Reactor", "CLinux"], small),
+        module("Settings", ["Inputs", "Outputs", "Journal", "Feed", "Reactor", "CLinux"], small),
         program(
-            "catwatch", ["Settings", "Inputs", "Outputs", "Terminal", "Web", "CatAPI", "Feed", "Reactor"], small,
+            "catwatch", ["Settings", "Inputs", "Outputs", "Journal", "Terminal", "Web", "CatAPI", "Feed", "Reactor"],
+            small,
             linking: linking + withoutScalarNames),
         program(
             "catwatch-bench",
-            ["Inputs", "Outputs", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"],
+            ["Inputs", "Outputs", "Journal", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"],
             linking: linking),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
@@ -88,20 +91,28 @@ let package = Package(
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
+        tests("JournalTests", ["Journal", "Feed", "Reactor", "TestSupport"]),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
-            "InputsTests", ["Inputs", "Outputs", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
-        tests("OutputsTests", ["Outputs", "Inputs", "Feed", "Reactor", "TestSupport", "LineRules"]),
+            "InputsTests",
+            ["Inputs", "Outputs", "Journal", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
+        tests("OutputsTests", ["Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport", "LineRules"]),
         .testTarget(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
         tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"]),
-        tests("WebTests", ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Feed", "Reactor", "TestSupport"]),
+        tests(
+            "WebTests",
+            ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
-        tests("SettingsTests", ["Settings", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
+        tests(
+            "SettingsTests", ["Settings", "Inputs", "Outputs", "Journal", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(
             "CommandTests",
-            ["catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Feed", "Reactor", "TestSupport", "CLinux"]),
+            [
+                "catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Journal", "Feed", "Reactor", "TestSupport",
+                "CLinux",
+            ]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],
     swiftLanguageModes: [.v6]

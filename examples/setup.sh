@@ -7,7 +7,7 @@ set -euo pipefail
 build_packages=(
     ca-certificates git tzdata libncurses6 libsqlite3-0 libuuid1 libxml2
     binutils libc6-dev libstdc++-12-dev pkg-config
-    libcurl4-openssl-dev libmicrohttpd-dev zlib1g-dev
+    libcurl4-openssl-dev libmicrohttpd-dev zlib1g-dev libsqlite3-dev
 )
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
@@ -17,7 +17,7 @@ package_packages=(binutils dpkg-dev)
 # from outside.
 test_packages=(
     python3 python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap openssl procps shellcheck
-    strace tmux chromium caddy prometheus
+    strace tmux chromium caddy prometheus sqlite3
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server wrk)
@@ -75,13 +75,13 @@ install_packages() {
 # Without apt: what has to be there by whatever way.
 elsewhere() {
     local missing=() package tool library
-    for library in libcurl libmicrohttpd zlib; do
+    for library in libcurl libmicrohttpd zlib sqlite3; do
         pkg-config --exists "$library" 2>/dev/null || missing+=("$library with its headers")
     done
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | strace | tmux | wrk) tool=$package ;;
+            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

@@ -1,0 +1,36 @@
+/// Where a line is in a journal: its run's number there, and its own number in the run. Places of later lines are greater.
+///
+/// It is the line's row number as well, so that a line is found without another index. A run's lines that are further apart
+/// than a place can say, as in a hostile feed, are another run of the same name there.
+package struct JournalPlace: Sendable, Hashable, Comparable {
+    package let id: Int64
+
+    /// How many of the bits say the number in the run.
+    static let bits: Int64 = 36
+    /// By how much the last number of a run may be greater than the first.
+    static let most = Int64(1) << bits - 1
+
+    package init(id: Int64) { self.id = id }
+
+    /// - Parameters:
+    ///   - run: from 1 to 2^27 - 1.
+    ///   - offset: the line's number less the run's `base`, from 0 to `most`.
+    init(run: Int64, offset: Int64) { id = run << Self.bits | offset }
+
+    var run: Int64 { id >> Self.bits }
+    var offset: Int64 { id & Self.most }
+
+    package static func < (left: JournalPlace, right: JournalPlace) -> Bool { left.id < right.id }
+}
+
+/// A run, as the journal knows it.
+package struct JournalRun: Sendable, Equatable {
+    /// From 1, in the order in which the journal first heard of them.
+    package var number: Int64
+    package var name: String
+    /// What a line's number is greater by than its place in the run says.
+    var base: Int
+    package var ended: String?
+    /// The `hello` line that it began with.
+    package var hello: [UInt8]
+}

@@ -1,0 +1,122 @@
+package import Feed
+package import Reactor
+
+/// What is to be kept, in the order in which it came.
+package enum JournalPiece: Sendable {
+    /// `hello` and `stats`: whose lines those are that follow, and how the sources are from here on.
+    case greeting([UInt8])
+    case lines(LineSpan)
+    /// These are missing; the bytes are the `gap` line that says so.
+    case gap(ClosedRange<Int>, [UInt8])
+    /// Their run is over; the bytes are its `bye` line.
+    case end([UInt8])
+}
+
+/// The run before, as a journal was left.
+package struct LastRun: Sendable, Equatable {
+    package var name: String
+    /// The number of its last line that is kept; 0 for none.
+    package var durable: Int
+    /// Why it ended, as its `bye` said; nil when it did not come so far.
+    package var ended: String?
+
+    package init(name: String, durable: Int, ended: String?) {
+        (self.name, self.durable, self.ended) = (name, durable, ended)
+    }
+}
+
+/// What opening a journal came to.
+package struct JournalOpening: Sendable, Equatable {
+    /// Nil in a new journal.
+    package var lastRun: LastRun?
+    /// One sentence for a person on what was not as it should be, and what became of it; nil when all was well.
+    package var notice: String?
+
+    package init(lastRun: LastRun? = nil, notice: String? = nil) { (self.lastRun, self.notice) = (lastRun, notice) }
+}
+
+/// Why a journal could not do what it was asked to.
+package struct JournalFault: Error, Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
+        /// Somebody who reads the file keeps it from being tidied up, and it has grown as far as it may.
+        case held
+        /// What is in the file makes no sense; it is to be opened anew, which moves it aside.
+        case corrupt
+        /// The disk: full, gone, read-only, not ours.
+        case disk
+    }
+
+    package var kind: Kind
+    /// For a person.
+    package var reason: String
+
+    package init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
+}
+
+/// Where lines are kept beyond the process. It blocks, and is used by one thread at a time, which is not the loop's.
+package protocol LineStore: AnyObject, Sendable {
+    /// Opens it, mends it or moves aside what cannot be mended. May be called again after a fault.
+    func open() throws(JournalFault) -> JournalOpening
+
+    /// Keeps all of the pieces, or none: when it returns, they outlive the process.
+    func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault)
+
+    /// Lets go of what is too old or too much, a little at a time.
+    ///
+    /// - Returns: whether there is more to do.
+    func tidy(at time: Timestamp) throws(JournalFault) -> Bool
+
+    /// Closes it: nothing more comes.
+    func close()
+}
+
+/// Which lines are asked for.
+package struct JournalQuery: Sendable {
+    /// From when on, by the lines' own time.
+    package var from: Timestamp?
+    /// Up to when, which is not included.
+    package var until: Timestamp?
+    package var types: [String]?
+    package var sources: [String]?
+    package var series: String?
+    /// Whether the newest come first.
+    package var isReversed = false
+
+    package init() {}
+}
+
+/// Some lines of one run, one behind the other.
+package struct JournalPage: Sendable {
+    /// Whose they are.
+    package var run: JournalRun
+    /// What `stats` said of the sources before the first of them; nil when nothing did.
+    package var stats: [UInt8]?
+    /// Whole lines, each with its newline; also `gap` lines of what is missing.
+    package var lines: [UInt8]
+    /// Where the last one is.
+    package var last: JournalPlace
+    /// The numbers of the first and the last one.
+    package var sequences: ClosedRange<Int>
+
+    package init(
+        run: JournalRun, stats: [UInt8]?, lines: [UInt8], last: JournalPlace, sequences: ClosedRange<Int>
+    ) {
+        self.run = run
+        self.stats = stats
+        self.lines = lines
+        self.last = last
+        self.sequences = sequences
+    }
+}
+
+/// Reads what a `LineStore` has kept, while it goes on. It blocks, and is used by one thread at a time, which is not the loop's.
+package protocol LineHistory: AnyObject, Sendable {
+    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace?
+
+    /// The lines behind `place` (nil: all; before it, when the query is reversed) that are asked for: as many as have so many
+    /// bytes together, at least one, and of one run only.
+    ///
+    /// - Returns: nil when there are none.
+    func page(_ query: JournalQuery, behind place: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?
+}
