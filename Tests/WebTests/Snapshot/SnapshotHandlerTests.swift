@@ -125,8 +125,10 @@ struct SnapshotHandlerTests {
             #expect(disposition.hasPrefix("attachment; filename=\"catwatch-wire-test-20"))
             #expect(disposition.hasSuffix("Z.html\"") && answer.fields["cache-control"] == "no-store")
             let lines = answer.text.split(separator: "\n").filter { $0.hasPrefix("{") }
-            #expect(lines.count == 10_002 && lines[0].hasPrefix("{\"type\":\"hello\""))
-            #expect(lines.last?.hasSuffix(#""value":1,"text":"\u003c/script>"}"#) == true, "\(lines.last ?? "")")
+            #expect(lines[0].hasPrefix("{\"type\":\"hello\""))
+            // Besides, a window may close at any time.
+            let events = lines.filter { $0.hasSuffix(#""value":1,"text":"\u003c/script>"}"#) }
+            #expect(events.count == 10_000, "\(lines.last ?? "")")
             // The head alone is made and let go of.
             for _ in 0..<3 {
                 let head = try await stage.talk { client in
