@@ -1,6 +1,5 @@
 import Glibc
 import Reactor
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,22 +7,27 @@ import Testing
     @Test func allWorkIsDoneOnOneThreadBeforeItEnds() async throws {
         let worker = Worker(name: "worker")
         let own = UInt(pthread_self())
-        let threads = Mutex<[UInt]>([])
+        let pipe = try Descriptor.pipe(nonblocking: false)
+        let (near, far) = (pipe.read.number, pipe.write.number)
         let first = try #require(worker.loop)
         for _ in 0..<3 {
             let loop = try #require(worker.loop)
             #expect(loop === first)
             loop.post {
                 usleep(1_000)
-                threads.withLock { $0.append(UInt(pthread_self())) }
+                var thread = UInt(pthread_self())
+                #expect(write(far, &thread, MemoryLayout<UInt>.size) == MemoryLayout<UInt>.size)
             }
         }
         worker.stop()
-        let seen = try await withLoop { loop in
-            while threads.withLock(\.count) < 3 { try await loop.sleep(for: .milliseconds(1)) }
-            return threads.withLock(\.self)
+        var seen: Set<UInt> = []
+        for _ in 0..<3 {
+            var thread: UInt = 0
+            #expect(read(near, &thread, MemoryLayout<UInt>.size) == MemoryLayout<UInt>.size)
+            seen.insert(thread)
         }
-        #expect(Set(seen).count == 1 && !seen.contains(own))
+        #expect(seen.count == 1 && !seen.contains(own))
+        withExtendedLifetime(pipe) {}
     }
 
     @Test func workThatNeverEndsIsNotWaitedFor() async throws {
