@@ -35,6 +35,25 @@ package struct JournalOpening: Sendable, Equatable {
     package init(lastRun: LastRun? = nil, notice: String? = nil) { (self.lastRun, self.notice) = (lastRun, notice) }
 }
 
+/// How a journal is kept.
+package struct JournalSettings: Sendable, Equatable {
+    /// What a commit survives.
+    package enum Sync: String, Sendable, CaseIterable {
+        /// The end of the process.
+        case normal
+        /// The end of the machine as well.
+        case full
+    }
+
+    package var sync = Sync.normal
+    /// How long lines are kept at the most.
+    package var age: Duration = .seconds(7 * 86_400)
+    /// How large the file may grow, in bytes.
+    package var bytes = 256 << 20
+
+    package init() {}
+}
+
 /// Why a journal could not do what it was asked to.
 package struct JournalFault: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
@@ -44,6 +63,8 @@ package struct JournalFault: Error, Sendable, Equatable {
         case corrupt
         /// The disk: full, gone, read-only, not ours.
         case disk
+        /// Another agent writes it; the reason names its process.
+        case taken
     }
 
     package var kind: Kind
@@ -55,7 +76,10 @@ package struct JournalFault: Error, Sendable, Equatable {
 
 /// Where lines are kept beyond the process. It blocks, and is used by one thread at a time, which is not the loop's.
 package protocol LineStore: AnyObject, Sendable {
-    /// Opens it, mends it or moves aside what cannot be mended. May be called again after a fault.
+    /// Opens it, mends it or moves aside what cannot be mended. May be called again after a fault; then the run under way is
+    /// greeted anew, and goes on.
+    ///
+    /// - Throws: `.taken` when another agent has it, which is ours alone from here to `close`.
     func open() throws(JournalFault) -> JournalOpening
 
     /// Keeps all of the pieces, or none: when it returns, they outlive the process.
@@ -65,6 +89,9 @@ package protocol LineStore: AnyObject, Sendable {
     ///
     /// - Returns: whether there is more to do.
     func tidy(at time: Timestamp) throws(JournalFault) -> Bool
+
+    /// The number of the oldest line that is kept of the run whose lines come; nil for none yet.
+    var firstSequence: Int? { get }
 
     /// Closes it: nothing more comes.
     func close()

@@ -6,25 +6,30 @@ package import Reactor
 /// Unchecked: used by one thread at a time, as `LineStore` says.
 package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private let path: String
+    private let settings: JournalSettings
     private var database: SQLiteDatabase?
     private var insert: SQLiteStatement?
     /// Whose lines come; of a `greeting`.
     private var run: JournalRun?
 
-    package init(path: String) { self.path = path }
+    package init(path: String, _ settings: JournalSettings = .init()) {
+        self.path = path
+        self.settings = settings
+    }
 
     package func open() throws(JournalFault) -> JournalOpening {
         close()
         do throws(SQLiteFault) {
             let database = try SQLiteDatabase(path, .write)
-            try database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -512")
+            try database.run(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = \(settings.sync.rawValue); PRAGMA cache_size = -512")
             if try database.integer("PRAGMA user_version") == 0 {
                 try database.run(
                     "BEGIN IMMEDIATE; PRAGMA application_id = \(JournalSchema.applicationID);"
                         + "PRAGMA user_version = \(JournalSchema.version);\(JournalSchema.statements) COMMIT")
             }
             let opening = JournalOpening(lastRun: try lastRun(in: database))
-            insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?)")
+            insert = try database.prepare("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?, ?, ?, ?)")
             self.database = database
             return opening
         } catch {
@@ -87,8 +92,9 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         let parts = lines.split(separator: 0x0A)
         guard let first = parts.first, let line = try? LineDecoder.decode(first), case .hello(let hello) = line.body
         else { return }
-        if run?.name != hello.run {
-            let number = (try database.integer("SELECT max(run) FROM runs") ?? 0) + 1
+        if run?.name != hello.run { run = try newestRun(in: database) }
+        if run?.name != hello.run || (run?.base ?? 0) > hello.firstSeq {
+            let number = (run?.number ?? 0) + 1
             let base = hello.firstSeq
             run = JournalRun(number: number, name: hello.run, base: base, ended: nil, hello: Array(first))
             let statement = try database.prepare(
@@ -105,6 +111,21 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         statement.bind(1, JournalPlace(run: run.number, offset: Int64(max(0, hello.nextSeq - run.base))).id)
         statement.bind(2, String(decoding: parts[1], as: UTF8.self))
         try statement.run()
+    }
+
+    private func newestRun(in database: SQLiteDatabase) throws(SQLiteFault) -> JournalRun? {
+        let runs = try database.prepare("SELECT run, name, base, ended, hello FROM runs ORDER BY run DESC LIMIT 1")
+        guard try runs.step() else { return nil }
+        return JournalRun(
+            number: runs.integer(0), name: runs.string(1), base: Int(runs.integer(2)), ended: nil,
+            hello: Array(runs.text(4)))
+    }
+
+    package var firstSequence: Int? {
+        guard let database, let run else { return nil }
+        let (first, behind) = (run.number << JournalPlace.bits, (run.number + 1) << JournalPlace.bits)
+        let oldest = try? database.integer("SELECT min(id) FROM lines WHERE id >= \(first) AND id < \(behind)")
+        return oldest.map { run.base + Int(JournalPlace(id: $0).offset) }
     }
 
     private func insert(_ line: UnsafeRawBufferPointer, as sequence: Int) throws(SQLiteFault) {
