@@ -29,8 +29,12 @@ package struct JournalRun: Sendable, Equatable {
     package var number: Int64
     package var name: String
     /// What a line's number is greater by than its place in the run says.
-    var base: Int
+    package var base: Int
     package var ended: String?
     /// The `hello` line that it began with.
     package var hello: [UInt8]
+
+    package init(number: Int64, name: String, base: Int, ended: String?, hello: [UInt8]) {
+        (self.number, self.name, self.base, self.ended, self.hello) = (number, name, base, ended, hello)
+    }
 }
