@@ -87,7 +87,7 @@ let package = Package(
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
-            name: "TestSupport", dependencies: ["Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Journal", "Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),

@@ -2,6 +2,7 @@ internal import CatAPI
 internal import Feed
 internal import Glibc
 internal import Inputs
+internal import Journal
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -110,6 +111,7 @@ actor Agent {
         defer { socket?.remove() }
         var settings = WebSettings(plan)
         let port = try surroundings.openPort(plan.options)
+        try await startJournal()
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
         settings.demo = demoOrigin
@@ -210,6 +212,23 @@ actor Agent {
     }
 
     // MARK: Outputs
+
+    /// Starts the journal before there is anything to keep: it says what the run begins with.
+    private func startJournal() async throws {
+        guard let path = plan.options[\.journal] else { return }
+        let flag = SettingTable.rows.journal.flag
+        let (lines, _) = surroundings.openJournal(path, JournalSettings(plan.options))
+        guard let (journal, run) = factory.journal(lines, plan.options) else {
+            throw UsageError("there is no thread left for it", option: flag)
+        }
+        await outputs.start(run)
+        do {
+            try await journal.waitUntilBegun()
+        } catch let fault as JournalFault {
+            await outputs.end()
+            throw UsageError(fault.reason, option: flag)
+        }
+    }
 
     /// Starts everything that gets the feed.
     private func startOutputs(

@@ -2,6 +2,7 @@ internal import CatAPI
 internal import Feed
 internal import Glibc
 internal import Inputs
+internal import Journal
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -42,12 +43,7 @@ struct OutputFactory: Sendable {
         let worker = surroundings.makeWorker("disk")
         guard let disk = worker.loop else { return nil }
         let output = FileOutput(path, store: store, on: surroundings.loop, worker: disk, from: start) {
-            [store, notices, wall = surroundings.wall, isRelay] failure in
-            if isRelay {
-                await notices.say("catwatch: \(Sanitizer.visible(failure.message))\n")
-            } else {
-                await store.publish([Event(time: wall.now, source: store.agentSource, body: .error(failure))])
-            }
+            tell(.error($0))
         }
         return (
             output,
@@ -56,6 +52,40 @@ struct OutputFactory: Sendable {
                 worker.stop()
             }
         )
+    }
+
+    /// - Returns: nil when there is no thread for the disk.
+    func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
+        let worker = surroundings.makeWorker("journal disk")
+        guard let path = options[\.journal], let disk = worker.loop else { return nil }
+        let output = JournalOutput(
+            path, keeping: lines, store: store, on: surroundings.loop, worker: disk, wall: surroundings.wall,
+            every: options[\.journalCommit], capacity: options[\.logBytes] / 8
+        ) {
+            tell($0)
+        }
+        return (
+            output,
+            {
+                try? await output.run()
+                worker.stop()
+            }
+        )
+    }
+
+    /// Says how an output is doing: in the feed, or to a person when that is another agent's, or over.
+    private func tell(_ body: Event.Body) {
+        let event = store.assumeIsolated { store -> Event? in
+            guard !isRelay, !store.isOver else { return nil }
+            return Event(time: surroundings.wall.now, source: store.agentSource, body: body)
+        }
+        if let event { return store.assumeIsolated { $0.publish([event]) } }
+        switch body {
+        case .error(let failure):
+            notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(failure.message, limit: 1_000))\n") }
+        case .recovered: notices.assumeIsolated { $0.say("catwatch: that works again\n") }
+        default: break
+        }
     }
 
     /// - Parameter reader: of one to the same address that has ended, to go on with.
@@ -105,6 +135,15 @@ struct OutputFactory: Sendable {
                 } catch {}  // cancelled
             }
         )
+    }
+}
+
+extension JournalSettings {
+    init(_ options: Options) {
+        self.init()
+        sync = options[\.journalSync]
+        age = options[\.journalAge]
+        bytes = options[\.journalBytes]
     }
 }
 

@@ -2,6 +2,7 @@ internal import CatAPI
 internal import Feed
 internal import Glibc
 internal import Inputs
+internal import Journal
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -45,6 +46,8 @@ struct Surroundings: Sendable {
     let openPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
     /// The same without the service manager's, for a reload. Blocks a little.
     let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
+    /// Makes what writes a journal and what reads it; neither does anything yet.
+    let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
     /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
     let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -113,6 +116,7 @@ extension Surroundings {
             return try ListeningPort.claim(options)
         }
         claimPort = { options throws(UsageError) in try ListeningPort.claim(options) }
+        openJournal = { (SQLiteLineStore(path: $0, $1), SQLiteHistory(path: $0)) }
         attach = { place in
             let socket =
                 try place.path.map { path in try StreamSocket.connected(to: path) }

@@ -1,6 +1,7 @@
 import Feed
 import Glibc
 import Inputs
+import Journal
 import Outputs
 import Reactor
 import Settings
@@ -15,6 +16,8 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let wall: SteppedWallClock
     let transport: SimulatedTransport
     fileprivate(set) var listeners: [String: SimulatedListener] = [:]
+    /// The journals in the file system, by their paths.
+    private(set) var journals: [String: MemoryLineStore] = [:]
 
     init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
         self.loop = loop
@@ -27,6 +30,13 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
         let listener = SimulatedListener(on: loop)
         listeners[path] = listener
         return listener
+    }
+
+    /// The journal at a path, made when there is none.
+    func journal(at path: String) -> MemoryLineStore {
+        let journal = journals[path] ?? MemoryLineStore()
+        journals[path] = journal
+        return journal
     }
 
     func connect(to path: String) throws(SystemError) -> SimulatedStream {
@@ -147,6 +157,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 return ListeningSocket(machine.listen(at: path), at: path)
             },
             openPort: { _ in nil }, claimPort: { _ in nil },
+            openJournal: { path, _ in (machine.journal(at: path), SQLiteHistory(path: path)) },
             attach: { (try machine.connect(to: $0.path ?? ""), nil) },
             connect: { path throws(SystemError) in try machine.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },

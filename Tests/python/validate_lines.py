@@ -23,7 +23,7 @@ import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
 CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
-NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
 MAX_LEVELS = 30

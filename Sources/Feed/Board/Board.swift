@@ -266,7 +266,7 @@ package struct Board: Sendable {
         case .agent(var agent):
             if agent.outputs.count > limits.outputs { agent.outputs = Array(agent.outputs.prefix(limits.outputs)) }
             self.agent = agent
-        case .hello, .stats, .gap, .bye, .resync, .refusal, .unknown:
+        case .hello, .stats, .restart, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
     }

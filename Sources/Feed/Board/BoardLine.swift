@@ -11,11 +11,11 @@ package struct BoardLine: Sendable, Equatable {
     /// What `value` is.
     package var kind = SeriesKind.data
     /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done,
-    /// a recovered line's down_s.
+    /// a recovered line's down_s, a restart's last_seq.
     package var value: Double?
-    /// A data line's text, an error's message, a latency's endpoint.
+    /// A data line's text, an error's message, a latency's endpoint, a restart's last_run.
     package var text: String?
-    /// An error's code.
+    /// An error's code, a restart's ended.
     package var code: String?
 
     init(_ line: Line, sequence: Int) {
@@ -45,6 +45,10 @@ package struct BoardLine: Sendable, Equatable {
             value = Double(progress.done)
         case .recovered(let recovery):
             value = recovery.down.seconds
+        case .restart(let restart):
+            value = restart.lastSequence.map(Double.init)
+            text = restart.lastRun
+            code = restart.ended?.cut(to: Board.longestText)
         case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }

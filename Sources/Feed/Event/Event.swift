@@ -28,6 +28,8 @@ package struct Event: Sendable {
         case recovered(Recovery)
         /// How the agent itself is doing; the store adds what it counts.
         case agent(AgentSample)
+        /// What the journal has of the run before.
+        indirect case restart(Restart)
     }
 
     package init(time: Timestamp, source: SourceID, body: Body) {
@@ -199,6 +201,20 @@ package struct Recovery: Sendable, Equatable {
     package init(down: Duration, attempts: Int) {
         self.down = down
         self.attempts = attempts
+    }
+}
+
+/// How a journal was found at the start of a run, which is what a lost tail can be told by.
+package struct Restart: Sendable, Equatable {
+    /// The name of the run before; nil when there is none, or the disk did not say in time.
+    package var lastRun: String?
+    /// The number of its last line that is kept, 0 for none; nil without such a run.
+    package var lastSequence: Int?
+    /// Why it ended, as its `bye` said; nil when it did not come so far.
+    package var ended: String?
+
+    package init(lastRun: String? = nil, lastSequence: Int? = nil, ended: String? = nil) {
+        (self.lastRun, self.lastSequence, self.ended) = (lastRun, lastSequence, ended)
     }
 }
 

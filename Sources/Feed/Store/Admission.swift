@@ -6,7 +6,9 @@ struct Admission {
     private var holders: [StoreReader] = []
     private var waiting: [Wakeup] = []
 
-    mutating func addHolder(_ reader: StoreReader) { holders.append(reader) }
+    mutating func addHolder(_ reader: StoreReader) {
+        if !holders.contains(where: { $0 === reader }) { holders.append(reader) }
+    }
     mutating func removeHolder(_ reader: StoreReader) { holders.removeAll { $0 === reader } }
     mutating func add(_ input: Wakeup) { waiting.append(input) }
     mutating func remove(_ input: Wakeup) { waiting.removeAll { $0 === input } }
@@ -14,7 +16,7 @@ struct Admission {
     /// Whether somebody who must get everything is more than half a log behind.
     func isHeldBack(by log: borrowing LineLog) -> Bool {
         let half = log.capacity / 2
-        for reader in holders where log.memoryBehind(reader.cursor) > half { return true }
+        for reader in holders where log.memoryBehind(reader.kept) > half { return true }
         return false
     }
 
@@ -22,7 +24,7 @@ struct Admission {
     /// stands still, so may they.
     var heldFrom: Int {
         var first = Int.max
-        for reader in holders { first = min(first, reader.cursor) }
+        for reader in holders { first = min(first, reader.kept) }
         return first
     }
 

@@ -19,6 +19,8 @@ package actor EventStore {
     private var admission = Admission()
     private var ownSource: SourceID?
     private var ending: String?
+    /// The oldest line of this run that a journal has; nil without one.
+    private var journalFirst: Int?
     private let limitReached: Wakeup
 
     package init(
@@ -433,7 +435,7 @@ package actor EventStore {
             time: now, identity: identity, isFiltered: isFiltered,
             interval: relayed?.interval ?? state.limits.interval,
             history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
-            nextSequence: asOf.addingSaturated(1))
+            nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst)
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
@@ -456,6 +458,36 @@ package actor EventStore {
     /// Counts a reader that was closed because it took nothing.
     package func noteStalledReader() { state.counts.stalledReaders += 1 }
 
+    /// Where a reader is, in a run.
+    package struct Place: Sendable, Equatable {
+        package let run: String
+        /// Of the last line that it has got; 0 before the first.
+        package let sequence: Int
+    }
+
+    /// What a reader has got so far.
+    package func progress(of id: ReaderID) -> Place { Place(run: identity.run, sequence: place(of: id) - 1) }
+
+    /// What a reader has got up to this place outlives the process now: inputs wait, and lines are kept, by that from here on.
+    ///
+    /// - Parameter first: the oldest line that is kept so of the run; nil for none.
+    package func settle(_ place: Place, of id: ReaderID, first: Int?) {
+        guard place.run == identity.run, let reader = readers[id] else { return }
+        reader.durable = place.sequence
+        journalFirst = first
+        resumeInputs()
+    }
+
+    /// Whether inputs that can wait do so for a reader that is far behind, and what it has not seen is kept.
+    package func setHolding(_ holds: Bool, of id: ReaderID) {
+        guard let reader = readers[id] else { return }
+        if holds { admission.addHolder(reader) } else { admission.removeHolder(reader) }
+        resumeInputs()
+    }
+
+    /// Whether no more events are taken.
+    package var isOver: Bool { ending != nil }
+
     /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
     package func setState(_ text: String, of id: ReaderID) { readers[id]?.state = text }
 
@@ -467,7 +499,9 @@ package actor EventStore {
     private func updateOutputs() {
         state.outputs = readers.sorted { $0.key.index < $1.key.index }.compactMap { _, reader in
             reader.name.map {
-                OutputState(name: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor)
+                OutputState(
+                    name: $0, state: reader.state, behind: state.log.nextSequence - reader.cursor,
+                    durable: reader.durable)
             }
         }
     }
@@ -573,7 +607,9 @@ package actor EventStore {
             }
             reader.cursor = reader.wish?.cursor(in: hello) ?? hello.firstSeq
             reader.wish = nil
+            if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }
+        journalFirst = nil
         state.restart(at: hello.firstSeq)
         identity = AgentIdentity(
             run: hello.run, version: hello.app.version ?? "", started: hello.app.started ?? wall.now, host: hello.host)

@@ -329,6 +329,13 @@ package struct FeedState: ~Copyable, Sendable {
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
             }
+        case .restart(var restart):
+            restart.lastRun = restart.lastRun.map { LineEncoder.cut($0) }
+            restart.ended = restart.ended.map { LineEncoder.cut($0) }
+            let texts = (restart.lastRun?.utf8.count ?? 0) + (restart.ended?.utf8.count ?? 0)
+            log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
+                encoder.restart(restart, sequence: sequence, time: time, source: source, to: writer)
+            }
         case .agent(let sample):
             agent = sample
             publishAgent(sample, source, time, now)

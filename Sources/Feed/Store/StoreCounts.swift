@@ -28,10 +28,13 @@ package struct OutputState: Sendable, Equatable {
     package var state: String
     /// How many lines it has not taken yet.
     package var behind: Int
+    /// Up to which number lines outlive the process; nil for an output that does not say.
+    package var durable: Int?
 
-    package init(name: String, state: String, behind: Int) {
+    package init(name: String, state: String, behind: Int, durable: Int? = nil) {
         self.name = name
         self.state = state
         self.behind = behind
+        self.durable = durable
     }
 }

@@ -20,6 +20,8 @@ final class StoreReader {
     var waits = Waiting.no
     /// The number of the line it gets next.
     var cursor: Int
+    /// Up to which number lines outlive the process, for an output that says so: it holds what comes behind that.
+    var durable: Int?
     /// How its output is doing, as the `agent` line says it.
     var state = "ok"
     /// What it has not seen of a run that is over.
@@ -31,6 +33,8 @@ final class StoreReader {
     var isFiltered = false
     /// Where it asked to begin before it was known whose feed this is.
     var wish: ReaderWish?
+    /// The number of the first line that is to be kept for it, and that inputs wait by.
+    var kept: Int { durable.map { $0 + 1 } ?? cursor }
     /// Whether somebody wants its next `next` to come back at once.
     var isInterrupted = false
 

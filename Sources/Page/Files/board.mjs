@@ -571,6 +571,11 @@ function boardLine({ seq, time, type, source, kind, body }) {
         case "recovered":
             line.value = (body.down * 1000) / 1e9
             break
+        case "restart":
+            line.value = body.lastSequence
+            line.text = body.lastRun
+            line.code = body.ended === null ? null : cutPoints(body.ended, longestText)
+            break
         default:
     }
     if (line.series !== null) {

@@ -1,7 +1,7 @@
 // The feed: the newest lines in words, as they come; as many as the board keeps. Only those in sight are in the document.
 
 import { element, pixels, setAttribute, setClass, setStyle, setText, visible } from "./dom.mjs"
-import { clock, length, quantity } from "./format.mjs"
+import { clock, fixed, length, quantity } from "./format.mjs"
 import { address } from "./router.mjs"
 
 const beyond = 8
@@ -194,6 +194,13 @@ function subject(line) {
     return `${line.type} ${line.series ?? line.source}`
 }
 
+/** What the journal has of the run before. */
+function restarted({ text, value, code }) {
+    if (text === null) return "the journal begins"
+    const end = code === null ? "was cut off" : `ended (${code})`
+    return `the run before, ${text}, ${end}; kept up to line ${fixed(value ?? 0, 0)}`
+}
+
 /** What a line says, in words: what stands out, and the rest. */
 function say(board, line) {
     const unit = board.describedSource(line.source)?.unit ?? null
@@ -205,6 +212,7 @@ function say(board, line) {
     case "window": return ["", "last " + amount]
     case "recovered": return ["", "answers again after " + length((line.value ?? 0) * 1e6)]
     case "progress": return ["", amount + " so far"]
+    case "restart": return ["", restarted(line)]
     case "agent": return ["", "how the agent is doing: see Metrics"]
     default: return [amount, line.text ?? ""]
     }

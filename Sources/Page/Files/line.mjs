@@ -39,7 +39,7 @@ export function readLine(text) {
 }
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye", "resync"])
-const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent"])
+const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
 function kindOf(type, members) {
@@ -50,8 +50,8 @@ function kindOf(type, members) {
         const isRefusal = type === "error" && value(members, "seq") === null && value(members, "source") === null
         return isRefusal ? "refusal" : refuse()
     }
-    // What the journal writes between two runs, and whatever a later version has.
-    if (type === "restart" || !members.has("series")) return "unknown"
+    // Whatever a later version has.
+    if (!members.has("series")) return "unknown"
     return isWhole ? "data" : refuse()
 }
 
@@ -129,8 +129,10 @@ const readers = {
             output: need(string(output, "output")),
             state: need(string(output, "state")),
             behind: integer(output, "behind") ?? 0,
+            durable: integer(output, "durable_seq"),
         })),
     }),
+    restart: m => ({ lastRun: string(m, "last_run"), lastSequence: integer(m, "last_seq"), ended: string(m, "ended") }),
     hello: m => ({
         format: need(integer(m, "format")) === 1 ? 1 : refuse(),
         run: runName(need(string(m, "run"))),
@@ -139,6 +141,7 @@ const readers = {
         history: duration(m, "history_s", 1e6) ?? 120e6,
         firstSeq: need(integer(m, "first_seq", 1)),
         nextSeq: need(integer(m, "next_seq", 1)),
+        journalFirstSeq: integer(m, "journal_first_seq", 1),
         host: host(members(m, "host") ?? new Map()),
         app: app(members(m, "app") ?? new Map()),
     }),

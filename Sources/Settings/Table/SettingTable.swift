@@ -1,5 +1,6 @@
 internal import Feed
 internal import Inputs
+package import Journal
 package import Outputs
 
 // What the inputs do when nobody says otherwise.
@@ -197,6 +198,21 @@ package struct SettingTable: Sendable {
             traits: .reloads))
     package let outputFile = SettingKey(
         "output_file", Types.path, option: .init(nil, .feed, "append every line", traits: .reloads))
+
+    package let journal = SettingKey(
+        "journal", Types.path, option: .init(nil, .feed, "keep every line in a SQLite file", traits: []))
+    package let journalCommit = SettingKey(
+        "journal_commit", Types.duration(.milliseconds(1)...(.seconds(60))), initial: JournalOutput.usualInterval,
+        option: .init(nil, .feed, "commit lines after so long, or 4,096 of them (100ms)"))
+    package let journalSync = SettingKey(
+        "journal_sync", Types.words(JournalSettings.Sync.allCases), initial: JournalSettings().sync,
+        option: .init(nil, .feed, "survive the process (normal) or the machine (full)", argument: "LEVEL"))
+    package let journalAge = SettingKey(
+        "journal_age", Types.duration(.seconds(1)...(.seconds(3_650 * 86_400))), initial: JournalSettings().age,
+        option: .init(nil, .feed, "how long lines are kept in it (7d)"))
+    package let journalBytes = SettingKey(
+        "journal_bytes", Types.size((1 << 20)...(1 << 40)), initial: JournalSettings().bytes,
+        option: .init(nil, .feed, "how large it may grow, 1MiB to 1TiB (256MiB)"))
 
     // MARK: HTTP, TLS and secrets
 

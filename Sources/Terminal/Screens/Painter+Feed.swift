@@ -65,6 +65,13 @@ extension Painter {
         put(words(line, style, isWide: isWide), row: row, column: column, width: grid.columns - column - 1)
     }
 
+    /// What the journal has of the run before.
+    private static func restarted(_ line: BoardLine) -> String {
+        guard let run = line.text else { return "the journal begins" }
+        let end = line.code.map { "ended (\($0))" } ?? "was cut off"
+        return "the run before, \(run), \(end); kept up to line \(NumberText.fixed(line.value ?? 0, 0))"
+    }
+
     /// What a line says, in words.
     private func words(_ line: BoardLine, _ style: Style, isWide: Bool) -> [Piece] {
         let unit = board.describedSource(line.source)?.unit
@@ -79,6 +86,7 @@ extension Painter {
         case "recovered":
             return name + [("answers again after " + NumberText.length(.seconds(line.value ?? 0)), theme.good)]
         case "progress": return name + [(quantity + " so far", theme.accent)]
+        case "restart": return name + [(Self.restarted(line), line.code == nil ? theme.warning : theme.muted)]
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:
             var pieces = name

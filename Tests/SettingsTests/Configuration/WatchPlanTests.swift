@@ -69,7 +69,8 @@ import Testing
             "attach": "/y", "connect": "unix:/z", "output-file": "f", "timeout": "3s", "max-body": "2MiB",
             "max-redirects": "3", "retry-most": "5s", "header": "A: b", "header-file": "h", "bearer-file": "t",
             "bearer-env": "E",
-            "cacert": "c", "cert": "d", "key-file": "k", "log-bytes": "2MiB",
+            "journal-sync": "full", "journal-bytes": "2MiB", "cacert": "c", "cert": "d", "key-file": "k",
+            "log-bytes": "2MiB",
         ]
         func shown(_ values: SettingValues) -> [Settings.JSONTree.Member] {
             Options(values).settings.map { .init($0.key, $0.tree) }

@@ -18,6 +18,8 @@ extension Line {
         package var firstSeq: Int
         /// The number that the next event will have.
         package var nextSeq: Int
+        /// The oldest sequence number that the journal has of this run; nil without one.
+        package var journalFirstSeq: Int?
         package var host: AgentIdentity.Host
         package var app: App
     }
@@ -72,5 +74,7 @@ extension Line {
         package var state: String
         /// How many lines it has still to take.
         package var behind: Int
+        /// The number of the last line that outlives the agent's process; nil where that is not said.
+        package var durable: Int?
     }
 }

@@ -24,6 +24,7 @@ package struct Line: Sendable, Equatable {
         case progress(Progress)
         case recovered(Recovery)
         indirect case agent(Agent)
+        indirect case restart(Restart)
         case gap(Gap)
         case bye(Bye)
         case resync(Resync)

@@ -46,6 +46,14 @@ extension Recovery {
     }
 }
 
+extension Restart {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        self.init(
+            lastRun: try members.stringIfAny(.lastRun), lastSequence: try members.intIfAny(.lastSeq),
+            ended: try members.stringIfAny(.ended))
+    }
+}
+
 extension Line.Window {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         series = try members.string(.series)
@@ -93,6 +101,7 @@ extension Line.Hello {
         history = try members.durationIfAny(.historyS, unit: second) ?? .seconds(120)
         firstSeq = try members.int(.firstSeq, from: 1)
         nextSeq = try members.int(.nextSeq, from: 1)
+        journalFirstSeq = try members.intIfAny(.journalFirstSeq, from: 1)
         host = try members.objectIfAny(.host) { host throws(LineFault) in try AgentIdentity.Host(host) } ?? .init()
         app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? Line.App()
     }
@@ -212,5 +221,6 @@ extension Line.Output {
         output = try members.string(.output)
         state = try members.string(.state)
         behind = try members.intIfAny(.behind) ?? 0
+        durable = try members.intIfAny(.durableSeq)
     }
 }

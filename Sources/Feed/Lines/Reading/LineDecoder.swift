@@ -52,8 +52,7 @@ package enum LineDecoder {
         case "progress": return .progress(try numbered(members, Progress.init))
         case "recovered": return .recovered(try numbered(members, Recovery.init))
         case "agent": return .agent(try numbered(members, Line.Agent.init))
-        // What the journal writes between two runs, and whatever a later version has.
-        case "restart": return .unknown
+        case "restart": return .restart(try numbered(members, Restart.init))
         default:
             guard members.range(.series) != nil else { return .unknown }
             return .data(try numbered(members) { members throws(LineFault) in try data(members, in: line) })

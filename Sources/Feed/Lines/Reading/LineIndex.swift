@@ -22,13 +22,14 @@ package struct LineIndex: Sendable, Equatable {
             let type = try members.string(.type)
             let value =
                 switch type {
-                case "latency": try members.doubleIfAny(.ms)
-                case "window": try members.doubleIfAny(.last)
-                default: try members.doubleIfAny(.value)
+                case "latency": try? members.doubleIfAny(.ms)
+                case "window": try? members.doubleIfAny(.last)
+                default: try? members.doubleIfAny(.value)
                 }
             return LineIndex(
-                time: try members.time(.time), type: type, source: try members.stringIfAny(.source),
-                series: try members.stringIfAny(.series), value: value)
+                time: try members.time(.time), type: type, source: try? members.stringIfAny(.source),
+                // A number in `agent` lines.
+                series: try? members.stringIfAny(.series), value: value)
         }
         guard let found else { throw LineFault(offset: start, reason: .notAnObject) }
         self = found

@@ -16,6 +16,7 @@ enum LineKey: UInt8, CaseIterable {
     case from, to, reason
     case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints, takesN, everyS, runsOnce
     case moreEndpoints, moreSources
+    case lastRun, ended, durableSeq, journalFirstSeq
 
     /// How many there are; raw values are less than that.
     static let keyCount = allCases.count
@@ -31,9 +32,9 @@ enum LineKey: UInt8, CaseIterable {
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let name = PackedName(bytes) else {
-            // One key is longer than the table takes, and seldom there.
-            guard bytes.count == Self.longKey.count, bytes.elementsEqual(Self.longKey) else { return nil }
-            self = .refusedEndpoints
+            // Two keys are longer than the table takes, and seldom there.
+            guard let long = Self.longKeys.first(where: { bytes.elementsEqual($0.name) }) else { return nil }
+            self = long.key
             return
         }
         var slot = name.slot
@@ -60,13 +61,15 @@ enum LineKey: UInt8, CaseIterable {
         self = key
     }
 
-    private static let longKey = Array("refused_endpoints".utf8)
+    private static let longKeys = [LineKey.refusedEndpoints, .journalFirstSeq].map {
+        (name: Array($0.text.utf8), key: $0)
+    }
 
-    /// A hash table of all keys but the long one, a third full, so that a search always ends at a free slot.
+    /// A hash table of all keys but the long ones, a third full, so that a search always ends at a free slot.
     private static let table: [(name: PackedName, key: LineKey)?] = {
         var table = [(name: PackedName, key: LineKey)?](repeating: nil, count: PackedName.slots)
         for key in allCases {
-            // All but the long one have at most 16 bytes; the tests look each one up.
+            // All but the long ones have at most 16 bytes; the tests look each one up.
             guard let name = Array(key.text.utf8).withUnsafeBufferPointer({ PackedName($0) }) else { continue }
             var slot = name.slot
             while table[slot] != nil { slot = (slot + 1) % table.count }

@@ -47,7 +47,7 @@ package enum ControlLine {
     /// The first line of a connection.
     package static func hello(
         time: Timestamp, identity: AgentIdentity, isFiltered: Bool, interval: Duration, history: Duration,
-        firstSequence: Int, nextSequence: Int
+        firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil
     ) -> [UInt8] {
         let host = identity.host
         let texts = [identity.run, identity.version, host.name, host.device, host.os, host.kernel, host.arch]
@@ -60,6 +60,7 @@ package enum ControlLine {
             writer.number("history_s", history.seconds)
             writer.integer("first_seq", firstSequence)
             writer.integer("next_seq", nextSequence)
+            writer.integer("journal_first_seq", journalFirst)
             writer.raw(",\"host\":{")
             writer.string("name", host.name)
             writer.string("device", host.device)

@@ -174,6 +174,17 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
+    /// How the journal was found. Its run's name is one, and why that ended is cut as texts are.
+    package mutating func restart(
+        _ restart: Restart, sequence: Int, time: Timestamp, source: String, to start: LineWriter
+    ) -> LineWriter {
+        var writer = head("restart", sequence, time, source, start)
+        writer.string("last_run", restart.lastRun)
+        writer.integer("last_seq", restart.lastSequence)
+        writer.string("ended", restart.ended)
+        return end(writer)
+    }
+
     /// How the agent is doing: its own sample, what the store counts, and its outputs.
     package mutating func agent(
         _ sample: AgentSample, _ counts: StoreCounts, outputs: [OutputState], sequence: Int, time: Timestamp,
@@ -195,6 +206,7 @@ package struct LineEncoder: Sendable {
             writer.string("output", output.name)
             writer.string("state", output.state)
             writer.integer("behind", output.behind)
+            writer.integer("durable_seq", output.durable)
         }
         return end(writer)
     }

@@ -108,8 +108,9 @@ import Testing
         }
         #expect(agent.events == 90 && agent.readers == 2 && agent.gaps == 1 && agent.late == 4 && agent.series == 3)
         #expect(agent.refusedSeries == 5 && agent.loopLag == 0.3 && agent.cpu == 41)
-        #expect(agent.outputs.map(\.output) == ["unix:/run/x.sock"])
-        #expect(agent.outputs.map(\.state) == ["ok"] && agent.outputs.map(\.behind) == [6])
+        #expect(agent.outputs.map(\.output) == ["unix:/run/x.sock", "journal:x.db"])
+        #expect(agent.outputs.map(\.state) == ["ok", "full"] && agent.outputs.map(\.behind) == [6, 0])
+        #expect(agent.outputs.map(\.durable) == [nil, 85])
         guard case .gap(let gap) = try decode(LineExamples.gap).body else {
             _ = #expect(Bool(false))
             return
@@ -169,11 +170,19 @@ import Testing
         #expect([sample.ms, sample.dns, sample.late] == [0, 0, 0])
     }
 
+    @Test func readsWhatTheJournalHasOfTheRunBefore() throws {
+        let whole = try decode(LineExamples.restart)
+        #expect(whole.seq == 1 && whole.source == "catwatch")
+        #expect(whole.body == .restart(Restart(lastRun: "r0", lastSequence: 7, ended: "SIGTERM")))
+        let first = try decode(#"{"seq":1,"time":"2001-09-09T01:46:40Z","type":"restart","source":"catwatch"}"#)
+        #expect(first.body == .restart(Restart()))
+    }
+
     @Test func passesUnknownTypesOn() throws {
         let connection = try decode(#"{"type":"weather","time":"2001-09-09T01:46:40Z","x":[1]}"#)
         #expect(connection == Line(seq: nil, time: time, type: "weather", source: nil, body: .unknown))
-        let numbered = try decode(#"{"seq":7,"type":"restart","time":"2001-09-09T01:46:40Z","series":"s"}"#)
-        #expect(numbered == Line(seq: 7, time: time, type: "restart", source: nil, body: .unknown))
+        let numbered = try decode(#"{"seq":7,"type":"resumed","time":"2001-09-09T01:46:40Z"}"#)
+        #expect(numbered == Line(seq: 7, time: time, type: "resumed", source: nil, body: .unknown))
     }
 
     @Test func takesADataEventWithNothingButItsSeries() throws {

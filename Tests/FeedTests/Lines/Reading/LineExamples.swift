@@ -35,11 +35,17 @@ enum LineExamples {
     static let agent =
         #"{"seq":91,"time":"2001-09-09T01:46:40.000000Z","type":"agent","source":"catwatch","events":90,"readers":2,"gaps":1,"#
         + #""late":4,"series":3,"refused_series":5,"refused_endpoints":8,"loop_lag_ms":0.3,"cpu_ms":41.0,"#
-        + #""outputs":[{"output":"unix:/run/x.sock","state":"ok","behind":6}]}"#
+        + #""outputs":[{"output":"unix:/run/x.sock","state":"ok","behind":6},"#
+        + #"{"output":"journal:x.db","state":"full","behind":0,"durable_seq":85}]}"#
+    static let restart =
+        #"{"seq":1,"time":"2001-09-09T01:46:40.000000Z","type":"restart","source":"catwatch","last_run":"r0","last_seq":7,"#
+        + #""ended":"SIGTERM"}"#
     static let gap = #"{"type":"gap","time":"2001-09-09T01:46:40.000000Z","from":6,"to":90,"reason":"slow_reader"}"#
     static let bye =
         #"{"type":"bye","time":"2001-09-09T01:46:40.000000Z","run":"r1","last_seq":91,"reason":"SIGTERM"}"#
     static let resync = #"{"type":"resync","time":"2001-09-09T01:46:40.000000Z","reason":"new_run"}"#
 
-    static let all = [hello, stats, data, latency, memory, window, error, progress, recovered, agent, gap, bye, resync]
+    static let all = [
+        hello, stats, data, latency, memory, window, error, progress, recovered, agent, restart, gap, bye, resync,
+    ]
 }

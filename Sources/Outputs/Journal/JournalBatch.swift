@@ -1,0 +1,45 @@
+internal import Feed
+internal import Journal
+
+/// What the next commit keeps, in the order in which it came.
+struct JournalBatch {
+    /// So many lines are committed without waiting for more.
+    static let dueLines = 4_096
+
+    /// How many bytes of lines it holds on to, but for what the last delivery has beyond that.
+    let capacity: Int
+    private(set) var pieces: [JournalPiece] = []
+    private var lines = 0
+    private var bytes = 0
+    /// Whether nothing comes after it.
+    private(set) var isLast = false
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var isEmpty: Bool { pieces.isEmpty }
+    /// Whether it takes no more.
+    var isFull: Bool { bytes >= capacity || isLast }
+    /// Whether it is to be committed at once.
+    var isDue: Bool { lines >= Self.dueLines || isFull }
+
+    mutating func add(_ delivery: Delivery) {
+        switch delivery {
+        case .lines(let span):
+            pieces.append(.lines(span))
+            lines += span.sequences.count
+            bytes += span.count
+        case .greeting(let greeting):
+            pieces.append(.greeting(greeting))
+            bytes += greeting.count
+        case .gap(let line):
+            // The store's own line: it can be read.
+            guard case .gap(let gap)? = (try? LineDecoder.decode(line[...]))?.body else { return }
+            pieces.append(.gap(gap.from...gap.to, line))
+            lines += 1
+        case .end(let line):
+            pieces.append(.end(line))
+            isLast = true
+        case .interrupted: break
+        }
+    }
+}

@@ -1,0 +1,286 @@
+package import Feed
+package import Journal
+package import Reactor
+
+/// Keeps the feed in a journal, on a loop for blocking work: one more cursor, which commits what has come since its last
+/// commit, all of it or nothing.
+///
+/// A commit that fails is tried again every second. Inputs that can wait do so while the journal is more than half a log
+/// behind what is durable, and as long as it may catch up: not when somebody who reads the file holds it up, nor when it has
+/// got nowhere for `patience`. What the log lets go of then is a `gap` in the journal once that goes on.
+package actor JournalOutput {
+    /// How long after a line its commit begins, when nobody says otherwise.
+    package static let usualInterval = Duration.milliseconds(100)
+    /// For how long inputs wait for a journal that gets nowhere.
+    package static let patience = Duration.seconds(10)
+    /// For how long the first line of a run waits for the disk to say what it has of the run before.
+    package static let startPatience = Duration.seconds(2)
+    /// How long to wait before what failed is tried again.
+    private static let retryPause = Duration.seconds(1)
+    /// For how long that is done once the feed is over.
+    private static let lastPatience = Duration.seconds(5)
+
+    private let path: String
+    private let lines: any LineStore
+    private let store: EventStore
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let wall: any WallClock
+    private let interval: Duration
+    private let tell: @Sendable (Event.Body) -> Void
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var batch: JournalBatch
+    /// Called when there may be something to do.
+    private let more: Wakeup
+    private var mustOpen = true
+    /// The `hello` and `stats` that what is durable began under.
+    private var greeting: [UInt8] = []
+    /// Where the batch ends; nil before there was one.
+    private var place: EventStore.Place?
+    /// Whether there is more to let go of.
+    private var isUntidy = false
+    private var outage: Outage?
+    /// When the feed was found to be over.
+    private var over: LoopInstant?
+    /// Whether the run's first line is there.
+    private var hasBegun = false
+    private let begun: Wakeup
+    /// Who has the journal, if it was another agent at the start.
+    private var refusal: JournalFault?
+
+    /// Since when nothing is kept.
+    private struct Outage {
+        let since: LoopInstant
+        var attempts = 0
+    }
+
+    /// What one attempt came to.
+    private struct Attempt: Sendable {
+        var opening: JournalOpening?
+        var fault: JournalFault?
+        var first: Int?
+        var isUntidy = false
+        /// Whether what is in the file makes no sense, as was found after the commit.
+        var isBroken = false
+    }
+
+    /// - Parameters:
+    ///   - lines: where they are kept; used on `worker` only.
+    ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
+    ///   - interval: how long after a line its commit begins, at the latest.
+    ///   - capacity: how many bytes of lines one commit holds on to, besides the log.
+    ///   - tell: says in the feed, or to a person, how it goes; first of all, the `restart`.
+    package init(
+        _ path: String, keeping lines: any LineStore, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        wall: any WallClock, every interval: Duration = usualInterval, capacity: Int = 1 << 20,
+        tell: @escaping @Sendable (Event.Body) -> Void
+    ) {
+        self.path = path
+        self.lines = lines
+        self.store = store
+        self.loop = loop
+        self.worker = worker
+        self.wall = wall
+        self.interval = interval
+        self.tell = tell
+        batch = JournalBatch(capacity: capacity)
+        more = Wakeup(loop: loop)
+        begun = Wakeup(loop: loop)
+    }
+
+    /// Waits until the run's first line is there, which a disk does not hold up for long.
+    ///
+    /// - Throws: `JournalFault` when another agent has the journal; `CancellationError`.
+    package func waitUntilBegun() async throws {
+        try await begun.wait()
+        if let refusal { throw refusal }
+    }
+
+    /// Keeps lines until the feed ends or the task is cancelled: a commit under way is then left alone.
+    package func run() async throws(CancellationError) {
+        let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true) { [more] in more.signal() }
+        if !greeting.isEmpty { batch.add(.greeting(greeting)) }
+        // From here on it is what is durable that counts.
+        await store.settle(store.progress(of: reader), of: reader, first: nil)
+        let late = loop.schedule(after: Self.startPatience) { [self] in assumeIsolated { $0.begin(nil) } }
+        defer { loop.cancel(late) }
+        do {
+            var isKept = try await keep([], of: reader)
+            while isKept, !batch.isLast {
+                try await gather(reader)
+                isKept = try await keep(batch.pieces, of: reader)
+                if isKept, !batch.isLast { batch = JournalBatch(capacity: batch.capacity) }
+            }
+        } catch {
+            await store.close(reader)
+            throw CancellationError()
+        }
+        await store.close(reader)
+        let lines = self.lines
+        try? await loop.offload(to: worker) { lines.close() }
+    }
+
+    /// Has the run begin with what the disk says of the one before, if it has said that.
+    private func begin(_ last: LastRun?) {
+        guard !hasBegun else { return }
+        hasBegun = true
+        tell(.restart(Restart(lastRun: last?.name, lastSequence: last?.durable, ended: last?.ended)))
+        begun.open()
+    }
+
+    /// Waits until there is something that is to be committed now.
+    private func gather(_ reader: ReaderID) async throws {
+        var deadline: (time: LoopInstant, timer: LoopTimer)?
+        defer { if let deadline { loop.cancel(deadline.timer) } }
+        while true {
+            fill(reader)
+            if batch.isDue { return }
+            if let deadline, loop.clock.now >= deadline.time { return }
+            if batch.isEmpty, isUntidy {
+                try await tidy()
+                continue
+            }
+            if !batch.isEmpty, deadline == nil {
+                let time = loop.clock.now.advanced(by: interval)
+                deadline = (time, loop.schedule(at: time) { [more] in more.signal() })
+            }
+            try await more.wait()
+        }
+    }
+
+    private func fill(_ reader: ReaderID) {
+        while !batch.isFull, let delivery = store.assumeIsolated({ $0.take(for: reader) }) { batch.add(delivery) }
+        place = store.assumeIsolated { $0.progress(of: reader) }
+    }
+
+    /// Commits until it works, and says what is in the way.
+    ///
+    /// - Returns: false when the feed is over and it does not work.
+    private func keep(_ pieces: [JournalPiece], of reader: ReaderID) async throws -> Bool {
+        let patience = loop.schedule(after: Self.patience) { [self] in assumeIsolated { $0.letGo(reader) } }
+        defer { loop.cancel(patience) }
+        while true {
+            let opens = mustOpen
+            let attempt = try await attempt(pieces)
+            if let opening = attempt.opening {
+                mustOpen = false
+                begin(opening.lastRun)
+                if let notice = opening.notice { complain(notice) }
+            }
+            guard let fault = attempt.fault else {
+                note(attempt, pieces, of: reader)
+                return true
+            }
+            // What it is then says what has become of it.
+            if fault.kind == .corrupt, !opens {
+                mustOpen = true
+                continue
+            }
+            note(fault, of: reader)
+            if isGivenUp {
+                complain("the last lines are not in it: \(fault.reason)")
+                return false
+            }
+            try await loop.sleep(for: Self.retryPause)
+        }
+    }
+
+    private func attempt(_ pieces: [JournalPiece]) async throws -> Attempt {
+        let (lines, time, opens) = (lines, wall.now, mustOpen)
+        let pieces = opens && !greeting.isEmpty ? [.greeting(greeting)] + pieces : pieces
+        return try await loop.offload(to: worker) {
+            var attempt = Attempt()
+            do throws(JournalFault) {
+                if opens { attempt.opening = try lines.open() }
+                if !pieces.isEmpty { try lines.commit(pieces, at: time) }
+            } catch {
+                attempt.fault = error
+                return attempt
+            }
+            attempt.first = lines.firstSequence
+            if !pieces.isEmpty { Self.tidy(lines, at: time, &attempt) }
+            return attempt
+        }
+    }
+
+    private func tidy() async throws {
+        let (lines, time) = (lines, wall.now)
+        let attempt = try await loop.offload(to: worker) {
+            var attempt = Attempt()
+            Self.tidy(lines, at: time, &attempt)
+            return attempt
+        }
+        isUntidy = attempt.isUntidy
+        if attempt.isBroken { mustOpen = true }
+    }
+
+    /// What fails besides is found by the next commit.
+    private static func tidy(_ lines: any LineStore, at time: Timestamp, _ attempt: inout Attempt) {
+        do throws(JournalFault) {
+            attempt.isUntidy = try lines.tidy(at: time)
+        } catch {
+            attempt.isBroken = error.kind == .corrupt
+        }
+    }
+
+    // MARK: How it goes
+
+    private func note(_ attempt: Attempt, _ pieces: [JournalPiece], of reader: ReaderID) {
+        isUntidy = attempt.isUntidy
+        if attempt.isBroken { mustOpen = true }
+        for case .greeting(let new) in pieces where Self.run(of: new) != Self.run(of: greeting) { greeting = new }
+        let place = place
+        store.assumeIsolated {
+            if let place { $0.settle(place, of: reader, first: attempt.first) }
+            $0.setHolding(true, of: reader)
+        }
+        guard let outage, !pieces.isEmpty else { return }
+        self.outage = nil
+        store.assumeIsolated { $0.setState("ok", of: reader) }
+        tell(.recovered(Recovery(down: outage.since.duration(to: loop.clock.now), attempts: max(1, outage.attempts))))
+    }
+
+    private func note(_ fault: JournalFault, of reader: ReaderID) {
+        if !hasBegun, fault.kind == .taken {
+            refusal = fault
+            return begun.open()
+        }
+        begin(nil)
+        store.assumeIsolated { $0.setState(fault.reason, of: reader) }
+        // It cannot catch up.
+        if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
+        if outage == nil { complain("\(fault.reason); tried again every second") }
+        outage?.attempts += 1
+        // Also when it has failed before, and a disk that is back under its old name is another one.
+        if let outage, outage.attempts > 1 { mustOpen = true }
+    }
+
+    /// Has inputs wait no longer: it may take for ever.
+    private func letGo(_ reader: ReaderID) {
+        store.assumeIsolated { $0.setHolding(false, of: reader) }
+        guard outage == nil else { return }
+        let silence = "the disk has not answered for \(Self.patience.shortText)"
+        store.assumeIsolated { $0.setState(silence, of: reader) }
+        complain(silence)
+    }
+
+    private func complain(_ text: String) {
+        outage = outage ?? Outage(since: loop.clock.now)
+        tell(.error(Failure(.disk, "\(path): \(text)")))
+    }
+
+    /// Whether the feed is over, and has been for longer than it is waited for.
+    private var isGivenUp: Bool {
+        guard store.assumeIsolated({ $0.isOver }) else { return false }
+        let since = over ?? loop.clock.now
+        over = since
+        return since.duration(to: loop.clock.now) >= Self.lastPatience
+    }
+
+    private static func run(of greeting: [UInt8]) -> String? {
+        let hello = greeting.prefix { $0 != 0x0A }
+        guard case .hello(let hello)? = (try? LineDecoder.decode(hello))?.body else { return nil }
+        return hello.run
+    }
+}
