@@ -1,5 +1,6 @@
 internal import Feed
 internal import Glibc
+internal import Journal
 internal import Reactor
 internal import Settings
 internal import Terminal
@@ -45,7 +46,11 @@ struct Catwatch {
                     try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
             case .check(let options, let online, let explain):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
-                complain(([plan.origin] + plan.notices).map { "catwatch: \($0)\n" }.joined())
+                var notices = [plan.origin] + plan.notices
+                if let path = options[\.journal] {
+                    notices.append("journal: \(path): \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
+                }
+                complain(notices.map { "catwatch: \($0)\n" }.joined())
                 let text = explain ? try plan.explanation() : try plan.effectiveText()
                 guard online else { leave(printing: text) }
                 try print(text)

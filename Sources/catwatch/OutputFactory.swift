@@ -58,9 +58,11 @@ struct OutputFactory: Sendable {
     func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
         let worker = surroundings.makeWorker("journal disk")
         guard let path = options[\.journal], let disk = worker.loop else { return nil }
+        var pace = JournalOutput.Pace()
+        pace.commit = options[\.journalCommit]
         let output = JournalOutput(
             path, keeping: lines, store: store, on: surroundings.loop, worker: disk, wall: surroundings.wall,
-            every: options[\.journalCommit], capacity: options[\.logBytes] / 8
+            at: pace, capacity: options[\.logBytes] / 8
         ) {
             tell($0)
         }

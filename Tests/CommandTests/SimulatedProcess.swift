@@ -17,7 +17,7 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let transport: SimulatedTransport
     fileprivate(set) var listeners: [String: SimulatedListener] = [:]
     /// The journals in the file system, by their paths.
-    private(set) var journals: [String: MemoryLineStore] = [:]
+    var journals: [String: MemoryLineStore] = [:]
 
     init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
         self.loop = loop

@@ -31,11 +31,11 @@ package final class MemoryLineStore: LineStore {
     private let notice: @Sendable () -> String?
 
     /// - Parameters:
-    ///   - notice: what it says when it is opened.
     ///   - fail: asked at every call, what is wrong with it.
+    ///   - notice: what it says when it is opened.
     package init(
-        notice: @escaping @Sendable () -> String? = { nil },
-        fail: @escaping @Sendable (Call) -> JournalFault? = { _ in nil }
+        fail: @escaping @Sendable (Call) -> JournalFault? = { _ in nil },
+        notice: @escaping @Sendable () -> String? = { nil }
     ) {
         self.fail = fail
         self.notice = notice

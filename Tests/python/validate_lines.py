@@ -270,6 +270,9 @@ class Connection:
     def see_recovered(self, line):
         need(round(line["down_s"], 3) == line["down_s"], f"has {line['down_s']} s, more digits than milliseconds")
 
+    def see_restart(self, line):
+        pass
+
     def see_agent(self, line):
         pass
 

@@ -7,18 +7,23 @@ package import Reactor
 ///
 /// A commit that fails is tried again every second. Inputs that can wait do so while the journal is more than half a log
 /// behind what is durable, and as long as it may catch up: not when somebody who reads the file holds it up, nor when it has
-/// got nowhere for `patience`. What the log lets go of then is a `gap` in the journal once that goes on.
+/// got nowhere for `Pace.patience`. What the log lets go of then is a `gap` in the journal once that goes on.
 package actor JournalOutput {
-    /// How long after a line its commit begins, when nobody says otherwise.
-    package static let usualInterval = Duration.milliseconds(100)
-    /// For how long inputs wait for a journal that gets nowhere.
-    package static let patience = Duration.seconds(10)
-    /// For how long the first line of a run waits for the disk to say what it has of the run before.
-    package static let startPatience = Duration.seconds(2)
-    /// How long to wait before what failed is tried again.
-    private static let retryPause = Duration.seconds(1)
-    /// For how long that is done once the feed is over.
-    private static let lastPatience = Duration.seconds(5)
+    /// When it does what.
+    package struct Pace: Sendable {
+        /// How long after a line its commit begins.
+        package var commit = Duration.milliseconds(100)
+        /// For how long the first line of a run waits for the disk to say what it has of the run before.
+        package var start = Duration.seconds(2)
+        /// For how long inputs wait for a journal that gets nowhere.
+        package var patience = Duration.seconds(10)
+        /// How long it waits before what failed is tried again.
+        package var retry = Duration.seconds(1)
+        /// For how long that is done once the feed is over.
+        package var end = Duration.seconds(5)
+
+        package init() {}
+    }
 
     private let path: String
     private let lines: any LineStore
@@ -26,7 +31,7 @@ package actor JournalOutput {
     private let loop: EventLoop
     private let worker: EventLoop
     private let wall: any WallClock
-    private let interval: Duration
+    private let pace: Pace
     private let tell: @Sendable (Event.Body) -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -68,12 +73,11 @@ package actor JournalOutput {
     /// - Parameters:
     ///   - lines: where they are kept; used on `worker` only.
     ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
-    ///   - interval: how long after a line its commit begins, at the latest.
     ///   - capacity: how many bytes of lines one commit holds on to, besides the log.
     ///   - tell: says in the feed, or to a person, how it goes; first of all, the `restart`.
     package init(
         _ path: String, keeping lines: any LineStore, store: EventStore, on loop: EventLoop, worker: EventLoop,
-        wall: any WallClock, every interval: Duration = usualInterval, capacity: Int = 1 << 20,
+        wall: any WallClock, at pace: Pace = .init(), capacity: Int = 1 << 20,
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
         self.path = path
@@ -82,7 +86,7 @@ package actor JournalOutput {
         self.loop = loop
         self.worker = worker
         self.wall = wall
-        self.interval = interval
+        self.pace = pace
         self.tell = tell
         batch = JournalBatch(capacity: capacity)
         more = Wakeup(loop: loop)
@@ -103,7 +107,7 @@ package actor JournalOutput {
         if !greeting.isEmpty { batch.add(.greeting(greeting)) }
         // From here on it is what is durable that counts.
         await store.settle(store.progress(of: reader), of: reader, first: nil)
-        let late = loop.schedule(after: Self.startPatience) { [self] in assumeIsolated { $0.begin(nil) } }
+        let late = loop.schedule(after: pace.start) { [self] in assumeIsolated { $0.begin(nil) } }
         defer { loop.cancel(late) }
         do {
             var isKept = try await keep([], of: reader)
@@ -142,7 +146,7 @@ package actor JournalOutput {
                 continue
             }
             if !batch.isEmpty, deadline == nil {
-                let time = loop.clock.now.advanced(by: interval)
+                let time = loop.clock.now.advanced(by: pace.commit)
                 deadline = (time, loop.schedule(at: time) { [more] in more.signal() })
             }
             try await more.wait()
@@ -158,7 +162,7 @@ package actor JournalOutput {
     ///
     /// - Returns: false when the feed is over and it does not work.
     private func keep(_ pieces: [JournalPiece], of reader: ReaderID) async throws -> Bool {
-        let patience = loop.schedule(after: Self.patience) { [self] in assumeIsolated { $0.letGo(reader) } }
+        let patience = loop.schedule(after: pace.patience) { [self] in assumeIsolated { $0.letGo(reader) } }
         defer { loop.cancel(patience) }
         while true {
             let opens = mustOpen
@@ -182,7 +186,7 @@ package actor JournalOutput {
                 complain("the last lines are not in it: \(fault.reason)")
                 return false
             }
-            try await loop.sleep(for: Self.retryPause)
+            try await loop.sleep(for: pace.retry)
         }
     }
 
@@ -260,7 +264,7 @@ package actor JournalOutput {
     private func letGo(_ reader: ReaderID) {
         store.assumeIsolated { $0.setHolding(false, of: reader) }
         guard outage == nil else { return }
-        let silence = "the disk has not answered for \(Self.patience.shortText)"
+        let silence = "the disk has not answered for \(pace.patience.shortText)"
         store.assumeIsolated { $0.setState(silence, of: reader) }
         complain(silence)
     }
@@ -275,7 +279,7 @@ package actor JournalOutput {
         guard store.assumeIsolated({ $0.isOver }) else { return false }
         let since = over ?? loop.clock.now
         over = since
-        return since.duration(to: loop.clock.now) >= Self.lastPatience
+        return since.duration(to: loop.clock.now) >= pace.end
     }
 
     private static func run(of greeting: [UInt8]) -> String? {

@@ -202,7 +202,7 @@ package struct SettingTable: Sendable {
     package let journal = SettingKey(
         "journal", Types.path, option: .init(nil, .feed, "keep every line in a SQLite file", traits: []))
     package let journalCommit = SettingKey(
-        "journal_commit", Types.duration(.milliseconds(1)...(.seconds(60))), initial: JournalOutput.usualInterval,
+        "journal_commit", Types.duration(.milliseconds(1)...(.seconds(60))), initial: JournalOutput.Pace().commit,
         option: .init(nil, .feed, "commit lines after so long, or 4,096 of them (100ms)"))
     package let journalSync = SettingKey(
         "journal_sync", Types.words(JournalSettings.Sync.allCases), initial: JournalSettings().sync,

@@ -1,0 +1,97 @@
+import Feed
+import Glibc
+import Inputs
+import Journal
+import Reactor
+import Settings
+import TestSupport
+import Testing
+
+@testable import catwatch
+
+/// The whole agent and its journal, in virtual time.
+@Suite(.limited) struct AgentJournalTests {
+    private static func machine(on loop: EventLoop) -> SimulatedMachine {
+        SimulatedMachine(on: loop) { number, _ in
+            HTTPAnswer(status: 200, body: Array(#"{"fact": "Cats sleep.", "length": \#(number)}"#.utf8))
+        }
+    }
+
+    private static let watch = ["-u", "http://cats.test/fact", "-o", "ndjson", "--journal", "/x.db"]
+
+    private static func decoded(_ lines: [String]) throws -> [Line] {
+        try lines.map { try LineDecoder.decode(Array($0.utf8)[...]) }
+    }
+
+    @Test func everyRunIsKeptWholeAndTheNextOneSaysHowItEnded() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            for seed in [1, 2] as [UInt64] {
+                let agent = SimulatedProcess(on: machine, seed: seed)
+                async let status = agent.run(Self.watch)
+                try await loop.sleep(for: .seconds(45))
+                agent.signal(SIGTERM)
+                let ended = try await status
+                #expect(ended == 0 && agent.errors == [])
+                let runs = machine.journal(at: "/x.db").runs
+                #expect(runs.count == Int(seed) && runs.last?.ended == "SIGTERM")
+                // The greeting and the bye are a connection's.
+                #expect(runs.last?.lines == agent.output.filter { $0.hasPrefix("{\"seq\"") })
+                let lines = try Self.decoded(agent.output)
+                guard case .restart(let restart)? = lines.first(where: { $0.seq == 1 })?.body else {
+                    Issue.record("no restart: \(agent.output.prefix(3))")
+                    return
+                }
+                let last = runs.count == 2 ? runs[0] : nil
+                #expect(restart == Restart(lastRun: last?.name, lastSequence: last?.last, ended: last?.ended))
+                let durable = lines.compactMap { line -> Int? in
+                    guard case .agent(let agent) = line.body else { return nil }
+                    return agent.outputs.first { $0.output == "journal:/x.db" }?.durable
+                }
+                #expect(durable.count > 3 && durable[0] == 0 && durable == durable.sorted() && durable.last ?? 0 > 30)
+            }
+        }
+    }
+
+    @Test func anAttachedAgentKeepsTheOthersRunAndAddsNothing() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            let agent = SimulatedProcess(on: machine, seed: 1)
+            let attached = SimulatedProcess(on: machine, seed: 2)
+            async let status = agent.run(Self.watch + ["--listen=/s"])
+            try await loop.sleep(for: .seconds(15))
+            async let attachedStatus = attached.run(
+                ["--attach=/s", "-o", "ndjson", "--no-reconnect", "--journal", "/y.db"])
+            try await loop.sleep(for: .seconds(15))
+            agent.signal(SIGTERM)
+            let (ended, lost) = try await (status, attachedStatus)
+            #expect(ended == 0 && lost == 1)
+            let (own, theirs) = (machine.journal(at: "/x.db").runs, machine.journal(at: "/y.db").runs)
+            #expect(own.count == 1 && theirs.count == 1)
+            #expect(own[0].lines == theirs[0].lines && own[0].name == theirs[0].name)
+            #expect(theirs[0].lines.filter { $0.contains("\"type\":\"restart\"") }.count == 1)
+        }
+    }
+
+    @Test func theSecondOnOneJournalIsRefused() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            machine.journals["/x.db"] = MemoryLineStore { _ in
+                JournalFault(.taken, "/x.db is written by another catwatch already (process 12)")
+            }
+            let agent = SimulatedProcess(on: machine, seed: 1)
+            let error = await #expect(throws: UsageError.self) { try await agent.run(Self.watch) }
+            #expect(error?.description.contains("(process 12)") == true && agent.output == [])
+        }
+    }
+
+    @Test func anAgentWithoutAJournalSaysNothingOfOne() async throws {
+        try await withLoop(virtual: true) { loop in
+            let agent = SimulatedProcess(on: Self.machine(on: loop), seed: 1)
+            let status = try await agent.run(["-u", "http://cats.test/fact", "-o", "ndjson", "-d", "15s"])
+            #expect(status == 0)
+            #expect(
+                !agent.output.contains { $0.contains("restart") || $0.contains("durable") || $0.contains("journal") })
+        }
+    }
+}
