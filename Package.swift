@@ -91,7 +91,7 @@ let package = Package(
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
-        tests("JournalTests", ["Journal", "Feed", "Reactor", "TestSupport"]),
+        tests("JournalTests", ["Journal", "Feed", "Reactor", "TestSupport", "CSQLite"]),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
             "InputsTests",

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// Where a line is in a journal: its run's number there, and its own number in the run. Places of later lines are greater.
 ///
 /// It is the line's row number as well, so that a line is found without another index. A run's lines that are further apart
@@ -9,6 +11,9 @@ package struct JournalPlace: Sendable, Hashable, Comparable {
     static let bits: Int64 = 36
     /// By how much the last number of a run may be greater than the first.
     static let most = Int64(1) << bits - 1
+
+    /// The greatest number of a run in a journal.
+    static let mostRuns = Int64.max >> bits
 
     package init(id: Int64) { self.id = id }
 
@@ -37,4 +42,15 @@ package struct JournalRun: Sendable, Equatable {
     package init(number: Int64, name: String, base: Int, ended: String?, hello: [UInt8]) {
         (self.number, self.name, self.base, self.ended, self.hello) = (number, name, base, ended, hello)
     }
+
+    /// Where its line of this number is; nil when its places do not say that number.
+    @inline(__always)
+    func place(of sequence: Int) -> JournalPlace? {
+        // The difference of any two numbers, the second not above the first, is right without a sign.
+        guard sequence >= base, UInt(bitPattern: sequence &- base) <= UInt(JournalPlace.most) else { return nil }
+        return JournalPlace(run: number, offset: Int64(sequence &- base))
+    }
+
+    /// The number of the line at this place.
+    func sequence(at place: JournalPlace) -> Int { base.addingSaturated(Int(place.offset)) }
 }

@@ -2,18 +2,23 @@
 enum JournalSchema {
     /// In the file's header: "CATW".
     static let applicationID: Int64 = 0x4341_5457
-    /// Of the tables; what a later version writes is not touched.
+    /// Of the tables; a file of another version is moved aside.
     static let version: Int64 = 1
 
-    static let statements = """
+    /// By name, with what makes them, exactly as the file keeps it.
+    static let tables: KeyValuePairs = [
+        "runs": """
         CREATE TABLE runs (
             run INTEGER PRIMARY KEY,
             name TEXT NOT NULL,
             base INTEGER NOT NULL,
             begun INTEGER NOT NULL,
             ended TEXT,
+            gone INTEGER NOT NULL DEFAULT 0,
             hello TEXT NOT NULL
-        ) STRICT;
+        ) STRICT
+        """,
+        "lines": """
         CREATE TABLE lines (
             id INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,
@@ -22,15 +27,99 @@ enum JournalSchema {
             series TEXT,
             value REAL,
             line TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX lines_time ON lines (time);
+        ) STRICT
+        """,
+        "stats": """
         CREATE TABLE stats (
             id INTEGER PRIMARY KEY,
             line TEXT NOT NULL
-        ) STRICT;
+        ) STRICT
+        """,
+        "marks": """
         CREATE TABLE marks (
-            time INTEGER PRIMARY KEY,
-            id INTEGER NOT NULL
-        ) STRICT;
+            id INTEGER PRIMARY KEY,
+            time INTEGER NOT NULL
+        ) STRICT
+        """,
+        "lines_time": "CREATE INDEX lines_time ON lines (time)",
+    ]
+
+    /// Whose line it is, its number, and its time as text: of a line `l` and its run `r`.
+    private static let identity = """
+        r.name AS run, r.base + (l.id & \(JournalPlace.most)) AS seq, l.time AS at,
+            strftime('%Y-%m-%dT%H:%M:%S', l.time / 1000000, 'unixepoch')
+                || printf('.%06dZ', l.time % 1000000) AS time
         """
+    private static let from = "FROM lines l JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)"
+
+    private static func members(_ names: String...) -> String {
+        names.map { "l.line ->> '$.\($0)' AS \($0)" }.joined(separator: ", ")
+    }
+
+    /// What this program writes of itself; data events have other types.
+    private static let reserved = """
+        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'gap', '?'
+        """
+
+    /// For people; nothing here reads them.
+    static let views = [
+        """
+        CREATE VIEW events AS SELECT \(identity), l.type, l.source, l.series, l.value, \(members("text", "data")), l.id
+            \(from) WHERE l.type NOT IN (\(reserved))
+        """,
+        """
+        CREATE VIEW windows AS SELECT \(identity), l.source, l.series,
+            \(members("start", "seconds", "last", "last_seq", "count", "min", "max", "mean", "band", "trend",
+                "revision")), l.id
+            \(from) WHERE l.type = 'window'
+        """,
+        """
+        CREATE VIEW latencies AS SELECT \(identity), l.source,
+            \(members("endpoint", "status", "ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "receive_ms", "bytes",
+                "reused", "late_ms")), l.id
+            \(from) WHERE l.type = 'latency'
+        """,
+        """
+        CREATE VIEW errors AS SELECT \(identity), l.source,
+            \(members("endpoint", "code", "message", "attempt", "retry_in_ms")), l.id
+            \(from) WHERE l.type = 'error'
+        """,
+    ]
+
+    /// What lies in a file.
+    enum Finding: Equatable {
+        case nothing
+        case journal
+        /// In words that follow "it".
+        case other(String)
+    }
+
+    static func look(at database: SQLiteDatabase) throws(SQLiteFault) -> Finding {
+        let (application, found) = (
+            try database.integer("PRAGMA application_id"), try database.integer("PRAGMA user_version")
+        )
+        if application == 0, found == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
+            return .nothing
+        }
+        guard application == applicationID else { return .other("is another program's database") }
+        guard found == version else {
+            return .other("is a journal of version \(found ?? 0), and this catwatch writes version \(version)")
+        }
+        let tables = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = ? AND sql = ?")
+        for (name, sql) in Self.tables {
+            tables.bind(1, name)
+            tables.bind(2, sql)
+            guard try tables.step(), tables.integer(0) == 1 else { return .other("has another table \(name)") }
+            tables.reset()
+        }
+        return .journal
+    }
+
+    /// Makes the tables in a file that has nothing yet.
+    static func make(in database: SQLiteDatabase) throws(SQLiteFault) {
+        let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
+        try database.run(
+            "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);"
+                + statements + "; COMMIT")
+    }
 }

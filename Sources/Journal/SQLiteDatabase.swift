@@ -9,12 +9,25 @@ final class SQLiteDatabase {
         case read
     }
 
+    /// How many bytes of pages a connection keeps.
+    private static let cacheKiB = 512
+    /// What a line and its row may have is less; what else is in a file, a hostile one, is not taken into memory.
+    private static let longestValue: Int32 = 4 << 20
+    /// What all of SQLite may take in this process: a schema of a million tables is not read.
+    private static let mostMemory: Int64 = 24 << 20
+    /// By how much a file that is written grows at once.
+    private static let growth: Int32 = 1 << 20
+
     private let handle: OpaquePointer
-    let path: String
+    /// How many pages the log of changes has since the newest commit.
+    private let logged = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    /// How many of those are in the file itself.
+    private var checkpointed: Int32 = 0
 
     /// - Throws: `SQLiteFault`; a file that is no database is found out by the first statement.
     init(_ path: String, _ access: Access) throws(SQLiteFault) {
-        self.path = path
+        sqlite3_hard_heap_limit64(Self.mostMemory)
+        logged.initialize(to: 0)
         var opened: OpaquePointer?
         let flags = access == .write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
@@ -25,9 +38,35 @@ final class SQLiteDatabase {
         // What a hostile file says in its schema is not obeyed.
         _ = cw_set_flag(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
         _ = cw_set_flag(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        _ = cw_set_flag(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        _ = cw_set_flag(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+        sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, Self.longestValue)
+        sqlite3_busy_timeout(opened, 1_000)
+        if access == .write {
+            var growth = Self.growth
+            sqlite3_file_control(opened, "main", SQLITE_FCNTL_CHUNK_SIZE, &growth)
+            guard sqlite3_db_readonly(opened, "main") == 0 else {
+                throw SQLiteFault(code: SQLITE_READONLY, reason: "it may not be written to")
+            }
+            sqlite3_wal_hook(
+                opened,
+                { logged, _, _, pages in
+                    logged?.assumingMemoryBound(to: Int32.self).pointee = pages
+                    return SQLITE_OK
+                }, logged)
+        } else {
+            keepLogAtClose()
+        }
+        try run("PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit {
+        sqlite3_close_v2(handle)
+        logged.deallocate()
+    }
+
+    /// Has the log stay as it is when this connection closes, instead of being put into the file.
+    func keepLogAtClose() { _ = cw_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
 
     /// Runs statements that give no rows, or whose rows are of no interest.
     func run(_ statements: String) throws(SQLiteFault) {
@@ -49,11 +88,51 @@ final class SQLiteDatabase {
         return try prepared.step() ? prepared.integerIfAny(0) : nil
     }
 
-    /// How long a statement waits for somebody else's lock.
-    func setPatience(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
-
     /// How many rows the last statement that changed some changed.
     var changes: Int { Int(sqlite3_changes64(handle)) }
+
+    // MARK: The log of changes, `FILE-wal`
+
+    /// How many pages the log has.
+    var loggedPages: Int { Int(logged.pointee) }
+
+    /// How many pages the log has that the file has not.
+    var pagesToCheckpoint: Int {
+        // It has begun anew since.
+        if logged.pointee < checkpointed { checkpointed = 0 }
+        return Int(logged.pointee - checkpointed)
+    }
+
+    /// Puts as much of the log into the file as those who read allow, without waiting for them.
+    func checkpoint() throws(SQLiteFault) {
+        var (pages, done): (Int32, Int32) = (0, 0)
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
+        guard code & 0xFF != SQLITE_BUSY else { return }
+        guard code == SQLITE_OK else { throw fault(code) }
+        checkpointed = done
+    }
+
+    /// Puts all of the log into the file, so that it begins anew.
+    ///
+    /// - Returns: false when somebody who reads, or who writes, does not allow that.
+    func restartLog() throws(SQLiteFault) -> Bool {
+        sqlite3_busy_timeout(handle, 50)
+        defer { sqlite3_busy_timeout(handle, 1_000) }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_RESTART, nil, nil)
+        guard code & 0xFF != SQLITE_BUSY else { return false }
+        guard code == SQLITE_OK else { throw fault(code) }
+        logged.pointee = 0
+        return true
+    }
+
+    /// Has the system give the file room for so many pages, so that what is in the log always finds room there.
+    func reserve(pages: Int64, of size: Int64) throws(SQLiteFault) {
+        var bytes = pages * size
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_SIZE_HINT, &bytes)
+        guard code != SQLITE_OK else { return }
+        let words = strerror(errno).map { ": " + String(cString: $0) } ?? ""
+        throw SQLiteFault(code: SQLITE_FULL, reason: "there is no room for \(bytes >> 10) KiB\(words)")
+    }
 
     fileprivate func fault(_ code: Int32) -> SQLiteFault {
         var reason = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "error \(code)"
@@ -79,7 +158,9 @@ final class SQLiteStatement {
 
     // MARK: Parameters, from 1
 
-    func bind(_ place: Int32, _ number: Int64) { sqlite3_bind_int64(handle, place, number) }
+    func bind(_ place: Int32, _ number: Int64?) {
+        if let number { sqlite3_bind_int64(handle, place, number) } else { sqlite3_bind_null(handle, place) }
+    }
     func bind(_ place: Int32, _ number: Double?) {
         if let number { sqlite3_bind_double(handle, place, number) } else { sqlite3_bind_null(handle, place) }
     }
@@ -119,6 +200,12 @@ final class SQLiteStatement {
         while try step() {}
     }
 
+    /// Runs it once, for the first column of its first row as a number; nil for no row, or a NULL.
+    func integer() throws(SQLiteFault) -> Int64? {
+        defer { reset() }
+        return try step() ? integerIfAny(0) : nil
+    }
+
     // MARK: Columns of the row, from 0
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
@@ -134,4 +221,7 @@ final class SQLiteStatement {
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
     func string(_ column: Int32) -> String { String(decoding: text(column), as: UTF8.self) }
+    func stringIfAny(_ column: Int32) -> String? {
+        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : string(column)
+    }
 }

@@ -9,12 +9,34 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
 
     package var description: String { reason }
 
-    /// The code without its details.
-    package var primaryCode: Int32 { code & 0xFF }
+    /// A file with something in it that is no journal.
+    init(notOurs reason: String) { self.init(code: SQLITE_NOTADB, reason: reason) }
 
-    /// Whether what is in the file makes no sense: its pages, or that it is no database at all.
-    package var isCorruption: Bool { primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB }
-    /// Whether somebody else has it, for now.
-    package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
-    package var isFull: Bool { primaryCode == SQLITE_FULL }
+    /// Somebody else has what is needed.
+    init(held reason: String) { self.init(code: SQLITE_BUSY, reason: reason) }
+
+    /// A file system that cannot have a journal.
+    init(notHere reason: String) { self.init(code: SQLITE_IOERR, reason: reason) }
+
+    init(code: Int32, reason: String) { (self.code, self.reason) = (code, reason) }
+
+    /// What it means for a journal.
+    var kind: JournalFault.Kind {
+        switch code & 0xFF {
+        // Its pages, or that it is no database at all. Or the statements, which are known to be right, do not go with what
+        // is in it: other tables, more than fits, rows that contradict each other.
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
+            SQLITE_SCHEMA, SQLITE_FORMAT, SQLITE_RANGE, SQLITE_NOMEM:
+            .corrupt
+        case SQLITE_BUSY, SQLITE_LOCKED: .held
+        default: .disk
+        }
+    }
+
+    /// Whether the disk has no more room.
+    var isFull: Bool { code & 0xFF == SQLITE_FULL }
+}
+
+extension JournalFault {
+    init(_ fault: SQLiteFault) { self.init(fault.kind, fault.reason) }
 }

@@ -1,130 +1,213 @@
 internal import Feed
 internal import Reactor
+internal import Synchronization
 
 /// Reads a journal in a file of SQLite's, in short transactions: whoever writes it is not held up.
 ///
 /// Unchecked: used by one thread at a time, as `LineHistory` says.
 package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
-    private var opened: SQLiteDatabase?
+    private var opened: (database: SQLiteDatabase, identity: FileIdentity)?
+    /// Where lines of the times that were asked for last are.
+    private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
 
     package init(path: String) { self.path = path }
 
-    private func database() throws(SQLiteFault) -> SQLiteDatabase {
-        if let opened { return opened }
-        let database = try SQLiteDatabase(path, .read)
-        database.setPatience(milliseconds: 1_000)
-        try database.run("PRAGMA cache_size = -512")
-        opened = database
-        return database
-    }
-
     package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        do throws(SQLiteFault) {
-            let runs = try database().prepare(
-                "SELECT run, base FROM runs WHERE name = ? AND base <= ? ORDER BY run DESC")
-            runs.bind(1, run)
-            runs.bind(2, Int64(sequence))
-            guard try runs.step() else { return nil }
-            let offset = min(Int64(sequence) - runs.integer(1), JournalPlace.most)
-            return JournalPlace(run: runs.integer(0), offset: offset)
-        } catch {
-            throw JournalFault(error)
+        try use { database throws(SQLiteFault) in
+            guard let row = try database.run(of: run, holding: sequence) else { return nil }
+            // Behind all that it has, when it cannot have this number.
+            return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
         }
     }
 
     package func page(
         _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
     ) throws(JournalFault) -> JournalPage? {
-        do throws(SQLiteFault) {
-            let database = try database()
-            try database.run("BEGIN")
-            defer { try? database.run("COMMIT") }
+        try use { database throws(SQLiteFault) in
             guard let bounds = try bounds(of: query, in: database) else { return nil }
-            return try page(query, within: bounds, behind: place, bytes, in: database)
+            var (low, high) = (bounds.lowerBound, bounds.upperBound)
+            if let place {
+                if query.isReversed {
+                    guard place.id > low else { return nil }
+                    high = min(high, place.id - 1)
+                } else {
+                    guard place.id < high else { return nil }
+                    low = max(low, place.id + 1)
+                }
+            }
+            while low <= high {
+                var search = Search(query: query, bytes: bytes)
+                try database.run("BEGIN")
+                defer { try? database.run("COMMIT") }
+                try search.run(in: database, low: low, high: high)
+                if let page = search.page { return page }
+                guard !search.isOver, let last = search.last else { return nil }
+                if query.isReversed { high = last - 1 } else { low = last + 1 }
+            }
+            return nil
+        }
+    }
+
+    // MARK: The file
+
+    private func use<Value>(
+        _ body: (SQLiteDatabase) throws(SQLiteFault) -> Value
+    ) throws(JournalFault) -> Value {
+        let database = try database()
+        do throws(SQLiteFault) {
+            return try body(database)
         } catch {
+            if error.kind == .corrupt { JournalScan.suspicions.add(1, ordering: .relaxed) }
+            // Whatever it is, the next one begins with a connection that knows nothing of it.
+            close()
             throw JournalFault(error)
         }
     }
 
-    /// Between which places lines of the times asked for are.
+    /// The connection, to the file that has the name now: one that was damaged has been moved aside.
+    private func database() throws(JournalFault) -> SQLiteDatabase {
+        let file = try JournalFile(path)
+        let identity = try file.identity()
+        if let opened, opened.identity == identity { return opened.database }
+        close()
+        do throws(SQLiteFault) {
+            let database = try SQLiteDatabase(file.path, .read)
+            switch try JournalSchema.look(at: database) {
+            case .journal: break
+            case .nothing: throw SQLiteFault(notOurs: "is empty")
+            case .other(let words): throw SQLiteFault(notOurs: words)
+            }
+            opened = (database, identity)
+            return database
+        } catch {
+            throw JournalFault(error.kind, "\(path): \(error.reason)")
+        }
+    }
+
+    private func close() { (opened, bounds) = (nil, nil) }
+
+    /// Between which places lines of the times asked for are; nil for none.
     private func bounds(
         of query: JournalQuery, in database: SQLiteDatabase
     ) throws(SQLiteFault) -> ClosedRange<Int64>? {
         guard query.from != nil || query.until != nil else { return 0...Int64.max }
-        let statement = try database.prepare("SELECT min(id), max(id) FROM lines WHERE time >= ? AND time < ?")
+        if let bounds, bounds.from == query.from, bounds.until == query.until { return bounds.places }
+        let statement = try database.prepare(
+            "SELECT min(id), max(id), (SELECT max(time) FROM lines) FROM lines WHERE time >= ? AND time < ?")
         statement.bind(1, query.from?.microseconds ?? .min)
         statement.bind(2, query.until?.microseconds ?? .max)
         guard try statement.step(), let first = statement.integerIfAny(0), let last = statement.integerIfAny(1) else {
             return nil
         }
-        return first...last
+        guard first <= last else { throw SQLiteFault(notOurs: "has its rows out of order") }
+        // Of times that are still to come there may be more.
+        let isOver = query.until.map { $0.microseconds <= statement.integer(2) } ?? false
+        let places = first...(isOver ? last : Int64.max)
+        bounds = (query.from, query.until, places)
+        return places
     }
+}
 
-    private func page(
-        _ query: JournalQuery, within bounds: ClosedRange<Int64>, behind place: JournalPlace?, _ bytes: Int,
-        in database: SQLiteDatabase
-    ) throws(SQLiteFault) -> JournalPage? {
-        var low = bounds.lowerBound
-        var high = bounds.upperBound
-        if let place {
-            if query.isReversed {
-                guard place.id > low else { return nil }
-                high = min(high, place.id - 1)
-            } else {
-                guard place.id < high else { return nil }
-                low = max(low, place.id + 1)
-            }
-        }
+/// A look at some of a journal's lines, in one transaction, for those that are asked for.
+private struct Search {
+    /// How many lines one looks at.
+    private static let mostLooks = 16_384
+
+    let query: JournalQuery
+    let bytes: Int
+    var page: JournalPage?
+    /// The last line that was looked at.
+    var last: Int64?
+    /// Whether there are no more.
+    var isOver = false
+
+    mutating func run(in database: SQLiteDatabase, low: Int64, high: Int64) throws(SQLiteFault) {
         let lines = try database.prepare(
             "SELECT id, time, type, source, series, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id "
                 + (query.isReversed ? "DESC" : "ASC"))
         lines.bind(1, low)
         lines.bind(2, high)
-        var page: JournalPage?
-        while try lines.step() {
-            let place = JournalPlace(id: lines.integer(0))
-            if let page, place.run != page.run.number || page.lines.count >= bytes { break }
-            let time = Timestamp(microseconds: lines.integer(1))
-            if let from = query.from, time < from { continue }
-            if let until = query.until, time >= until { continue }
-            if let types = query.types, !types.contains(lines.string(2)) { continue }
-            if let sources = query.sources, !sources.contains(lines.string(3)) { continue }
-            if let series = query.series, series != lines.string(4) { continue }
-            if page == nil {
-                page = try run(place.run, in: database).map {
-                    JournalPage(run: $0, stats: nil, lines: [], last: place, sequences: 0...0)
-                }
-                page?.stats = try stats(at: place, in: database)
+        var run: JournalRun?
+        var taken: [UInt8] = []
+        var sequences = 0...0
+        var places = low...low
+        var looks = 0
+        while looks < Self.mostLooks || run != nil {
+            guard try lines.step() else {
+                isOver = true
+                break
             }
-            guard var filled = page else { return nil }
-            page = nil  // it has its lines alone
-            let sequence = filled.run.base + Int(place.offset)
-            let isFirst = filled.lines.isEmpty
-            filled.lines += lines.text(5)
-            filled.lines.append(0x0A)
-            filled.last = place
-            filled.sequences =
-                isFirst
-                ? sequence...sequence
-                : min(sequence, filled.sequences.lowerBound)...max(sequence, filled.sequences.upperBound)
-            page = filled
+            looks += 1
+            let place = JournalPlace(id: lines.integer(0))
+            if let last, query.isReversed ? place.id >= last : place.id <= last {
+                throw SQLiteFault(notOurs: "has its rows out of order")
+            }
+            if let run, place.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
+            last = place.id
+            guard isAsked(lines) else { continue }
+            if run == nil {
+                guard let found = try database.run(place.run) else {
+                    throw SQLiteFault(notOurs: "has lines of a run that it does not know")
+                }
+                run = found
+            }
+            guard let run else { return }
+            let line = lines.text(5)
+            let numbers = Self.numbers(
+                of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: place))
+            (sequences, places) =
+                taken.isEmpty
+                ? (numbers, place.id...place.id)
+                : (Self.union(sequences, numbers), Self.union(places, place.id...place.id))
+            taken += line
+            taken.append(0x0A)
         }
-        return page
+        guard let run else { return }
+        page = JournalPage(
+            run: run, stats: try Self.stats(at: places.lowerBound, of: run, in: database), lines: taken,
+            last: JournalPlace(id: query.isReversed ? places.lowerBound : places.upperBound), sequences: sequences)
     }
 
-    private func run(_ number: Int64, in database: SQLiteDatabase) throws(SQLiteFault) -> JournalRun? {
-        let runs = try database.prepare("SELECT name, base, ended, hello FROM runs WHERE run = \(number)")
-        guard try runs.step() else { return nil }
-        return JournalRun(
-            number: number, name: runs.string(0), base: Int(runs.integer(1)),
-            ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: Array(runs.text(3)) + [0x0A])
+    private static func union<Bound>(
+        _ left: ClosedRange<Bound>, _ right: ClosedRange<Bound>
+    ) -> ClosedRange<Bound> {
+        min(left.lowerBound, right.lowerBound)...max(left.upperBound, right.upperBound)
     }
 
-    private func stats(at place: JournalPlace, in database: SQLiteDatabase) throws(SQLiteFault) -> [UInt8]? {
-        let stats = try database.prepare(
-            "SELECT line FROM stats WHERE id BETWEEN \(place.run << JournalPlace.bits) AND \(place.id)"
-                + " ORDER BY id DESC LIMIT 1")
-        return try stats.step() ? Array(stats.text(0)) + [0x0A] : nil
+    private func isAsked(_ line: SQLiteStatement) -> Bool {
+        let time = Timestamp(microseconds: line.integer(1))
+        if let from = query.from, time < from { return false }
+        if let until = query.until, time >= until { return false }
+        return Self.holds(query.types, line, 2) && Self.holds(query.sources, line, 3)
+            && Self.holds(query.series.map { [$0] }, line, 4)
+    }
+
+    private static func holds(_ names: [String]?, _ line: SQLiteStatement, _ column: Int32) -> Bool {
+        guard let names else { return true }
+        let text = line.text(column)
+        return names.contains { $0.utf8.elementsEqual(text) }
+    }
+
+    /// Which numbers a line is of: one, but for a `gap`.
+    private static func numbers(of line: UnsafeRawBufferPointer, isGap: Bool, _ sequence: Int) -> ClosedRange<Int> {
+        guard isGap, let gap = try? LineDecoder.decode(Bytes(line)), case .gap(let said) = gap.body, said.to >= sequence
+        else { return sequence...sequence }
+        return sequence...said.to
+    }
+
+    /// What was said of the sources before this place; else what was said first, which had counted it.
+    private static func stats(
+        at place: Int64, of run: JournalRun, in database: SQLiteDatabase
+    ) throws(SQLiteFault) -> [UInt8]? {
+        let first = run.number << JournalPlace.bits
+        for condition in [
+            "BETWEEN \(first) AND \(place) ORDER BY id DESC",
+            "BETWEEN \(place) AND \(first | JournalPlace.most) ORDER BY id",
+        ] {
+            let stats = try database.prepare("SELECT line FROM stats WHERE id \(condition) LIMIT 1")
+            if try stats.step() { return Array(stats.text(0)) + [0x0A] }
+        }
+        return nil
     }
 }

@@ -1,25 +1,199 @@
 import Feed
+import Glibc
 import Journal
 import Reactor
 import TestSupport
 import Testing
 
 @Suite(.limited) struct SQLiteLineStoreTests {
-    @Test func keepsWhatItIsGivenAndGivesItBackInPages() throws {
-        let folder = try TemporaryFolder()
-        let store = SQLiteLineStore(path: folder.path("journal"))
-        #expect(try store.open() == JournalOpening())
-        var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(3), at: Timestamp(seconds: 5))
+    private let folder: TemporaryFolder
+    private let path: String
+    private let now = Timestamp(seconds: 2_000_000)
 
-        let history = SQLiteHistory(path: folder.path("journal"))
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("journal")
+    }
+
+    private func openStore(_ settings: JournalSettings = .init()) throws -> SQLiteLineStore {
+        let store = SQLiteLineStore(path: path, settings)
+        #expect(try store.open().notice == nil)
+        return store
+    }
+
+    @Test func keepsWhatItIsGivenAndGivesItBackInPages() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        #expect(store.firstSequence == nil)
+        try store.commit([feed.greeting] + feed.add(3), at: now)
+        #expect(store.firstSequence == 1)
+
+        let history = SQLiteHistory(path: path)
         let page = try #require(try history.page(JournalQuery(), behind: nil, bytes: 1 << 16))
-        #expect(page.run.name == "one")
-        #expect(page.sequences == 1...3)
+        #expect(page.run.name == "one" && page.sequences == 1...3)
         #expect(page.lines.count { $0 == 0x0A } == 3)
+        #expect(page.stats?.starts(with: #"{"type":"stats""#.utf8) == true)
         #expect(page.last == (try history.place(of: 3, in: "one")))
         #expect(try history.page(JournalQuery(), behind: page.last, bytes: 1 << 16) == nil)
-
         #expect(try store.open() == JournalOpening(lastRun: LastRun(name: "one", durable: 3, ended: nil)))
+        store.close()
+        #expect(!folder.names.contains("journal.lock"))
+    }
+
+    @Test func keepsTheEndOfARun() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(2) + [feed.end("SIGTERM")], at: now)
+        #expect(try store.open().lastRun == LastRun(name: "one", durable: 2, ended: "SIGTERM"))
+        // It goes on after all: somebody attached to it anew.
+        try store.commit([feed.greeting] + feed.add(1), at: now)
+        #expect(try store.open().lastRun == LastRun(name: "one", durable: 3, ended: nil))
+    }
+
+    @Test func keepsNothingOfARunThatOnlyGreets() throws {
+        let store = try openStore()
+        for number in 1...20 { try store.commit([FeedOfLines(run: "run-\(number)").greeting], at: now) }
+        #expect(try SQLiteFile.run("SELECT count(*) FROM runs", in: path) == ["0"])
+    }
+
+    @Test func keepsALineOnceHoweverOftenItComes() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one", from: 5)
+        let lines = feed.add(4)
+        try store.commit([feed.greeting] + lines, at: now)
+        try store.commit(lines, at: now)
+        _ = try store.open()
+        try store.commit([feed.greeting] + lines + feed.add(1), at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 5...9))
+    }
+
+    @Test func keepsRunsThatComeAgainBehindOthersOnceAndInTheOrderOfTheirNumbers() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        let first = one.add(3)
+        try store.commit([one.greeting] + first, at: now)
+        try store.commit([two.greeting] + two.add(2), at: now)
+        try store.commit([one.greeting] + first + one.add(2), at: now)
+        let history = SQLiteHistory(path: path)
+        #expect(
+            try LineReader.numbers(history)
+                == LineReader.numbers("one", 1...3) + LineReader.numbers("two", 1...2)
+                + LineReader.numbers("one", 4...5))
+        // Each number is found where it is.
+        for (number, next) in [(1, 2), (3, 1), (4, 5)] {
+            let place = try #require(try history.place(of: number, in: "one"))
+            let page = try #require(try history.page(JournalQuery(), behind: place, bytes: 1))
+            #expect(page.sequences == next...next)
+        }
+        #expect(try store.open().lastRun == LastRun(name: "one", durable: 5, ended: nil))
+    }
+
+    @Test(arguments: [1 << 36, 1 << 40, Int.max - 3])
+    func keepsNumbersThatJump(_ far: Int) throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(2), at: now)
+        let gap = feed.skip(3...(far - 1))
+        try store.commit([gap] + feed.add(2), at: now)
+        let history = SQLiteHistory(path: path)
+        let numbers = try LineReader.numbers(history)
+        #expect(numbers == ["one:1", "one:2", "one:3-\(far - 1)", "one:\(far)", "one:\(far + 1)"])
+        #expect(try history.place(of: far + 1, in: "one") == LineReader.pages(history).last?.last)
+        #expect(try store.open().lastRun?.durable == far + 1)
+        try store.commit([feed.greeting] + feed.add(1), at: now)
+        #expect(try LineReader.numbers(history).count == 6)
+    }
+
+    @Test func saysWhichNumbersAGapIsOf() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(1) + [feed.skip(2...9)] + feed.add(1), at: now)
+        let history = SQLiteHistory(path: path)
+        #expect(try LineReader.pages(history).map(\.sequences) == [1...10])
+        #expect(try LineReader.pages(history, bytes: 1).map(\.sequences) == [1...1, 2...9, 10...10])
+    }
+
+    @Test(arguments: [
+        "no member", #""type":"fact","source":"#, #""type":1"#, #""text":"without a type""#,
+    ])
+    func keepsLinesThatItCannotRead(_ members: String) throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        feed.add(members)
+        try store.commit([feed.greeting] + feed.pieces() + feed.add(1), at: now)
+        #expect(
+            try SQLiteFile.run("SELECT id & 0xFFF, type, time FROM lines", in: path)
+                == ["1|?|\(now.microseconds)", "2|fact|1000000000000"])
+        #expect(try LineReader.pages(SQLiteHistory(path: path)).map(\.sequences) == [1...2])
+    }
+
+    @Test func keepsLinesThatNobodyHasGreeted() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([.greeting(Array("no hello\n".utf8))] + feed.add(2), at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["-:1", "-:2"])
+    }
+
+    @Test func keepsWhatALineIsFoundBy() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        feed.add(#""type":"latency","source":"s","endpoint":"GET /","ms":1.5"#)
+        feed.add(#""type":"window","source":"s","series":"s/é","last":2,"mean":3"#)
+        feed.add(#""type":"error","source":"s\"","code":"dns""#)
+        feed.add(#""type":"fact","source":"s","series":"s/a","value":-4.5,"data":{"value":6}"#)
+        try store.commit([feed.greeting] + feed.pieces(), at: now)
+        #expect(
+            try SQLiteFile.run("SELECT type, source, series, value, typeof(value) FROM lines", in: path) == [
+                "latency|s||1.5|real", "window|s|s/é|2.0|real", "error|s\"|||null", "fact|s|s/a|-4.5|real",
+            ])
+    }
+
+    @Test func findsLinesByTimeTypeSourceAndSeries() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        let start = Timestamp(seconds: 1_000_000)
+        try store.commit([feed.greeting] + feed.add(5, from: start), at: now)
+        feed.add(time: start + .seconds(2), #""type":"late","source":"other","series":"x","value":1"#)
+        try store.commit(feed.pieces(), at: now)
+        let history = SQLiteHistory(path: path)
+        var query = JournalQuery()
+        (query.from, query.until) = (start + .seconds(2), start + .seconds(4))
+        #expect(try LineReader.numbers(history, query) == ["one:3", "one:4", "one:6"])
+        #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:3", "one:4", "one:6"])
+        query.isReversed = true
+        #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:6", "one:4", "one:3"])
+        query.types = ["late"]
+        #expect(try LineReader.numbers(history, query) == ["one:6"])
+        query.types = ["fact", "late"]
+        query.sources = ["fact"]
+        #expect(try LineReader.numbers(history, query) == ["one:4", "one:3"])
+        query.series = "x"
+        #expect(try LineReader.numbers(history, query) == [])
+        query = JournalQuery()
+        query.until = start + .seconds(1_000)
+        #expect(try LineReader.numbers(history, query).count == 6)
+        // What comes later is found by the same question.
+        try store.commit(feed.add(1, from: start + .seconds(900)), at: now)
+        #expect(try LineReader.numbers(history, query).count == 7)
+    }
+
+    @Test func commitsAllOrNothing() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(1), at: now)
+        // Another program has it for longer than there is patience.
+        let other = try SQLiteFile.Connection(path)
+        try other.run("BEGIN IMMEDIATE")
+        let pieces = [two.greeting] + two.add(3)
+        let fault = #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
+        #expect(fault?.kind == .held)
+        try other.run("ROLLBACK")
+        // Whose lines come is as it was.
+        try store.commit(one.add(1), at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1", "one:2"])
+        try store.commit(pieces, at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
     }
 }

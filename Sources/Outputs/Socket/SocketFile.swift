@@ -16,7 +16,7 @@ package struct SocketFile: ~Copyable {
     }
 
     package let path: String
-    private let lock: Descriptor
+    private let lock: LockFile
     private let identity: FileIdentity
 
     /// Claims `path` and listens there.
@@ -37,7 +37,7 @@ package struct SocketFile: ~Copyable {
         do throws(Refusal) {
             try removeStale(path)
         } catch {
-            unlink(path + ".lock")
+            lock.remove()
             throw error
         }
         do throws(SystemError) {
@@ -47,12 +47,12 @@ package struct SocketFile: ~Copyable {
             take(socket)
             return SocketFile(path: path, lock: lock, identity: identity)
         } catch {
-            unlink(path + ".lock")
+            lock.remove()
             throw Refusal("\(path): \(error.reason)")
         }
     }
 
-    private init(path: String, lock: consuming Descriptor, identity: FileIdentity) {
+    private init(path: String, lock: consuming LockFile, identity: FileIdentity) {
         self.path = path
         self.lock = lock
         self.identity = identity
@@ -68,59 +68,23 @@ package struct SocketFile: ~Copyable {
     /// Removes the socket, if it is still this one, and then the lock.
     package consuming func remove() {
         if (try? FileIdentity(at: path)) == identity { unlink(path) }
-        unlink(path + ".lock")
+        lock.remove()
     }
 
-    /// Locks `PATH.lock` and writes the process's number into it.
-    ///
-    /// - Parameter opened: called between opening and locking it, when its owner may go, for tests of that.
-    static func takeLock(_ path: String, opened: () -> Void = {}) throws(Refusal) -> Descriptor {
+    /// - Parameter opened: see `LockFile.take`.
+    static func takeLock(_ path: String, opened: () -> Void = {}) throws(Refusal) -> LockFile {
         let name = path + ".lock"
-        while true {
-            let lock: Descriptor
-            do throws(SystemError) {
-                lock = try Descriptor.open(name, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-            } catch {
-                throw Refusal("\(name): \(error.reason)")
+        do throws(LockFile.Refusal) {
+            return try LockFile.take(name, opened: opened)
+        } catch {
+            switch error {
+            case .taken(let process):
+                let owner = process.map { " (process \($0))" } ?? ""
+                throw Refusal("\(path) is served by another catwatch already\(owner)")
+            case .isOther: throw Refusal("\(name) is there already and is not a lock of catwatch's")
+            case .failed(let error): throw Refusal("\(name): \(error.reason)")
             }
-            opened()
-            let number = lock.number
-            guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-                throw Refusal("\(path) is served by another catwatch already\(owner(number))")
-            }
-            // Its last owner may have removed it between our open and our lock; then it guards nothing.
-            var ours = stat()
-            var current = stat()
-            guard fstat(number, &ours) == 0, lstat(name, &current) == 0, ours.st_ino == current.st_ino else { continue }
-            guard isLock(number) else { throw Refusal("\(name) is there already and is not a lock of catwatch's") }
-            let text = "\(getpid())\n"
-            _ = ftruncate(number, 0)
-            _ = pwrite(number, text, text.utf8.count, 0)
-            return lock
         }
-    }
-
-    /// ` (process 123)`, as the lock file says; empty when it does not.
-    private static func owner(_ lock: Int32) -> String {
-        // Between its locking the file and its writing into it there is a moment, long on a busy machine.
-        for _ in 0..<1_000 {
-            var bytes = [UInt8](repeating: 0, count: 16)
-            let count = pread(lock, &bytes, bytes.count, 0)
-            if count > 0, let process = Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)) {
-                return " (process \(process))"
-            }
-            usleep(1_000)
-        }
-        return ""
-    }
-
-    /// Whether a file that happens to have the lock's name may be written to: one that is empty, or holds a number.
-    private static func isLock(_ file: Int32) -> Bool {
-        var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let count = pread(file, &bytes, bytes.count, 0)
-        return count >= 0 && count < 16 && bytes[..<count].allSatisfy { $0 == 0x0A || (0x30...0x39).contains($0) }
     }
 
     /// Removes a socket that nobody answers on; leaves everything else, and says so.

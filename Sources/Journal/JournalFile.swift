@@ -1,0 +1,111 @@
+internal import Glibc
+internal import Reactor
+
+/// A journal's file and those beside it, as names in a folder: whether they may be written to, and how they are moved aside.
+struct JournalFile {
+    /// With its folder's links followed; the file itself is none.
+    let path: String
+    private let folder: String
+
+    /// - Throws: `.disk` when there is no such folder.
+    init(_ path: String) throws(JournalFault) {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
+        let given = slash.map { String(path[..<$0]) }.map { $0.isEmpty ? "/" : $0 } ?? "."
+        guard let resolved = realpath(given, nil) else {
+            throw JournalFault(.disk, "\(given): \(SystemError(code: errno, call: "realpath").reason)")
+        }
+        defer { free(resolved) }
+        folder = String(cString: resolved)
+        self.path = folder == "/" ? "/" + name : "\(folder)/\(name)"
+    }
+
+    /// Has it for this process alone.
+    ///
+    /// - Throws: `.taken`, `.disk`.
+    func lock() throws(JournalFault) -> LockFile {
+        try checkFolder()
+        do throws(LockFile.Refusal) {
+            return try LockFile.take(path + ".lock")
+        } catch {
+            switch error {
+            case .taken(let process):
+                let owner = process.map { " (process \($0))" } ?? ""
+                throw JournalFault(.taken, "\(path) is written by another catwatch already\(owner)")
+            case .isOther: throw JournalFault(.disk, "\(path).lock is there already and is not a lock of catwatch's")
+            case .failed(let error): throw JournalFault(.disk, "\(path).lock: \(error.reason)")
+            }
+        }
+    }
+
+    /// Who owns the folder can put anything else in the file's place at any time.
+    private func checkFolder() throws(JournalFault) {
+        var status = stat()
+        guard stat(folder, &status) == 0 else {
+            throw JournalFault(.disk, "\(folder): \(SystemError(code: errno, call: "stat").reason)")
+        }
+        guard [0, geteuid()].contains(status.st_uid) else {
+            throw JournalFault(.disk, "\(folder) belongs to another user (\(status.st_uid)), and is not written to")
+        }
+    }
+
+    /// Which file has the name now.
+    func identity() throws(JournalFault) -> FileIdentity {
+        do throws(SystemError) {
+            return try FileIdentity(at: path)
+        } catch {
+            throw JournalFault(.disk, "\(path): \(error.reason)")
+        }
+    }
+
+    /// Makes the file when it is not there, for its owner alone, and looks at one that is.
+    ///
+    /// A file that is there is not opened: closing it again would end what SQLite has locked of it in this process.
+    func prepare() throws(JournalFault) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            do throws(SystemError) {
+                _ = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            } catch {
+                throw JournalFault(.disk, "\(path): \(error.reason)")
+            }
+            return
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFLNK: throw JournalFault(.disk, "\(path) is a symbolic link, and links are not followed")
+        default: throw JournalFault(.disk, "\(path) is not a file")
+        }
+        guard status.st_uid == geteuid() else {
+            throw JournalFault(.disk, "\(path) belongs to another user (\(status.st_uid)), and is not written to")
+        }
+    }
+
+    /// Renames it, and its log with it, which nobody here has opened.
+    ///
+    /// - Returns: what became of it, in a sentence that `reason` begins.
+    func moveAside(_ reason: String) throws(JournalFault) -> String {
+        var now = time(nil)
+        var parts = tm()
+        gmtime_r(&now, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
+        let base = path + ".corrupt-" + String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+        var target = base
+        var number = 1
+        while ["", "-wal", "-shm"].contains(where: { exists(target + $0) }) {
+            number += 1
+            target = "\(base)-\(number)"
+        }
+        // The file last: what is left when this is interrupted is never somebody else's log beside a new file.
+        for suffix in ["-wal", "-shm", ""] where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
+            throw JournalFault(.disk, "\(path)\(suffix): \(SystemError(code: errno, call: "rename").reason)")
+        }
+        return "\(path) \(reason): it was moved aside to \(target), and a new journal begun"
+    }
+
+    private func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+}

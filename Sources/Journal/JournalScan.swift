@@ -1,0 +1,80 @@
+internal import Reactor
+internal import Synchronization
+
+/// Goes once over everything in a journal, a little at a time, to find what makes no sense before somebody needs it.
+///
+/// `PRAGMA quick_check` would look at more, and hold everybody up for as long as that takes (decision 0043).
+struct JournalScan {
+    /// How often somebody who read a journal in this process found something that makes no sense.
+    static let suspicions = Atomic<Int>(0)
+
+    private static let mostBytes: Int64 = 4 << 20
+    private static let mostRows = 8_192
+
+    private enum Progress {
+        case lines(after: Int64)
+        case times(after: (time: Int64, id: Int64))
+        case rest
+        case done
+    }
+
+    private var progress = Progress.lines(after: .min)
+    private var suspicions = Self.suspicions.load(ordering: .relaxed)
+
+    /// Looks at a little more; all of it again once somebody suspects something.
+    ///
+    /// - Returns: whether there is more to look at.
+    /// - Throws: what it found.
+    mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
+        let suspicions = Self.suspicions.load(ordering: .relaxed)
+        if suspicions != self.suspicions { (progress, self.suspicions) = (.lines(after: .min), suspicions) }
+        switch progress {
+        case .lines(let last): progress = try lines(after: last, in: database)
+        case .times(let last): progress = try times(after: last, in: database)
+        case .rest:
+            // These are small.
+            for column in ["length(hello) FROM runs", "length(line) FROM stats", "time FROM marks"] {
+                let rows = try database.prepare("SELECT \(column)")
+                while try rows.step() {}
+            }
+            progress = .done
+        case .done: return false
+        }
+        return true
+    }
+
+    private func lines(after last: Int64, in database: SQLiteDatabase) throws(SQLiteFault) -> Progress {
+        // The length of a text is found by going over it.
+        let lines = try database.prepare("SELECT id, length(line) FROM lines WHERE id > ? ORDER BY id")
+        lines.bind(1, last)
+        var (last, rows, bytes) = (last, 0, Int64(0))
+        while try lines.step() {
+            try Self.check(lines.integer(0) > last)
+            (last, rows, bytes) = (lines.integer(0), rows + 1, bytes + lines.integer(1))
+            if rows >= Self.mostRows || bytes >= Self.mostBytes { return .lines(after: last) }
+        }
+        return .times(after: (.min, .min))
+    }
+
+    private func times(
+        after last: (time: Int64, id: Int64), in database: SQLiteDatabase
+    ) throws(SQLiteFault) -> Progress {
+        let times = try database.prepare(
+            "SELECT time, id FROM lines INDEXED BY lines_time WHERE (time, id) > (?, ?) ORDER BY time, id")
+        times.bind(1, last.time)
+        times.bind(2, last.id)
+        var (last, rows) = (last, 0)
+        while try times.step() {
+            let next = (time: times.integer(0), id: times.integer(1))
+            try Self.check(next > last)
+            (last, rows) = (next, rows + 1)
+            if rows >= 4 * Self.mostRows { return .times(after: last) }
+        }
+        return .rest
+    }
+
+    /// A page that is linked to twice, or into a circle, would be gone over for ever.
+    private static func check(_ isInOrder: Bool) throws(SQLiteFault) {
+        guard isInOrder else { throw SQLiteFault(notOurs: "has its rows out of order") }
+    }
+}

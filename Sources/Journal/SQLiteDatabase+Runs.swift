@@ -1,0 +1,55 @@
+/// What both who write a journal and who read it ask of its runs.
+extension SQLiteDatabase {
+    /// Runs one statement with these parameters.
+    func execute(_ statement: String, _ number: Int64, _ text: String? = nil) throws(SQLiteFault) {
+        let prepared = try prepare(statement)
+        prepared.bind(1, number)
+        if let text { prepared.bind(2, text) }
+        try prepared.run()
+    }
+
+    func run(_ number: Int64) throws(SQLiteFault) -> JournalRun? {
+        try run("WHERE run = ?1", number)
+    }
+
+    func newestRun() throws(SQLiteFault) -> JournalRun? {
+        try run("WHERE run >= ?1 ORDER BY run DESC LIMIT 1", .min)
+    }
+
+    /// The row of this run whose places say this number, if any do.
+    func run(of name: String, holding sequence: Int) throws(SQLiteFault) -> JournalRun? {
+        try run("WHERE base <= ?1 AND name = ?2 ORDER BY base DESC, run DESC LIMIT 1", Int64(sequence), name)
+    }
+
+    private func run(
+        _ condition: String, _ number: Int64, _ name: String? = nil
+    ) throws(SQLiteFault) -> JournalRun? {
+        let runs = try prepare("SELECT run, name, base, ended, hello FROM runs \(condition)")
+        runs.bind(1, number)
+        if let name { runs.bind(2, name) }
+        guard try runs.step() else { return nil }
+        guard 1...JournalPlace.mostRuns ~= runs.integer(0), runs.integer(2) >= 0 else {
+            throw SQLiteFault(notOurs: "has a run that cannot be")
+        }
+        return JournalRun(
+            number: runs.integer(0), name: runs.string(1), base: Int(runs.integer(2)), ended: runs.stringIfAny(3),
+            hello: Array(runs.text(4)) + [0x0A])
+    }
+
+    /// Where the oldest line of a run is.
+    func firstPlace(of run: JournalRun) throws(SQLiteFault) -> JournalPlace? {
+        try integer("SELECT min(id) FROM lines WHERE \(places(of: run))").map(JournalPlace.init(id:))
+    }
+
+    /// The number of the newest line that was ever kept of a run; 0 for none.
+    func lastSequence(of run: JournalRun) throws(SQLiteFault) -> Int {
+        let gone = try integer("SELECT gone FROM runs WHERE run = \(run.number)") ?? 0
+        guard let last = try integer("SELECT max(id) FROM lines WHERE \(places(of: run))") else { return Int(gone) }
+        return run.sequence(at: JournalPlace(id: last))
+    }
+
+    private func places(of run: JournalRun) -> String {
+        let first = run.number << JournalPlace.bits
+        return "id BETWEEN \(first) AND \(first | JournalPlace.most)"
+    }
+}

@@ -1,0 +1,383 @@
+import Feed
+import Glibc
+import Journal
+import Reactor
+import TestSupport
+import Testing
+
+@Suite(.limited) struct JournalFaultTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let now = Timestamp(seconds: 2_000_000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("journal")
+    }
+
+    /// A journal with this many lines, closed.
+    private func makeJournal(lines count: Int = 10, text: String = "") throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(count, text: text), at: now)
+        store.close()
+    }
+
+    /// What was moved aside.
+    private var asides: [String] {
+        folder.names.filter { $0.hasPrefix("journal.corrupt-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+    }
+
+    /// That a new journal takes lines now.
+    private func expectWorking(_ store: SQLiteLineStore) throws {
+        var feed = FeedOfLines(run: "new")
+        try store.commit([feed.greeting] + feed.add(2), at: now)
+        let numbers = try LineReader.numbers(SQLiteHistory(path: path))
+        #expect(numbers.suffix(2) == LineReader.numbers("new", 1...2))
+    }
+
+    // MARK: What is no journal
+
+    enum Stranger: String, CaseIterable {
+        case text, othersDatabase, othersDatabaseWithoutID, newerVersion, overwrittenHeader, cutOff, viewForTable
+        case otherTable, withoutIndex, hugeSchema
+    }
+
+    private func put(_ stranger: Stranger) throws {
+        switch stranger {
+        case .text: try folder.write(String(repeating: "dear diary\n", count: 1_000), to: "journal")
+        case .othersDatabase: try SQLiteFile.run("PRAGMA application_id = 7; CREATE TABLE t (x)", in: path)
+        case .othersDatabaseWithoutID: try SQLiteFile.run("CREATE TABLE t (x)", in: path)
+        default: try makeJournal(lines: 200)
+        }
+        let file = try Descriptor.open(path, flags: O_RDWR)
+        switch stranger {
+        case .newerVersion: try SQLiteFile.run("PRAGMA user_version = 2", in: path)
+        case .overwrittenHeader: #expect(pwrite(file.number, "garbage garbage garbage", 23, 0) == 23)
+        case .cutOff: #expect(ftruncate(file.number, 3 * 4_096) == 0)
+        case .viewForTable:
+            try SQLiteFile.run(
+                "DROP TABLE stats; CREATE VIEW stats AS SELECT id, line FROM lines UNION SELECT 1, zeroblob(1e9)",
+                in: path)
+        case .otherTable:
+            try SQLiteFile.run("DROP TABLE marks; CREATE TABLE marks (id INTEGER PRIMARY KEY, time BLOB)", in: path)
+        case .withoutIndex: try SQLiteFile.run("DROP INDEX lines_time", in: path)
+        case .hugeSchema:
+            // 60 MB of names.
+            try SQLiteFile.run(
+                """
+                PRAGMA writable_schema = ON;
+                INSERT INTO sqlite_schema
+                WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3000)
+                SELECT 'table', 't' || n, 't' || n, 2,
+                    'CREATE TABLE t' || n || '(' || replace(hex(zeroblob(10000)), '0', 'x') || ')' FROM c
+                """, in: path)
+        default: break
+        }
+    }
+
+    @Test(arguments: Stranger.allCases)
+    func movesAsideWhatIsNoJournalAndGoesOn(_ stranger: Stranger) throws {
+        if stranger == .hugeSchema, ThreadSanitizer.isOn { return }
+        try put(stranger)
+        let before = try folder.read("journal")
+        let store = SQLiteLineStore(path: path)
+        let opening = try store.open()
+        let notice = try #require(opening.notice)
+        try expectWorking(store)
+
+        let aside = try #require(asides.first)
+        #expect(notice.contains(path) && notice.contains(aside), "\(notice)")
+        #expect(!notice.contains("\n"))
+        #expect(try folder.read(aside) == before)
+        #expect(opening.lastRun == nil)
+    }
+
+    @Test func takesAnEmptyFileForANewJournal() throws {
+        try folder.write("", to: "journal")
+        let store = SQLiteLineStore(path: path)
+        #expect(try store.open() == JournalOpening())
+        try expectWorking(store)
+        #expect(asides == [])
+    }
+
+    @Test func movesAsideUnderANameThatNobodyHas() throws {
+        let store = SQLiteLineStore(path: path)
+        for count in 1...3 {
+            try folder.write("text \(count)", to: "journal")
+            #expect(try store.open().notice != nil)
+            #expect(asides.count == count)
+            store.close()
+            unlink(path)
+        }
+        #expect(Set(try asides.map { try folder.read($0) }).count == 3)
+    }
+
+    @Test func doesNotFillADiskWithWhatItMovesAside() throws {
+        let store = SQLiteLineStore(path: path)
+        for _ in 1...8 {
+            try folder.write("text", to: "journal")
+            #expect(try store.open().notice != nil)
+            store.close()
+        }
+        try folder.write("text", to: "journal")
+        let fault = #expect(throws: JournalFault.self) { try store.open() }
+        #expect(fault?.kind == .disk)
+        #expect(asides.count == 8)
+    }
+
+    // MARK: Damage
+
+    @Test(arguments: ["lines", "lines_time"])
+    func findsDamageInTheBackgroundAndMovesItAside(_ table: String) throws {
+        try makeJournal(lines: 2_000, text: ",\"text\":\"\(String(repeating: "x", count: 100))\"")
+        let order = table == "lines" ? "id" : "time"
+        // Pages in the middle, of the tree that is asked for: its kind is the first byte of each, 13 of lines and 10 of times.
+        var content = try folder.read("journal")
+        let pages = stride(from: 4_096, to: content.count, by: 4_096).filter {
+            content[$0] == (order == "id" ? 13 : 10)
+        }
+        for place in pages.dropFirst(pages.count / 2).prefix(3) {
+            content.replaceSubrange(place..<place + 4_096, with: repeatElement(0xA5, count: 4_096))
+        }
+        try Self.write(content, to: path)
+
+        let history = SQLiteHistory(path: path)
+        let store = SQLiteLineStore(path: path)
+        var notice: String?
+        do throws(JournalFault) {
+            #expect(try store.open().notice == nil)
+            while try store.tidy(at: now) {}
+            Issue.record("nothing was found")
+        } catch {
+            #expect(error.kind == .corrupt)
+            notice = try store.open().notice
+        }
+        #expect(notice?.contains(asides.first ?? "?") == true)
+        try expectWorking(store)
+        // Who reads follows.
+        #expect(try LineReader.numbers(history) == LineReader.numbers("new", 1...2))
+    }
+
+    @Test func looksAgainOnceAReaderFoundSomething() throws {
+        try makeJournal(lines: 60, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\"")
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        while try store.tidy(at: now) {}
+        #expect(try store.tidy(at: now) == false)
+        let root = try #require(
+            try SQLiteFile.run("SELECT rootpage FROM sqlite_schema WHERE name = 'lines'", in: path).first.flatMap {
+                Int($0)
+            })
+        let file = try Descriptor.open(path, flags: O_RDWR)
+        let garbage = [UInt8](repeating: 0xA5, count: 4_096)
+        #expect(pwrite(file.number, garbage, garbage.count, (root - 1) * 4_096) == garbage.count)
+        let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }
+        #expect(fault?.kind == .corrupt)
+        #expect(try store.tidy(at: now))
+    }
+
+    @Test func opensCopiesThatWereTakenAtAnyMoment() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        var durable = 0
+        try store.commit([feed.greeting], at: now)
+        for round in 1...6 {
+            try store.commit(feed.add(round), at: now)
+            durable += round
+            let (main, log) = (try folder.read("journal"), try folder.read("journal-wal"))
+            // The log may be torn anywhere, also by a byte that is wrong.
+            for cut in [log.count, log.count - 1, log.count / 2, 33, 0] {
+                let copy = try TemporaryFolder()
+                try Self.write(main, to: copy.path("journal"))
+                try Self.write(Array(log.prefix(cut)), to: copy.path("journal-wal"))
+                let other = SQLiteLineStore(path: copy.path("journal"))
+                let opening = try other.open()
+                #expect(opening.notice == nil)
+                if cut == log.count { #expect(opening.lastRun?.durable == durable) }
+                let last = opening.lastRun?.durable ?? 0
+                #expect(last <= durable)
+                #expect(
+                    try LineReader.numbers(SQLiteHistory(path: copy.path("journal")))
+                        == (last == 0 ? [] : LineReader.numbers("one", 1...last)))
+                other.close()
+            }
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try Descriptor.open(path, flags: O_WRONLY | O_CREAT | O_TRUNC)
+        try bytes.withUnsafeBytes { try Descriptor.write($0, to: file.number) }
+    }
+
+    @Test func doesNotObeyWhatAFileSays() throws {
+        try makeJournal(lines: 3)
+        try SQLiteFile.run(
+            """
+            CREATE TRIGGER t AFTER INSERT ON lines BEGIN DELETE FROM lines; END;
+            CREATE TRIGGER u BEFORE DELETE ON lines BEGIN SELECT raise(ABORT, 'no'); END;
+            """, in: path)
+        let store = SQLiteLineStore(path: path)
+        #expect(try store.open().notice == nil)
+        try expectWorking(store)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
+    }
+
+    @Test(arguments: [
+        "INSERT INTO lines VALUES ((1 << 36) + 100, 1, 'fact', NULL, NULL, NULL, CAST(zeroblob(6000000) AS TEXT))",
+        "INSERT INTO lines VALUES (-5, 1, 'fact', NULL, NULL, NULL, 'x')",
+        "INSERT INTO lines VALUES (77 << 36, 1, 'fact', NULL, NULL, NULL, 'x')",
+        "INSERT INTO runs (run, name, base, begun, hello) VALUES (2, 'one', -9, 1, 'x')",
+        "INSERT INTO runs (run, name, base, begun, hello) VALUES (1 << 40, 'one', 9, 1, 'x')",
+        "INSERT INTO runs (run, name, base, begun, hello) VALUES ((1 << 27) - 1, 'x', 9, 1, 'x')",
+        "UPDATE runs SET base = 9223372036854775807",
+        "UPDATE lines SET line = '' || x'00' || x'0A1B'",
+        "UPDATE lines SET time = 9223372036854775807",
+        "UPDATE lines SET time = -9223372036854775807 - 1",
+        "INSERT INTO marks VALUES (9223372036854775807, 1); INSERT INTO stats VALUES (-1, '')",
+        "UPDATE runs SET gone = 9223372036854775807, begun = -9223372036854775807",
+    ])
+    func survivesRowsThatCannotBe(_ statement: String) throws {
+        try makeJournal(lines: 20)
+        try SQLiteFile.run(statement, in: path)
+        let history = SQLiteHistory(path: path)
+        let store = SQLiteLineStore(path: path)
+        // What cannot be is said, and moved aside then; what can be is read.
+        var faults = 0
+        func attempt(_ body: () throws -> Void) throws {
+            do {
+                try body()
+            } catch let fault as JournalFault {
+                #expect(fault.kind == .corrupt, "\(fault)")
+                faults += 1
+            }
+        }
+        try attempt { _ = try store.open() }
+        try attempt { _ = try LineReader.pages(history, bytes: 100) }
+        var query = JournalQuery()
+        (query.from, query.until, query.isReversed) = (Timestamp(microseconds: .min), now, true)
+        try attempt { _ = try LineReader.pages(history, query) }
+        var feed = FeedOfLines(run: "one", from: 21)
+        let pieces = [feed.greeting] + feed.add(3)
+        for _ in 0..<4 {
+            try attempt { try store.commit(pieces, at: now) }
+            try attempt { while try store.tidy(at: now + .seconds(86_400 * 8)) {} }
+            if faults > 0 { _ = try store.open() }
+        }
+        try store.commit(pieces, at: now)
+    }
+
+    // MARK: Where it may not write
+
+    @Test func doesNotFollowALink() throws {
+        try folder.write("", to: "target")
+        symlink(folder.path("target"), path)
+        try expectRefusal("symbolic link")
+        #expect(try folder.read("target") == [])
+    }
+
+    @Test func followsLinksToItsFolder() throws {
+        let link = folder.path("link")
+        symlink(folder.path, link)
+        let store = SQLiteLineStore(path: link + "/journal")
+        _ = try store.open()
+        try expectWorking(store)
+    }
+
+    @Test func leavesWhatIsNotAFile() throws {
+        mkdir(path, 0o700)
+        try expectRefusal("is not a file")
+        rmdir(path)
+        mkfifo(path, 0o600)
+        try expectRefusal("is not a file")
+    }
+
+    @Test func saysThatThereIsNoFolder() throws {
+        let store = SQLiteLineStore(path: folder.path("no/journal"))
+        let fault = #expect(throws: JournalFault.self) { try store.open() }
+        #expect(fault == JournalFault(.disk, "\(folder.path)/no: No such file or directory"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func leavesOtherUsersFilesAndFolders() throws {
+        try makeJournal()
+        chown(path, 65_534, 65_534)
+        try expectRefusal("another user (65534)")
+        chown(path, 0, 0)
+        chown(folder.path, 65_534, 65_534)
+        try expectRefusal("another user (65534)")
+    }
+
+    private func expectRefusal(_ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let store = SQLiteLineStore(path: path)
+        let fault = #expect(throws: JournalFault.self, sourceLocation: sourceLocation) { try store.open() }
+        #expect(fault?.kind == .disk && fault?.reason.contains(words) == true, "\(fault?.reason ?? "")")
+        store.close()
+    }
+
+    @Test func givesNobodyElseItsFiles() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        try expectWorking(store)
+        #expect(folder.names == ["journal", "journal-shm", "journal-wal", "journal.lock"])
+        for name in folder.names { #expect(folder.status(name).map { $0.st_mode & 0o777 } == 0o600, "\(name)") }
+    }
+
+    @Test func hasItForItselfAlone() throws {
+        let (store, second) = (SQLiteLineStore(path: path), SQLiteLineStore(path: folder.path + "/./journal"))
+        _ = try store.open()
+        let fault = #expect(throws: JournalFault.self) { try second.open() }
+        #expect(
+            fault == JournalFault(.taken, "\(path) is written by another catwatch already (process \(getpid()))"))
+        // Also while it is moved aside.
+        try folder.write("text", to: "journal")
+        _ = try store.open()
+        #expect(throws: JournalFault.self) { try second.open() }
+        store.close()
+        _ = try second.open()
+        try expectWorking(second)
+    }
+
+    @Test func noticesThatItsFileIsGone() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        try expectWorking(store)
+        unlink(path)
+        var feed = FeedOfLines(run: "two")
+        let fault = #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
+        #expect(fault?.kind == .disk && fault?.reason.contains("removed or replaced") == true)
+        #expect(try store.open() == JournalOpening())
+        try expectWorking(store)
+    }
+
+    // MARK: Those who read, and the disk
+
+    @Test func stopsAtItsLogsCapWhileSomebodyReadsAndGoesOnAfterwards() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(1), at: now)
+        let reader = try SQLiteFile.Connection(path)
+        try reader.run("BEGIN; SELECT * FROM runs")
+        let text = ",\"text\":\"\(String(repeating: "x", count: 900_000))\""
+        var kept = 1
+        var fault: JournalFault?
+        while fault == nil, kept < 100 {
+            do throws(JournalFault) {
+                try store.commit(feed.add(4, text: text), at: now)
+                kept += 4
+                while try store.tidy(at: now) {}
+            } catch { fault = error }
+        }
+        #expect(fault?.kind == .held && fault?.reason.contains("32 MiB") == true)
+        #expect((folder.status("journal-wal")?.st_size ?? 0) < 40 << 20)
+        try reader.run("COMMIT")
+        let missing = (kept + 1)...(kept + 4)
+        try store.commit([feed.skip(missing)] + feed.add(1), at: now)
+        while try store.tidy(at: now) {}
+        #expect((folder.status("journal-wal")?.st_size ?? 0) < 10 << 20)
+        let numbers = try LineReader.numbers(SQLiteHistory(path: path), bytes: 4 << 20)
+        #expect(numbers.suffix(3) == ["one:\(kept)", "one:\(kept + 1)-\(kept + 4)", "one:\(kept + 5)"])
+    }
+}

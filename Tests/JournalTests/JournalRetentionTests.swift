@@ -1,0 +1,130 @@
+import Feed
+import Glibc
+import Journal
+import Reactor
+import TestSupport
+import Testing
+
+@Suite(.limited) struct JournalRetentionTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let start = Timestamp(seconds: 2_000_000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("journal")
+    }
+
+    private func openStore(age: Duration = .seconds(3_600), bytes: Int = 256 << 20) throws -> SQLiteLineStore {
+        var settings = JournalSettings()
+        (settings.age, settings.bytes) = (age, bytes)
+        let store = SQLiteLineStore(path: path, settings)
+        _ = try store.open()
+        return store
+    }
+
+    private func tidy(_ store: SQLiteLineStore, at time: Timestamp) throws {
+        while try store.tidy(at: time) {}
+    }
+
+    /// The numbers of the oldest and the newest line, and how many rows the other tables have.
+    private var content: String {
+        get throws {
+            try SQLiteFile.run(
+                """
+                SELECT (SELECT min(base + (id & 0xFFFFFFFFF)) FROM lines JOIN runs ON run = id >> 36),
+                    (SELECT max(base + (id & 0xFFFFFFFFF)) FROM lines JOIN runs ON run = id >> 36),
+                    (SELECT count(*) FROM runs), (SELECT count(*) FROM stats), (SELECT count(*) FROM marks)
+                """, in: path
+            ).joined()
+        }
+    }
+
+    @Test func letsGoOfWhatWasWrittenTooLongAgoWhateverItsOwnTime() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        for minute in 0..<10 {
+            // Half of the lines are of 1970, half of a year to come.
+            try store.commit(
+                [feed.greeting] + feed.add(5, from: Timestamp(seconds: minute % 2 == 0 ? 0 : 4_000_000_000)),
+                at: start + .seconds(minute * 60))
+        }
+        try tidy(store, at: start + .seconds(3_600 + 239))
+        #expect(try content == "21|50|1|6|6")
+        #expect(store.firstSequence == 21)
+        try tidy(store, at: start + .seconds(3_600 + 240))
+        #expect(try content == "26|50|1|5|5")
+    }
+
+    @Test func letsGoOfEverythingOldOnceSomethingNewIsWritten() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(5), at: start)
+        try store.commit([two.greeting] + two.add(3), at: start + .seconds(10_000))
+        try tidy(store, at: start + .seconds(10_000))
+        #expect(try content == "1|3|1|1|1")
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("two", 1...3))
+    }
+
+    @Test(arguments: [-30 * 86_400, 30 * 86_400])
+    func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int) throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(5), at: start)
+        try store.commit(feed.add(5), at: start + .seconds(wrong))
+        try store.commit(feed.add(5), at: start + .seconds(120))
+        try tidy(store, at: start + .seconds(180))
+        #expect(try content.hasPrefix("1|15|"))
+        // They go when what was written before them does.
+        try tidy(store, at: start + .seconds(3_700))
+        #expect(try content.hasPrefix("11|15|"))
+    }
+
+    @Test func knowsHowFarARunWentWhenItsLinesAreGone() throws {
+        let store = try openStore(bytes: 1)
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(700) + [feed.end("SIGTERM")], at: start)
+        try tidy(store, at: start)
+        #expect(try content == "||1|1|1")
+        #expect(try store.open().lastRun == LastRun(name: "one", durable: 700, ended: "SIGTERM"))
+        // And that is where it goes on when it comes again.
+        try store.commit([feed.greeting] + feed.add(1), at: start)
+        #expect(try content.hasPrefix("701|701|"))
+    }
+
+    @Test func usesThePagesOfWhatIsGoneAgain() throws {
+        let bytes = 2 << 20
+        let store = try openStore(bytes: bytes)
+        var feed = FeedOfLines(run: "one")
+        var kept = 0
+        for _ in 0..<100 {
+            try store.commit(
+                [feed.greeting] + feed.add(20, text: ",\"text\":\"\(String(repeating: "x", count: 2_000))\""), at: start
+            )
+            kept += 20
+            try tidy(store, at: start)
+        }
+        let pages = try SQLiteFile.run("PRAGMA page_count", in: path).first.flatMap { Int($0) }
+        #expect((pages ?? .max) * 4_096 <= bytes)
+        let numbers = try LineReader.numbers(SQLiteHistory(path: path), bytes: 1 << 20)
+        #expect(numbers.last == "one:\(kept)")
+        #expect(numbers.count > 400)
+        // The log of changes does not grow either.
+        #expect((folder.status("journal-wal")?.st_size ?? .max) <= 10 << 20)
+    }
+
+    @Test func letsGoOfALittleAtATime() throws {
+        let store = try openStore(bytes: 1)
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(9_000), at: start)
+        #expect(try store.tidy(at: start))
+        #expect(store.firstSequence == 8_193)
+        try tidy(store, at: start)
+        // Of long ones these are fewer.
+        let text = ",\"text\":\"\(String(repeating: "x", count: 900_000))\""
+        for _ in 0..<8 { try store.commit([feed.greeting] + feed.add(5, text: text), at: start) }
+        #expect(try store.tidy(at: start))
+        #expect(store.firstSequence == 9_033)
+    }
+}
