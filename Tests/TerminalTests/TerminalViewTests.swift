@@ -202,6 +202,22 @@ import Testing
         #expect(text.holds("p95 \(p95 == "–" ? "–" : "20")") && text.holds("p99 \(p99 == "–" ? "–" : "20")"), "\(text)")
     }
 
+    @Test(arguments: [
+        (
+            Restart(lastRun: "a0", lastSequence: 41, ended: "SIGTERM"),
+            "last run ended (SIGTERM), kept to 41: a0"
+        ),
+        (Restart(lastRun: "a0", lastSequence: 0), "last run was cut off, kept to 0: a0"),
+        (Restart(), "the journal begins"),
+    ])
+    func aRestartSaysWhatTheJournalHas(restart: Restart, words: String) {
+        var script = FeedScript()
+        script.hello()
+        script.add("restart", "catwatch", .restart(restart))
+        script.type("4")
+        #expect(text(&script).holds("restart catwatch") && text(&script).holds(words), "\(text(&script))")
+    }
+
     @Test func anOutageThatIsOverIsTold() {
         var script = FeedScript()
         script.hello()

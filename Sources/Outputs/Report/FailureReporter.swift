@@ -53,7 +53,8 @@ package actor FailureReporter {
             return limited("\(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)")
         case .recovered(let recovery):
             let attempts = recovery.attempts == 1 ? "one failed attempt" : "\(recovery.attempts) failed attempts"
-            return limited("\(source): answers again after \(recovery.down.shortText) and \(attempts)")
+            let what = source == EventStore.ownName ? "goes on" : "answers again"
+            return limited("\(source): \(what) after \(recovery.down.shortText) and \(attempts)")
         case .latency(let sample):
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
             return

@@ -198,7 +198,7 @@ function subject(line) {
 function restarted({ text, value, code }) {
     if (text === null) return "the journal begins"
     const end = code === null ? "was cut off" : `ended (${code})`
-    return `the run before, ${text}, ${end}; kept up to line ${fixed(value ?? 0, 0)}`
+    return `last run ${end}, kept to ${fixed(value ?? 0, 0)}: ${text}`
 }
 
 /** What a line says, in words: what stands out, and the rest. */

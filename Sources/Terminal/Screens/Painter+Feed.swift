@@ -69,7 +69,7 @@ extension Painter {
     private static func restarted(_ line: BoardLine) -> String {
         guard let run = line.text else { return "the journal begins" }
         let end = line.code.map { "ended (\($0))" } ?? "was cut off"
-        return "the run before, \(run), \(end); kept up to line \(NumberText.fixed(line.value ?? 0, 0))"
+        return "last run \(end), kept to \(NumberText.fixed(line.value ?? 0, 0)): \(run)"
     }
 
     /// What a line says, in words.

@@ -147,6 +147,21 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == expected + "\"down_s\":\(text),\"attempts\":\(attempts)}\n")
     }
 
+    @Test(arguments: [
+        Restart(), Restart(lastRun: "a-1", lastSequence: 0),
+        Restart(lastRun: String(repeating: "r", count: 64), lastSequence: .max, ended: hostile),
+    ])
+    func writesWhatTheJournalHasOfTheRunBefore(restart: Restart) throws {
+        let texts = (restart.lastRun ?? "").utf8.count + (restart.ended ?? "").utf8.count
+        var keys = ["seq", "time", "type", "source"]
+        if restart.lastRun != nil { keys += ["last_run", "last_seq"] }
+        if restart.ended != nil { keys.append("ended") }
+        let line = try line(atMost: LineEncoder.most("catwatch".utf8.count, texts), keys: keys) {
+            $0.restart(restart, sequence: 1, time: time, source: "catwatch", to: $1)
+        }
+        #expect(line == Line(seq: 1, time: time, type: "restart", source: "catwatch", body: .restart(restart)))
+    }
+
     @Test(arguments: [10_000_000, 500_000, 1, 3_600_000_000] as [Int64])
     func writesWindows(width: Int64) throws {
         let index = time.microseconds / width
@@ -174,7 +189,7 @@ import Testing
     @Test(arguments: [
         [], [OutputState(name: "stdout", state: "ok", behind: 0)],
         [
-            OutputState(name: hostile, state: hostile, behind: .max),
+            OutputState(name: hostile, state: hostile, behind: .max, durable: .max),
             OutputState(name: String(repeating: "\u{2}", count: 500), state: "", behind: 3),
         ],
     ])
@@ -209,7 +224,12 @@ import Testing
         #expect(agent.events == 90 && agent.readers == 2 && agent.gaps == 3 && agent.late == 4)
         #expect(agent.series == 6 && agent.refusedSeries == 7 && agent.loopLag == 0.3 && agent.cpu == 41)
         #expect(tree?.values[7].raw == [UInt8(ascii: "8")] && tree?.values[9].raw == [UInt8(ascii: "5")])
-        #expect(agent.outputs.map { OutputState(name: $0.output, state: $0.state, behind: $0.behind) } == outputs)
-        for output in tree?.values.last?.values ?? [] { #expect(output.keys == ["output", "state", "behind"]) }
+        let read = agent.outputs.map {
+            OutputState(name: $0.output, state: $0.state, behind: $0.behind, durable: $0.durable)
+        }
+        #expect(read == outputs)
+        for (output, state) in zip(tree?.values.last?.values ?? [], outputs) {
+            #expect(output.keys == ["output", "state", "behind"] + (state.durable == nil ? [] : ["durable_seq"]))
+        }
     }
 }
