@@ -25,6 +25,8 @@ enum Catalogue {
             StoreThroughput.self,
             StartTime.self,
             IdleCPU.self,
+            JournalIdle.self,
+            JournalStart.self,
             LatencyAccuracy.self,
             LatencyBesideStdin.self,
             LargeDocuments.self,
@@ -77,15 +79,19 @@ struct Setting {
     }
 
     /// Starts catwatch on one URL, its lines going into a pipe.
-    func startCatwatch(polling url: String, every period: Duration, folder: String) throws -> ChildProcess {
-        try startCatwatch(polling: [url], every: period, folder: folder)
+    func startCatwatch(
+        polling url: String, every period: Duration, folder: String, options: [String] = []
+    ) throws -> ChildProcess {
+        try startCatwatch(polling: [url], every: period, folder: folder, options: options)
     }
 
     /// The same on many.
-    func startCatwatch(polling urls: [String], every period: Duration, folder: String) throws -> ChildProcess {
+    func startCatwatch(
+        polling urls: [String], every period: Duration, folder: String, options: [String] = []
+    ) throws -> ChildProcess {
         let milliseconds = Int(period / .milliseconds(1))
         return try ChildProcess(
-            binary, urls.flatMap { ["--url", $0] } + ["--every", "\(milliseconds)ms", "--output", "ndjson"],
+            binary, urls.flatMap { ["--url", $0] } + ["--every", "\(milliseconds)ms", "--output", "ndjson"] + options,
             folder: folder)
     }
 }

@@ -133,8 +133,8 @@ actor Stage {
         return try start(launch)
     }
 
-    func start(_ launch: Launch) throws -> ChildProcess {
-        let program = try ChildProcess(launch, on: loop)
+    func start(_ launch: Launch, deadline: Duration = .seconds(60)) throws -> ChildProcess {
+        let program = try ChildProcess(launch, on: loop, deadline: deadline)
         programs.append(program)
         return program
     }

@@ -16,7 +16,7 @@ enum StdinThroughput: Scenario {
         guard access("/usr/bin/jq", X_OK) == 0 else { return [.noPeer("ratio to jq")] }
         return try setting.withFolder { folder in
             let input = "\(folder)/in.ndjson"
-            try write(to: input)
+            try writeInput(to: input)
             let arguments = ["-", "--output", "ndjson", "--key", "/city", "--value", "/aqi"]
             var ratio = Figure(name: "ratio to jq's processor time", unit: "", runs: [], limit: .atMost(0.125))
             var ours = Figure(name: "catwatch -", unit: "µs a line", runs: [])
@@ -38,7 +38,8 @@ enum StdinThroughput: Scenario {
         }
     }
 
-    private static func write(to path: String) throws {
+    /// A million lines of 119 bytes.
+    static func writeInput(to path: String) throws {
         var random: UInt64 = 42
         var text = ""
         text.reserveCapacity(lines * lineLength)
