@@ -82,7 +82,10 @@ let package = Package(
             linking: linking + withoutScalarNames),
         program(
             "catwatch-bench",
-            ["Inputs", "Outputs", "Journal", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux"],
+            [
+                "Inputs", "Outputs", "Journal", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux",
+                "CSQLite",
+            ],
             linking: linking),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),

@@ -31,7 +31,7 @@ struct JournalFile {
             switch error {
             case .taken(let process):
                 let owner = process.map { " (process \($0))" } ?? ""
-                throw JournalFault(.taken, "\(path) is written by another catwatch already\(owner)")
+                throw JournalFault(.taken, "it is written by another catwatch already\(owner)")
             case .isOther: throw JournalFault(.disk, "\(path).lock is there already and is not a lock of catwatch's")
             case .failed(let error): throw JournalFault(.disk, "\(path).lock: \(error.reason)")
             }
@@ -45,7 +45,8 @@ struct JournalFile {
             throw JournalFault(.disk, "\(folder): \(SystemError(code: errno, call: "stat").reason)")
         }
         guard [0, geteuid()].contains(status.st_uid) else {
-            throw JournalFault(.disk, "\(folder) belongs to another user (\(status.st_uid)), and is not written to")
+            throw JournalFault(
+                .disk, "its folder \(folder) belongs to another user (\(status.st_uid)), and is not written to")
         }
     }
 
@@ -54,7 +55,7 @@ struct JournalFile {
         do throws(SystemError) {
             return try FileIdentity(at: path)
         } catch {
-            throw JournalFault(.disk, "\(path): \(error.reason)")
+            throw JournalFault(.disk, error.reason)
         }
     }
 
@@ -67,17 +68,17 @@ struct JournalFile {
             do throws(SystemError) {
                 _ = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
             } catch {
-                throw JournalFault(.disk, "\(path): \(error.reason)")
+                throw JournalFault(.disk, error.reason)
             }
             return
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
-        case S_IFLNK: throw JournalFault(.disk, "\(path) is a symbolic link, and links are not followed")
-        default: throw JournalFault(.disk, "\(path) is not a file")
+        case S_IFLNK: throw JournalFault(.disk, "it is a symbolic link, and links are not followed")
+        default: throw JournalFault(.disk, "it is not a file")
         }
         guard status.st_uid == geteuid() else {
-            throw JournalFault(.disk, "\(path) belongs to another user (\(status.st_uid)), and is not written to")
+            throw JournalFault(.disk, "it belongs to another user (\(status.st_uid)), and is not written to")
         }
     }
 
@@ -101,7 +102,7 @@ struct JournalFile {
         for suffix in ["-wal", "-shm", ""] where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
             throw JournalFault(.disk, "\(path)\(suffix): \(SystemError(code: errno, call: "rename").reason)")
         }
-        return "\(path) \(reason): it was moved aside to \(target), and a new journal begun"
+        return "\(reason): it was moved aside to \(target), and a new journal begun"
     }
 
     private func exists(_ path: String) -> Bool {

@@ -75,6 +75,6 @@ struct JournalScan {
 
     /// A page that is linked to twice, or into a circle, would be gone over for ever.
     private static func check(_ isInOrder: Bool) throws(SQLiteFault) {
-        guard isInOrder else { throw SQLiteFault(notOurs: "has its rows out of order") }
+        guard isInOrder else { throw SQLiteFault(notOurs: "it has its rows out of order") }
     }
 }

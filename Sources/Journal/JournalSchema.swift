@@ -90,7 +90,7 @@ enum JournalSchema {
     enum Finding: Equatable {
         case nothing
         case journal
-        /// In words that follow "it".
+        /// In a sentence.
         case other(String)
     }
 
@@ -101,15 +101,15 @@ enum JournalSchema {
         if application == 0, found == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
             return .nothing
         }
-        guard application == applicationID else { return .other("is another program's database") }
+        guard application == applicationID else { return .other("it is another program's database") }
         guard found == version else {
-            return .other("is a journal of version \(found ?? 0), and this catwatch writes version \(version)")
+            return .other("it is a journal of version \(found ?? 0), and this catwatch writes version \(version)")
         }
         let tables = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = ? AND sql = ?")
         for (name, sql) in Self.tables {
             tables.bind(1, name)
             tables.bind(2, sql)
-            guard try tables.step(), tables.integer(0) == 1 else { return .other("has another table \(name)") }
+            guard try tables.step(), tables.integer(0) == 1 else { return .other("it has another table \(name)") }
             tables.reset()
         }
         return .journal

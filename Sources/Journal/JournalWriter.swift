@@ -121,7 +121,7 @@ final class JournalWriter {
     /// Somebody may have removed or replaced the file: what is written to it goes nowhere then.
     private func checkFile() throws(SQLiteFault) {
         guard (try? FileIdentity(at: file.path)) == identity else {
-            throw SQLiteFault(notHere: "\(file.path) was removed or replaced")
+            throw SQLiteFault(notHere: "it was removed or replaced")
         }
     }
 
@@ -266,7 +266,7 @@ final class JournalWriter {
         _ name: String, base: Int, hello: [UInt8], at time: Timestamp
     ) throws(SQLiteFault) -> JournalRun {
         let number = (try database.newestRun()?.number ?? 0) + 1
-        guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "has no numbers left for runs") }
+        guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
         let statement = try database.prepare("INSERT INTO runs (run, name, base, begun, hello) VALUES (?, ?, ?, ?, ?)")
         statement.bind(1, number)
         statement.bind(2, name)

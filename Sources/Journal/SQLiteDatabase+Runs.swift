@@ -29,7 +29,7 @@ extension SQLiteDatabase {
         if let name { runs.bind(2, name) }
         guard try runs.step() else { return nil }
         guard 1...JournalPlace.mostRuns ~= runs.integer(0), runs.integer(2) >= 0 else {
-            throw SQLiteFault(notOurs: "has a run that cannot be")
+            throw SQLiteFault(notOurs: "it has a run that cannot be")
         }
         return JournalRun(
             number: runs.integer(0), name: runs.string(1), base: Int(runs.integer(2)), ended: runs.stringIfAny(3),

@@ -75,13 +75,13 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
             let database = try SQLiteDatabase(file.path, .read)
             switch try JournalSchema.look(at: database) {
             case .journal: break
-            case .nothing: throw SQLiteFault(notOurs: "is empty")
+            case .nothing: throw SQLiteFault(notOurs: "it is empty")
             case .other(let words): throw SQLiteFault(notOurs: words)
             }
             opened = (database, identity)
             return database
         } catch {
-            throw JournalFault(error.kind, "\(path): \(error.reason)")
+            throw JournalFault(error)
         }
     }
 
@@ -100,7 +100,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         guard try statement.step(), let first = statement.integerIfAny(0), let last = statement.integerIfAny(1) else {
             return nil
         }
-        guard first <= last else { throw SQLiteFault(notOurs: "has its rows out of order") }
+        guard first <= last else { throw SQLiteFault(notOurs: "it has its rows out of order") }
         // Of times that are still to come there may be more.
         let isOver = query.until.map { $0.microseconds <= statement.integer(2) } ?? false
         let places = first...(isOver ? last : Int64.max)
@@ -141,14 +141,14 @@ private struct Search {
             looks += 1
             let place = JournalPlace(id: lines.integer(0))
             if let last, query.isReversed ? place.id >= last : place.id <= last {
-                throw SQLiteFault(notOurs: "has its rows out of order")
+                throw SQLiteFault(notOurs: "it has its rows out of order")
             }
             if let run, place.run != run.number || taken.count >= bytes || looks > Self.mostLooks { break }
             last = place.id
             guard isAsked(lines) else { continue }
             if run == nil {
                 guard let found = try database.run(place.run) else {
-                    throw SQLiteFault(notOurs: "has lines of a run that it does not know")
+                    throw SQLiteFault(notOurs: "it has lines of a run that it does not know")
                 }
                 run = found
             }

@@ -28,7 +28,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         while true {
             if let damage {
                 guard moves < Self.mostMoves else {
-                    throw JournalFault(.disk, "\(path) \(damage), for the \(moves + 1)th time: is the disk sound?")
+                    throw JournalFault(.disk, "\(damage), and it was moved aside \(moves) times: is the disk sound?")
                 }
                 notice = try file.moveAside(damage)
                 self.damage = nil

@@ -31,6 +31,7 @@ enum Catalogue {
             LatencyBesideStdin.self,
             LargeDocuments.self,
             Micro.self,
+            JournalThroughput.self,
             FanOut.self,
             IdleReaders.self,
             DeliveryLatency.self,

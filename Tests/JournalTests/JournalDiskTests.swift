@@ -1,0 +1,106 @@
+import Feed
+import Glibc
+import Journal
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+/// One at a time: they share the disk that fails.
+@Suite(.limited, .serialized) final class JournalDiskTests {
+    private let outer: TemporaryFolder
+    private let path: String
+    private let now = Timestamp(seconds: 2_000_000)
+    private let text = ",\"text\":\"\(String(repeating: "x", count: 3_000))\""
+
+    init() throws {
+        FaultyDisk.install()
+        FaultyDisk.room.store(.max, ordering: .relaxed)
+        FaultyDisk.failures.store(0, ordering: .relaxed)
+        outer = try TemporaryFolder()
+        mkdir(outer.path + FaultyDisk.mark, 0o700)
+        path = outer.path + FaultyDisk.mark + "journal"
+    }
+
+    deinit {
+        for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
+        rmdir(outer.path + FaultyDisk.mark)
+    }
+
+    private func openStore(age: Duration = .seconds(3_600)) throws -> SQLiteLineStore {
+        var settings = JournalSettings()
+        settings.age = age
+        let store = SQLiteLineStore(path: path, settings)
+        _ = try store.open()
+        return store
+    }
+
+    @Test func letsGoOfOldLinesAndKeepsNewOnesOnAFullDisk() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(300, text: text), at: now)
+        FaultyDisk.room.store(300_000, ordering: .relaxed)
+        var kept = 300
+        var fault: JournalFault?
+        var lost: [JournalPiece] = []
+        while fault == nil, kept < 3_000 {
+            let pieces = feed.add(20, text: text)
+            do throws(JournalFault) {
+                try store.commit(pieces, at: now + .seconds(100))
+                kept += 20
+            } catch {
+                fault = error
+                lost = pieces
+            }
+        }
+        #expect(fault?.kind == .disk && kept < 3_000)
+        FaultyDisk.room.store(0, ordering: .relaxed)
+        let history = SQLiteHistory(path: path)
+        #expect(try LineReader.numbers(history, bytes: 1 << 20) == LineReader.numbers("one", 1...kept))
+        // Old ones go, and new ones have their place, without a byte more.
+        while try store.tidy(at: now + .seconds(3_650)) {}
+        #expect(store.firstSequence == 301)
+        try store.commit(lost, at: now + .seconds(3_650))
+        #expect(try LineReader.numbers(history, bytes: 1 << 20) == LineReader.numbers("one", 301...(kept + 20)))
+        // And it opens as it is.
+        #expect(try store.open() == JournalOpening(lastRun: LastRun(name: "one", durable: kept + 20, ended: nil)))
+    }
+
+    @Test func saysThatThereIsNoRoomAndBeginsOnceThereIs() throws {
+        FaultyDisk.room.store(0, ordering: .relaxed)
+        let store = SQLiteLineStore(path: path)
+        for _ in 0..<2 {
+            let fault = #expect(throws: JournalFault.self) { try store.open() }
+            #expect(fault?.kind == .disk)
+        }
+        FaultyDisk.room.store(.max, ordering: .relaxed)
+        #expect(try store.open() == JournalOpening())
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(2), at: now)
+    }
+
+    @Test func losesAndRepeatsNothingWhenWritesFailAnywhere() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        var count = 0
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<40 {
+            let pieces = [feed.greeting] + feed.add(10, text: text)
+            count += 10
+            FaultyDisk.failures.store(Int.random(in: 0...3, using: &random), ordering: .relaxed)
+            var attempts = 0
+            while true {
+                do throws(JournalFault) {
+                    attempts += 1
+                    if attempts % 3 == 0 { #expect(try store.open().notice == nil) }
+                    try store.commit(pieces, at: now)
+                    _ = try? store.tidy(at: now)
+                    break
+                } catch { #expect(error.kind == .disk && attempts < 20, "\(error)") }
+            }
+        }
+        FaultyDisk.failures.store(0, ordering: .relaxed)
+        #expect(
+            try LineReader.numbers(SQLiteHistory(path: path), bytes: 1 << 20) == LineReader.numbers("one", 1...count))
+    }
+}
