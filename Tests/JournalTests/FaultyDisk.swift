@@ -23,7 +23,8 @@ enum FaultyDisk {
         let original: UnsafePointer<sqlite3_io_methods>
     }
 
-    nonisolated(unsafe) private static let original = sqlite3_vfs_find(nil)  // SQLite's own, which lives as long as the process
+    /// SQLite's own, which lives as long as the process.
+    nonisolated(unsafe) private static let original = sqlite3_vfs_find(nil)
     /// Registered once.
     nonisolated(unsafe) private static let vfs: UnsafeMutablePointer<sqlite3_vfs>? = {
         guard let original else { return nil }
