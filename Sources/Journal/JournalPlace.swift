@@ -22,8 +22,17 @@ package struct JournalPlace: Sendable, Hashable, Comparable {
     ///   - offset: the line's number less the run's `base`, from 0 to `most`.
     init(run: Int64, offset: Int64) { id = run << Self.bits | offset }
 
-    var run: Int64 { id >> Self.bits }
-    var offset: Int64 { id & Self.most }
+    package var run: Int64 { id >> Self.bits }
+    package var offset: Int64 { id & Self.most }
+
+    /// None is before it.
+    package static let first = JournalPlace(id: 0)
+    /// None is behind it.
+    package static let last = JournalPlace(id: .max)
+    /// The one behind it; itself for the last.
+    package var next: JournalPlace { JournalPlace(id: id.addingSaturated(1)) }
+    /// The one before it; itself for the first.
+    package var previous: JournalPlace { JournalPlace(id: max(0, id - 1)) }
 
     package static func < (left: JournalPlace, right: JournalPlace) -> Bool { left.id < right.id }
 }

@@ -7,6 +7,8 @@ final class SQLiteDatabase {
         /// Made when it is not there.
         case write
         case read
+        /// Of a file that nobody writes: no other one is needed beside it, and none looked at.
+        case readAtRest
     }
 
     /// How many bytes of pages a connection keeps.
@@ -29,8 +31,14 @@ final class SQLiteDatabase {
         sqlite3_hard_heap_limit64(Self.mostMemory)
         logged.initialize(to: 0)
         var opened: OpaquePointer?
-        let flags = access == .write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
-        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
+        let flags =
+            switch access {
+            case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .read: SQLITE_OPEN_READONLY
+            case .readAtRest: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+            }
+        let name = access == .readAtRest ? Self.address(path) + "?immutable=1" : path
+        let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
         guard let opened else { throw SQLiteFault(code: SQLITE_NOMEM, reason: "out of memory") }
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
@@ -67,6 +75,14 @@ final class SQLiteDatabase {
 
     /// Has the log stay as it is when this connection closes, instead of being put into the file.
     func keepLogAtClose() { _ = cw_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+    /// A file's path as a URI.
+    private static func address(_ path: String) -> String {
+        path.utf8.reduce(into: "file:") { text, byte in
+            let isPlain = 0x2F...0x39 ~= byte || 0x41...0x5A ~= byte || 0x61...0x7A ~= byte
+            let digits = String(byte, radix: 16)
+            text += isPlain ? String(UnicodeScalar(byte)) : "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+        }
+    }
 
     /// Runs statements that give no rows, or whose rows are of no interest.
     func run(_ statements: String) throws(SQLiteFault) {

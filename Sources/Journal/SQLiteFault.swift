@@ -21,7 +21,7 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
     init(code: Int32, reason: String) { (self.code, self.reason) = (code, reason) }
 
     /// What it means for a journal.
-    var kind: JournalFault.Kind {
+    package var kind: JournalFault.Kind {
         switch code & 0xFF {
         // Its pages, or that it is no database at all. Or the statements, which are known to be right, do not go with what
         // is in it: other tables, more than fits, rows that contradict each other.

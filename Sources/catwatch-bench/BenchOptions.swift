@@ -6,6 +6,7 @@ struct BenchOptions {
         case list, run, help
         case feed(FeedOptions)
         case messages(MessageServer.Order)
+        case journalFill(JournalFill.Order)
     }
 
     var command = Command.help
@@ -19,6 +20,7 @@ struct BenchOptions {
     static let usage = """
         usage: catwatch-bench list
                catwatch-bench run [NAME…] [--runs N] [--json FILE] [--binary PATH] [--long]
+               catwatch-bench journal-fill FILE LINES
 
           --runs N        runs of each scenario (its own number, mostly 5)
           --json FILE     write the figures with all their runs there as well
@@ -40,6 +42,9 @@ struct BenchOptions {
             return
         case "messages":
             command = .messages(try MessageServer.Order(rest))
+            return
+        case "journal-fill":
+            command = .journalFill(try JournalFill.Order(rest))
             return
         case nil, "--help", "-h": return
         case let word?: throw BenchError("there is no command \(word); there are list and run")

@@ -1,6 +1,7 @@
 internal import Feed
 internal import Glibc
 internal import Journal
+internal import Outputs
 internal import Reactor
 internal import Settings
 internal import Terminal
@@ -60,6 +61,19 @@ struct Catwatch {
             case .fibonacci(let runs):
                 try FibonacciCommand.print(runs)
                 exit(0)
+            case .log(let journal, let options):
+                let columns = ScreenSize.of(STDERR_FILENO, environment: environment).columns
+                let style: ProgressBar.Style = TerminalCapabilities { environment[$0] }.isASCII ? .ascii : .unicode
+                let isQuiet = options.verbosity == .quiet
+                let shows =
+                    !isQuiet && isatty(STDERR_FILENO) == 1
+                    && (isatty(STDOUT_FILENO) == 0 || options[\.summary])
+                let log = LogCommand(
+                    journal, options, isTerminal: isatty(STDOUT_FILENO) == 1,
+                    bar: shows ? JournalProgress(style: style, columns: columns) : nil
+                ) { if !isQuiet { complain($0) } }
+                exit(try log.run())
+            case .fibonacciRuns(let journal): exit(try FibonacciCommand.printRuns(of: journal))
             case .help, .version, .completions, .manual: exit(0)
             }
         } catch let error as UsageError {

@@ -54,7 +54,7 @@ import Testing
 
     @Test(arguments: [
         ("evry", "every"), ("intreval", "interval"), ("urls", "url"), ("ur", "url"), ("histroy", "history"),
-        ("quite", "quiet"), ("demos", "demo"), ("x", nil), ("", nil), ("follow", nil), ("password", nil),
+        ("quite", "quiet"), ("demos", "demo"), ("x", nil), ("", nil), ("terminal", nil), ("password", nil),
         (String(repeating: "every", count: 1_000), nil),
     ])
     func suggestsOnlyWhatIsNear(_ word: String, _ expected: String?) {

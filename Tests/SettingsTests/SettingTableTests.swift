@@ -25,13 +25,15 @@ import Testing
     /// Words of the lines (keys, codes, reasons), of the view and of system calls that are names of settings as well.
     private static let others: [String: Set<String>] = [
         "Feed": [
-            "bands", "config", "connect", "count", "n", "name", "output", "time", "timeout", "total", "type", "unit",
-            "version",
+            "bands", "config", "connect", "count", "format", "n", "name", "output", "series", "since", "source", "time",
+            "timeout", "total", "type", "unit", "version",
         ],
-        "Inputs": ["http"], "Outputs": ["connect", "n"], "Reactor": ["connect", "listen"],
-        "catwatch": ["count", "duration"],
+        "Inputs": ["http", "limit"], "Outputs": ["connect", "n", "since"], "Reactor": ["connect", "listen"],
+        "catwatch": ["count", "duration", "journal", "source"], "Settings": ["source"],
         "Terminal": [
-            "connect", "help", "history", "n", "name", "next", "output", "pause", "text", "type", "url", "value",
+            "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "summary", "text", "type",
+            "url",
+            "value",
         ],
     ]
 
@@ -46,9 +48,10 @@ import Testing
                 count += 1
                 let text = try ConfigFile.read(path)
                 for name in words(in: text.bytes) where Self.names.contains(name) {
+                    if Self.others[module]?.contains(name) == true { continue }
                     if module == "Settings" {
                         inside[name, default: []].insert(path)
-                    } else if Self.others[module]?.contains(name) != true {
+                    } else {
                         outside[name, default: []].insert(path)
                     }
                 }

@@ -79,7 +79,7 @@ import Testing
             let long = entry.long.split(separator: "-").joined(separator: "\\-")
             #expect(ManualPage.text.contains("\\-\\-\(long)"), "\(entry.long)")
         }
-        let known = [".TH", ".SH", ".B", ".I", ".RI", ".RB", ".IR", ".TP", ".PP", ".nf", ".fi"]
+        let known = [".TH", ".SH", ".B", ".I", ".RI", ".RB", ".IR", ".BR", ".TP", ".PP", ".nf", ".fi"]
         for line in ManualPage.text.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(known.contains { line == $0 || line.hasPrefix($0 + " ") }, "\(line)")
         }
@@ -94,7 +94,7 @@ import Testing
             #expect(script.contains(shell == .fish ? "-l \(entry.long)" : "--\(entry.long)"), "\(entry.long)")
         }
         #expect(script.contains("view ndjson none"))
-        #expect(script.contains("check fibonacci"))
+        #expect(script.contains("check fibonacci log"))
         #expect(script.hasSuffix("\n"))
     }
 }

@@ -4,7 +4,8 @@ package import Feed
 ///
 ///     breeds  [███████████░░░░░░░]  60 of 98  page 2
 ///
-/// What does not fit is left out, first the bar, then the page, then the end of the name. Without a total there is no bar.
+/// What does not fit is left out, first the bar, then the page, then the end of the name. Without a total there is no bar, and what has
+/// no pages says none.
 package struct ProgressBar: Sendable, Equatable {
     /// What it is drawn with.
     package enum Style: Sendable, Equatable {
@@ -34,7 +35,7 @@ package struct ProgressBar: Sendable, Equatable {
     /// The line, without its end; at most `columns` wide, and safe to show on a terminal.
     package func text(columns: Int) -> String {
         let count = progress.total.map { "\(progress.done) of \($0)" } ?? "\(progress.done)"
-        let page = "  page \(progress.page)"
+        let page = progress.page > 0 ? "  page \(progress.page)" : ""
         let name = visibleName
         let width = Self.columns(of: name)
         let full = width + 2 + count.utf8.count + page.utf8.count

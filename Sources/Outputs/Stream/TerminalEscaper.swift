@@ -3,9 +3,9 @@
 ///
 /// C0 controls are escaped in every JSON string, and stand only between its parts: in another agent's lines, which come as
 /// they were written. There a tab and a carriage return become a space, which is no less white space. Lines end as they did.
-enum TerminalEscaper {
+package enum TerminalEscaper {
     /// The bytes with such characters escaped; nil when there are none.
-    static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var copied = 0
         var place = 0

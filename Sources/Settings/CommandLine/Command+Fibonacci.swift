@@ -9,10 +9,20 @@ extension Command {
     ///
     /// - Parameter words: what follows `fibonacci`; digits only.
     /// - Throws: `UsageError`.
-    static func fibonacci(_ words: ArraySlice<String>) throws(UsageError) -> Command? {
+    static func fibonacci(
+        _ words: ArraySlice<String>, environment: [String: String], load: Loader
+    ) throws(UsageError) -> Command? {
         let rows = SettingTable.rows
         let requests = [rows.help, rows.version].flatMap(\.spellings)
         if let first = words.first, requests.contains(first) { return nil }
+        if words.contains(where: { $0.hasPrefix("--") }) {
+            let order = try JournalOrder(.fibonacci, words, environment: environment)
+            if let request = order.request { return request }
+            guard order.options[\.summary], order.words.isEmpty else {
+                throw UsageError("fibonacci takes numbers, or \(rows.summary.flag) and a journal")
+            }
+            return .fibonacciRuns(journal: try order.journal(of: .fibonacci, nil, load: load))
+        }
         guard !words.isEmpty else { throw UsageError("fibonacci needs a number: catwatch fibonacci 90") }
         guard words.count <= mostRuns else { throw UsageError("fibonacci takes \(mostRuns) numbers at the most") }
         var counts: [Int] = []

@@ -9,6 +9,10 @@ package enum Command: Sendable, Equatable {
     case check(Options, online: Bool, explain: Bool = false)
     /// Compute F(0) to F(N) for each N, 0 to 100,000.
     case fibonacci([Int])
+    /// Print what a journal holds, or a table of it.
+    case log(journal: String, Options)
+    /// Print how long every computation took that a journal knows of.
+    case fibonacciRuns(journal: String)
     /// Print the help, of every option or of the main ones.
     case help(all: Bool)
     case version
@@ -21,7 +25,11 @@ package enum Command: Sendable, Equatable {
     }
 
     /// What may stand in front of the options.
-    static let words = ["check", "fibonacci"]
+    enum Word: String, Sendable, CaseIterable {
+        case check, fibonacci, log
+    }
+
+    static let words = Word.allCases.map(\.rawValue)
 
     /// Reads the configuration: the file that is named, or the one that is found; nil when there is none.
     package typealias Loader = (_ path: String?) throws(UsageError) -> ConfigText?
@@ -40,13 +48,20 @@ extension Command {
         _ arguments: [String], environment: [String: String] = [:],
         load: Loader = { (_) throws(UsageError) in nil }, isThere: (String) -> Bool = { _ in false }
     ) throws(UsageError) -> Command {
-        if arguments.first == "fibonacci", let command = try fibonacci(arguments.dropFirst()) { return command }
+        switch arguments.first.flatMap(Word.init(rawValue:)) {
+        case .fibonacci:
+            if let command = try fibonacci(arguments.dropFirst(), environment: environment, load: load) {
+                return command
+            }
+        case .log: return try log(arguments.dropFirst(), environment: environment, load: load)
+        case .check, nil: break
+        }
         let rows = SettingTable.options
         let scan = try LongOptions.scan(arguments, Option.all)
 
         let given = Set(scan.occurrences.map(\.entry))
         var words = scan.operands[...]
-        let isCheck = words.first == "check"
+        let isCheck = words.first == Word.check.rawValue
         if isCheck { words = words.dropFirst() }
         /// Whether words say what to watch, and that of the environment's, whatever it is, is not meant.
         func isReplaced(_ option: Option) -> Bool { !words.isEmpty && option.traits.contains(.choosesFeed) }
@@ -76,7 +91,12 @@ extension Command {
                 return nil
             }
             if let command { return command }
-            if case .check = option.effect { checks.insert(option.flag) }
+            guard case .with(let subcommands) = option.effect else { continue }
+            guard isCheck, subcommands.contains(.check) else {
+                let names = UsageError.list(subcommands.map(\.rawValue))
+                throw UsageError("says nothing without \(names)", option: option.flag)
+            }
+            checks.insert(option.flag)
         }
         var feeds = Options.Feeds()
         for word in words {
@@ -101,8 +121,6 @@ extension Command {
         values.overlay(commandLine)
         var options = Options(values)
         options.feeds = feeds
-        if let flag = checks.sorted().first, !isCheck { throw UsageError("says nothing without check", option: flag) }
-
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: values) }
         try options.placing { () throws(UsageError) in try check(options) }
         try checkPage(options, environment: environment)

@@ -4,7 +4,7 @@ package enum HelpText {
     package static var main: String {
         """
         Usage: catwatch [options] [URL|FILE|-]...   watch JSON feeds, stream NDJSON
-               catwatch check [options] [...]  or  catwatch fibonacci N...
+               catwatch check [...],  catwatch log [FILE],  catwatch fibonacci N...
 
         \(list(.main))
 
@@ -23,6 +23,7 @@ package enum HelpText {
         return """
             Usage: catwatch [options] [URL|FILE|-]...  watch JSON feeds, stream NDJSON
                    catwatch check [options] [...]      check all of it, print what it comes to
+                   catwatch log [FILE] [options]       print what a journal holds
                    catwatch fibonacci N...             F(0) to F(N), and how long that takes
 
             A URL is polled like one behind --url; HOST:PORT/PATH is taken for an http URL.

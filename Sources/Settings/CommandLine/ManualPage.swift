@@ -15,6 +15,10 @@ package enum ManualPage {
             .RI [ options ]
             .RI [ URL | FILE | \\- ]...
             .PP
+            .B catwatch log
+            .RI [ options ]
+            .RI [ FILE ]
+            .PP
             .B catwatch fibonacci
             .IR N ...
             .SH DESCRIPTION
@@ -39,7 +43,10 @@ package enum ManualPage {
             .B catwatch check
             checks the options and the configuration, and prints what they come to as JSON, without secrets.
             .B catwatch fibonacci
-            computes the numbers F(0) to F(N), for every N.
+            computes the numbers F(0) to F(N), for every N; with \(escaped("--summary")) and a journal
+            it lists how long each run took that the journal knows of.
+            .B catwatch log
+            prints the lines that a journal holds, the oldest first; the agent may go on writing meanwhile.
 
             """
         for group in Option.Group.allCases {
@@ -52,6 +59,7 @@ package enum ManualPage {
             .SH DURATIONS AND SIZES
             A duration is 500ms, 10s, 1.5s, 2m, 1h, 7d, or bare seconds.
             A size is 64KiB, 1MiB, 1MB, 2GiB, or bare bytes.
+            A time is 2026\\-11\\-22T08:00:00Z, 2026\\-11\\-22 or '2026\\-11\\-22 08:00' (here), \\-1h or 1h (ago), now, today or yesterday.
             .SH ENVIRONMENT
             An option on the command line overrides its variable, and a URL, a FILE or - all that they say to watch.
             CATWATCH_URL and CATWATCH_PRESET take several values separated by blanks, CATWATCH_HEADER one header a line.
@@ -75,10 +83,14 @@ package enum ManualPage {
             Fine, also when ended by a signal or when the reader of standard output left.
             .TP
             .B 1
-            Ended by itself without a single event.
+            Ended by itself without a single event; of
+            .BR "catwatch log" ,
+            nothing was printed.
             .TP
             .B 2
-            Wrong usage or configuration.
+            Wrong usage or configuration; of
+            .BR "catwatch log" ,
+            the journal cannot be read.
             .SH EXAMPLES
             .nf
             \(escaped("catwatch --demo | jq ."))

@@ -44,6 +44,7 @@ struct Option: Sendable {
         case documents = "Reading documents (for every feed)"
         case feed = "Serving, attaching, pushing"
         case http = "HTTP, TLS and secrets (for every feed)"
+        case log = "Reading a journal (catwatch log)"
         case program = "More"
     }
 
@@ -57,8 +58,8 @@ struct Option: Sendable {
         case set
         /// What to do instead of watching; gets the option's argument, empty when there is none.
         case request(@Sendable (String) throws(UsageError) -> Command)
-        /// What `catwatch check` is to do beyond checking.
-        case check
+        /// It says something to these subcommands alone: neither a variable nor a configuration says it.
+        case with([Command.Word])
     }
 
     struct Traits: OptionSet, Sendable {

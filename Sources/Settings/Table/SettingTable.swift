@@ -336,6 +336,45 @@ package struct SettingTable: Sendable {
             .fibonacci,
             "What lines a run makes: `summary` for one with the time it took, `pairs` for every number as well."))
 
+    // MARK: Reading a journal
+
+    package let since = SettingKey(
+        "since", Types.time,
+        option: .init(
+            nil, .log, "from then on: RFC 3339, a date, -1h, today, yesterday", argument: "TIME",
+            effect: .with([.log])))
+    package let until = SettingKey(
+        "until", Types.time,
+        option: .init(nil, .log, "up to then, which is not included", argument: "TIME", effect: .with([.log])))
+    package let logTypes = SettingKey(
+        "type", Types.text("the type").list(once: true), absent: [],
+        option: .init(
+            nil, .log, "lines of this type only; repeatable", argument: "NAME", repeats: .words, effect: .with([.log])))
+    package let logSources = SettingKey(
+        "source", Types.text("the source").list(once: true), absent: [],
+        option: .init(
+            nil, .log, "lines of this source only; repeatable", argument: "NAME", repeats: .words,
+            effect: .with([.log])))
+    package let logSeries = SettingKey(
+        "series", Types.text("the series").list(once: true), absent: [],
+        option: .init(
+            nil, .log, "lines of this series only; repeatable", argument: "NAME", repeats: .words,
+            effect: .with([.log])))
+    package let limit = SettingKey(
+        "limit", Types.integer(0...(.max)),
+        option: .init(nil, .log, "the newest N of them (10 with --follow alone)", effect: .with([.log])))
+    package let reverse = SettingKey(
+        "reverse", Types.flag, absent: false, option: .init("r", .log, "the newest first", effect: .with([.log])))
+    package let follow = SettingKey(
+        "follow", Types.flag, absent: false, option: .init("f", .log, "go on with what comes", effect: .with([.log])))
+    package let format = SettingKey(
+        "format", Types.words(LogFormat.allCases), initial: .ndjson,
+        option: .init(nil, .log, "ndjson, csv or text (ndjson)", argument: "FORMAT", effect: .with([.log])))
+    package let summary = SettingKey(
+        "summary", Types.flag, absent: false,
+        option: .init(
+            nil, .log, "a table of sources; with fibonacci: of all runs", effect: .with([.log, .fibonacci])))
+
     // MARK: More
 
     package let history = SettingKey(
@@ -345,9 +384,11 @@ package struct SettingTable: Sendable {
         "log_bytes", Types.size((1 << 20)...(4 << 30)), initial: FeedState.Limits().logCapacity,
         option: .init(nil, .program, "recent lines kept for readers, 1MiB to 4GiB (8MiB)"))
     let online = RequestRow(
-        "online", .boolean, .init(nil, .program, "with check: ask every source once, show what comes", effect: .check))
+        "online", .boolean,
+        .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))
     let explain = RequestRow(
-        "explain", .boolean, .init(nil, .program, "with check: say where each value comes from", effect: .check))
+        "explain", .boolean,
+        .init(nil, .program, "with check: say where each value comes from", effect: .with([.check])))
     package let mouse = SettingKey(
         "mouse", Types.flag, absent: false, option: .init(nil, .program, "let the wheel and clicks move the view"))
     let completions = RequestRow(
@@ -394,6 +435,16 @@ extension SettingTable {
         }
     }
 
+}
+
+/// How `catwatch log` prints lines.
+package enum LogFormat: String, Sendable, CaseIterable {
+    /// As they were written.
+    case ndjson
+    /// RFC 4180.
+    case csv
+    /// For people.
+    case text
 }
 
 /// What is printed once, of what there is to see.

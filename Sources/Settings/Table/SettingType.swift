@@ -197,6 +197,9 @@ enum Types {
             }
         }, tree: JSONTree.boolean, read: { $2.boolean($0, $1) })
 
+    static let time = SettingType(
+        .string(limit: 64), parse: { text throws(UsageError) in try TimeWord(text) }, tree: { .string($0.text) })
+
     /// A flag, which may say more.
     static let once = SettingType<OnceForm?>(
         .optionalWord("html"),

@@ -1,20 +1,20 @@
-internal import Feed
+package import Feed
 
 /// What Fibonacci sources said in this run: the pairs of each one's newest calculation, and how long every one took.
 ///
 /// A board keeps the newest event of a series only; this keeps those that make up a table. A pair is a data line with
 /// whole `n` and decimal `f` in its `data`, a sum one with `n` and `ms`. Bounded: see `Limits`; what is over is dropped
 /// from the start and counted.
-struct FibonacciRuns: Sendable {
+package struct FibonacciRuns: Sendable {
     struct Pair: Sendable, Equatable {
         var n: Int
         /// Decimal digits.
         var f: String
     }
 
-    struct Sum: Sendable, Equatable {
-        var n: Int
-        var ms: Double
+    package struct Sum: Sendable, Equatable {
+        package var n: Int
+        package var ms: Double
     }
 
     /// One source's.
@@ -46,21 +46,40 @@ struct FibonacciRuns: Sendable {
             run = hello.run
             sources = [:]
         }
-        guard case .data(let data) = line.body, let source = line.source, let bytes = data.data, bytes.count < 64 << 10,
-            // Looked at closely only if it can be one: `{"n":`
-            bytes.starts(with: [0x7B, 0x22, 0x6E, 0x22, 0x3A])
+        guard let source = line.source, let piece = Self.piece(line),
+            sources[source] != nil || sources.count < Limits.sources
         else { return }
-        let fields = EventFields.read(Array(bytes))
-        guard let n = fields.first(where: { $0.path == "n" }).flatMap({ Int($0.value) }), n >= 0 else { return }
-        guard sources[source] != nil || sources.count < Limits.sources else { return }
-        if let f = fields.first(where: { $0.path == "f" })?.value, f.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
-            sources[source, default: Source()].add(Pair(n: n, f: f))
-        } else if let ms = fields.first(where: { $0.path == "ms" }).flatMap({ milliseconds($0.value) }), ms >= 0 {
-            sources[source, default: Source()].add(Sum(n: n, ms: ms))
+        switch piece {
+        case .pair(let pair): sources[source, default: Source()].add(pair)
+        case .sum(let sum): sources[source, default: Source()].add(sum)
         }
     }
 
-    private func milliseconds(_ text: String) -> Double? {
+    /// How long the computation took that a line tells of; nil when it is no such line.
+    package static func sum(of line: Line) -> Sum? {
+        if case .sum(let sum) = piece(line) { sum } else { nil }
+    }
+
+    private enum Piece {
+        case pair(Pair)
+        case sum(Sum)
+    }
+
+    private static func piece(_ line: Line) -> Piece? {
+        guard case .data(let data) = line.body, let bytes = data.data, bytes.count < 64 << 10,
+            // Looked at closely only if it can be one: `{"n":`
+            bytes.starts(with: [0x7B, 0x22, 0x6E, 0x22, 0x3A])
+        else { return nil }
+        let fields = EventFields.read(Array(bytes))
+        guard let n = fields.first(where: { $0.path == "n" }).flatMap({ Int($0.value) }), n >= 0 else { return nil }
+        if let f = fields.first(where: { $0.path == "f" })?.value, f.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
+            return .pair(Pair(n: n, f: f))
+        }
+        let ms = fields.first { $0.path == "ms" }.flatMap { milliseconds($0.value) }
+        return ms.flatMap { $0 >= 0 ? .sum(Sum(n: n, ms: $0)) : nil }
+    }
+
+    private static func milliseconds(_ text: String) -> Double? {
         Array(text.utf8).withUnsafeBufferPointer { JSONNumber.double($0) }
     }
 }

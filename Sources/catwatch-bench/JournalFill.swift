@@ -1,0 +1,82 @@
+internal import Feed
+internal import Journal
+internal import Reactor
+
+/// `catwatch-bench journal-fill FILE LINES`: makes a journal as an agent that watches 20 sources would have, to be read by
+/// `catwatch log`: a fact and how long it took, in turns, and an error now and then.
+enum JournalFill {
+    struct Order {
+        let path: String
+        let lines: Int
+
+        init(_ arguments: ArraySlice<String>) throws(BenchError) {
+            let words = Array(arguments)
+            guard words.count == 2, let lines = Int(words[1]), lines > 0 else {
+                throw BenchError("journal-fill takes a file and a number of lines")
+            }
+            (path, self.lines) = (words[0], lines)
+        }
+    }
+
+    /// So many lines are committed at once.
+    private static let batch = 4_096
+    private static let text =
+        "Cats sleep for about two thirds of the day, most of it lightly, with an ear that listens."
+
+    static func run(_ order: Order) throws {
+        let store = SQLiteLineStore(path: order.path)
+        _ = try store.open()
+        defer { store.close() }
+        var random = SystemRandomNumberGenerator()
+        var log = LineLog()
+        let start = Timestamp(seconds: 1_790_000_000)
+        let identity = AgentIdentity(run: "bench", version: "1", started: start)
+        let hello = ControlLine.hello(
+            time: start, identity: identity, isFiltered: false, interval: .seconds(10), history: .seconds(120),
+            firstSequence: 1, nextSequence: 1)
+        let stats = ControlLine.stats(time: start, asOf: 0, endpoints: [], sources: [])
+        try store.commit([.greeting(hello + stats)], at: start)
+        var time = TimestampText()
+        var next = 1
+        while next <= order.lines {
+            for sequence in next..<min(next + batch, order.lines + 1) {
+                let ms = Double.random(in: 0...1, using: &random)
+                let rest = Array(
+                    members(of: sequence, source: "fact-\(sequence / 2 % 20)", ms: 20 + 80 * ms * ms).utf8)
+                log.append(atMost: 1_024, at: LoopInstant(nanoseconds: 0)) { number, writer in
+                    var writer = writer
+                    writer.raw("{\"seq\":")
+                    writer.integer(number)
+                    writer.raw(",\"time\":")
+                    time.write(start + .milliseconds(number), to: &writer)
+                    writer.raw(rest[...])
+                    return writer
+                }
+            }
+            var pieces: [JournalPiece] = []
+            while case .lines(let span) = log.read(from: next) {
+                pieces.append(.lines(span))
+                next = span.sequences.upperBound + 1
+            }
+            try store.commit(pieces, at: start)
+        }
+    }
+
+    /// What a line has behind its time, and its end.
+    private static func members(of sequence: Int, source: String, ms: Double) -> String {
+        if sequence.isMultiple(of: 997) {
+            return
+                #","type":"error","source":"\#(source)","code":"timeout","message":"no answer within 10 s","attempt":1}"#
+                + "\n"
+        }
+        if sequence.isMultiple(of: 2) {
+            return
+                #","type":"fact","source":"\#(source)","series":"\#(source)","value":\#(text.utf8.count),"text":"\#(text)"}"#
+                + "\n"
+        }
+        return
+            #","type":"latency","source":"\#(source)","endpoint":"GET https://catfact.ninja/fact","status":200,"#
+            + #""ms":\#((ms * 1_000).rounded() / 1_000),"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":\#(ms.rounded()),"#
+            + #""receive_ms":0.1,"bytes":178,"reused":true,"late_ms":0.2}"# + "\n"
+    }
+}

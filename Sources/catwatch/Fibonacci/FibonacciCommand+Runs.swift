@@ -1,0 +1,46 @@
+internal import Feed
+internal import Glibc
+internal import Journal
+internal import Reactor
+internal import Terminal
+
+extension FibonacciCommand {
+    /// `catwatch fibonacci --summary`: prints how long each computation took that a journal knows of, the oldest first: its
+    /// N from the left, its milliseconds to the right, where they would be for the largest of them.
+    ///
+    /// - Returns: the exit status, as `LogCommand.run` has it.
+    /// - Throws: what reading or writing failed with.
+    static func printRuns(of journal: String, to output: Int32 = STDOUT_FILENO) throws -> Int32 {
+        let marker = Array("\"data\":{\"n\":".utf8)
+        var text = ""
+        var next = JournalPlace.first
+        var isEmpty = true
+        do {
+            let scan = try JournalRows(path: journal)
+            while true {
+                let last = try scan.rows(in: next...(.last)) { row in
+                    guard !row.series.isEmpty, row.line.firstRange(of: marker) != nil,
+                        let line = try? LineDecoder.decode(Array(row.line)[...]), let sum = FibonacciRuns.sum(of: line)
+                    else { return true }
+                    if isEmpty { text += self.row("N", "ms") }
+                    isEmpty = false
+                    text += self.row("\(sum.n)", NumberText.fixed(sum.ms, 3))
+                    return text.utf8.count < 64 << 10
+                }
+                try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+                    try Descriptor.write(bytes, to: output)
+                }
+                text = ""
+                guard let last, last < .last else { return isEmpty ? 1 : 0 }
+                next = last.next
+            }
+        } catch let error as SystemError {
+            guard error.code == EPIPE else { throw error }
+            return 0
+        }
+    }
+
+    private static func row(_ left: String, _ right: String) -> String {
+        left + String(repeating: " ", count: max(2, 20 - left.utf8.count - right.utf8.count)) + right + "\n"
+    }
+}

@@ -1,0 +1,231 @@
+internal import Feed
+internal import Glibc
+internal import Journal
+internal import Reactor
+internal import Settings
+internal import Terminal
+
+/// `catwatch log`: prints what a journal holds, or a table of it.
+///
+/// It is no agent and has no loop: it waits for whoever reads it, and a signal ends it on the spot. It never holds a
+/// transaction while it writes.
+struct LogCommand {
+    private let journal: String
+    private let options: Options
+    private let output: Int32
+    private let filter: LogFilter
+    private let isTerminal: Bool
+    private let bar: JournalProgress?
+    private let complain: (String) -> Void
+    /// How long to wait until it is looked whether anything has come, in milliseconds.
+    private let pause: Int32
+
+    /// So much text is gathered before it is written.
+    private static let pieceSize = 64 << 10
+    /// What `--follow` begins with when nobody says how much.
+    private static let usualLimit = 10
+
+    /// - Parameters:
+    ///   - now: what `-1h` and `today` are counted from.
+    ///   - isTerminal: whether `output` is one.
+    ///   - complain: says something on standard error, in whole lines.
+    init(
+        _ journal: String, _ options: Options, now: Timestamp = SystemWallClock().now, to output: Int32 = STDOUT_FILENO,
+        isTerminal: Bool, bar: JournalProgress? = nil, pause: Int32 = 100, complain: @escaping (String) -> Void
+    ) {
+        self.journal = journal
+        self.options = options
+        self.output = output
+        self.isTerminal = isTerminal
+        self.bar = bar
+        self.pause = pause
+        self.complain = complain
+        func time(_ word: TimeWord?) -> Timestamp? { word?.time(now: now) { LocalTime.offset(at: $0) } }
+        filter = LogFilter(
+            from: time(options[\.since]), until: time(options[\.until]), types: options[\.logTypes],
+            sources: options[\.logSources], series: options[\.logSeries])
+    }
+
+    /// Prints it.
+    ///
+    /// - Returns: the exit status: 0 when something was printed, or nobody reads any more; 1 when there is nothing; 2 when
+    ///   the journal cannot be read or nothing be written, which was said.
+    func run() throws -> Int32 {
+        defer { bar?.end() }
+        do {
+            return try options[\.summary] ? summarise() : print()
+        } catch let error as SystemError {
+            if error.code == EPIPE { return 0 }
+            bar?.end()
+            complain("catwatch: stdout: \(error.reason)\n")
+        } catch let error as JournalFault {
+            bar?.end()
+            complain("catwatch: \(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))\n")
+        } catch let error as SQLiteFault {
+            bar?.end()
+            complain("catwatch: \(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))\n")
+        }
+        return 2
+    }
+
+    // MARK: Lines
+
+    private func print() throws -> Int32 {
+        var scan = try JournalRows(path: journal)
+        var printer = LogPrinter(
+            options[\.format], isTerminal: isTerminal, isReversed: options[\.reverse], filter: filter)
+        let isFollowing = options[\.follow]
+        var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
+        // What comes meanwhile is not waited for: whoever writes may be faster.
+        let newest = try Self.newest(in: scan)
+        var places = try newest.flatMap { newest in
+            try scan.places(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
+        }
+        if isFollowing {
+            places = (places?.lowerBound ?? newest?.next ?? .first)...(.last)
+        }
+        if options[\.reverse] {
+            if let places { try printBackwards(places, &limit, &printer, scan) }
+        } else {
+            if let last = limit, let all = places {
+                places = try first(of: last, in: all, scan).map { $0...all.upperBound }
+            }
+            if let places { try printForwards(places, isFollowing, &printer, &scan) }
+        }
+        try flush(&printer)
+        return printer.isEmpty ? 1 : 0
+    }
+
+    private static func newest(in scan: JournalRows) throws -> JournalPlace? {
+        try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
+    }
+
+    /// Where the lines begin that are the newest ones, so many of them; nil for none.
+    private func first(of count: Int, in places: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
+    {
+        var left = count
+        var high = places.upperBound
+        // Behind what is there, for who wants nothing of it, and waits for more.
+        guard left > 0 else { return options[\.follow] ? try Self.newest(in: scan)?.next ?? .first : nil }
+        while true {
+            var found: JournalPlace?
+            let last = try scan.rows(in: places.lowerBound...high, isReversed: true) { row in
+                guard filter.admits(row) else { return true }
+                left -= 1
+                if left == 0 { found = row.place }
+                return left > 0
+            }
+            if let found { return found }
+            guard let last, last > places.lowerBound else { return places.lowerBound }
+            high = last.previous
+        }
+    }
+
+    private func printForwards(
+        _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter, _ scan: inout JournalRows
+    ) throws {
+        let reach = try bar == nil ? nil : scan.reach(of: places)
+        var next = places.lowerBound
+        var isAway = false
+        while next <= places.upperBound {
+            // SQLite says so when it had to wait for long: whoever has it locks it for less.
+            let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
+                try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                    if filter.admits(row) { try printer.add(row, of: scan) }
+                    return printer.count < Self.pieceSize
+                }
+            }
+            try flush(&printer)
+            if let last {
+                guard last < .last else { return }
+                next = last.next
+                bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+                continue
+            }
+            guard isFollowing else { return }
+            try waitForMore()
+            guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
+            // There may be none yet, or one that is only being made.
+            if let new = try? JournalRows(path: journal) {
+                scan = new
+                printer.beginAnew()
+                next = .first
+                isAway = false
+                complain("catwatch: the journal was moved aside; this goes on with the new one\n")
+            } else if !isAway {
+                isAway = true
+                complain("catwatch: the journal was moved aside; this waits for a new one\n")
+            }
+        }
+    }
+
+    private func retryingWhenBusy<Value>(
+        _ isFollowing: Bool, _ body: () throws(SQLiteFault) -> Value?
+    ) throws -> Value? {
+        do throws(SQLiteFault) {
+            return try body()
+        } catch {
+            guard isFollowing, error.kind == .held else { throw error }
+            return nil
+        }
+    }
+
+    private func printBackwards(
+        _ places: ClosedRange<JournalPlace>, _ limit: inout Int?, _ printer: inout LogPrinter, _ scan: JournalRows
+    ) throws {
+        let reach = try bar == nil ? nil : scan.reach(of: places)
+        var next = places.upperBound
+        while limit != 0, next >= places.lowerBound {
+            let last = try scan.rows(in: places.lowerBound...next, isReversed: true) { row throws(SQLiteFault) in
+                guard filter.admits(row) else { return true }
+                try printer.add(row, of: scan)
+                if let left = limit { limit = left - 1 }
+                return limit != 0 && printer.count < Self.pieceSize
+            }
+            try flush(&printer)
+            guard let last, last > places.lowerBound else { return }
+            next = last.previous
+            if let total = reach?.total { bar?.show(total - (reach?.count(before: last) ?? 0), of: total) }
+        }
+    }
+
+    private func flush(_ printer: inout LogPrinter) throws(SystemError) {
+        try printer.flush { bytes throws(SystemError) in try Descriptor.write(bytes, to: output) }
+    }
+
+    /// - Throws: `EPIPE` as soon as nobody reads any more, also when nothing comes.
+    private func waitForMore() throws(SystemError) {
+        var entry = pollfd(fd: output, events: 0, revents: 0)
+        try systemCall("poll") { poll(&entry, 1, pause) }
+        if entry.revents != 0 { throw SystemError(code: EPIPE, call: "poll") }
+    }
+
+    // MARK: A table
+
+    private func summarise() throws -> Int32 {
+        let scan = try JournalRows(path: journal)
+        var summary = JournalSummary()
+        if let newest = try Self.newest(in: scan),
+            let places = try scan.places(from: filter.from, until: filter.until)?.clamped(to: .first...newest)
+        {
+            let reach = try bar == nil ? nil : scan.reach(of: places)
+            let takesAll = filter.takesAll
+            var next = places.lowerBound
+            while next <= places.upperBound {
+                let last = try scan.rows(in: next...places.upperBound) { row in
+                    if takesAll || filter.admits(row) { summary.add(row) }
+                    return true
+                }
+                guard let last, last < .last else { break }
+                next = last.next
+                bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+            }
+        }
+        bar?.end()
+        guard summary.lines > 0 else { return 1 }
+        try Array(SummaryTable.text(summary).utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try Descriptor.write(bytes, to: output)
+        }
+        return 0
+    }
+}

@@ -1,0 +1,99 @@
+internal import Feed
+internal import Journal
+internal import Outputs
+internal import Reactor
+internal import Settings
+
+/// Makes text of a journal's rows, and gathers it.
+struct LogPrinter {
+    private let format: LogFormat
+    private let isTerminal: Bool
+    /// Whether what comes out is a feed: `hello` and `stats` in front of each run, and a `gap` for what is missing.
+    private let isFeed: Bool
+    /// Whether the `hello` lines say that holes mean nothing.
+    private let isFiltered: Bool
+    private var bytes: [UInt8] = []
+    private var run: JournalRun?
+    /// The number that the next line of the run has; nil in front of the first.
+    private var next: Int?
+    /// Whether there was nothing at all.
+    private(set) var isEmpty = true
+
+    init(_ format: LogFormat, isTerminal: Bool, isReversed: Bool, filter: LogFilter) {
+        self.format = format
+        self.isTerminal = isTerminal
+        isFeed = format == .ndjson && !isReversed && filter.takesAnyName
+        isFiltered = filter.from != nil || filter.until != nil
+    }
+
+    /// How many bytes are gathered.
+    var count: Int { bytes.count }
+
+    mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(SQLiteFault) {
+        let place = row.place
+        let isNewRun = run?.number != place.run || isEmpty
+        if isNewRun { run = try scan.run(place.run) }
+        if isEmpty, format == .csv { bytes += Array("\(LogCSV.head)\r\n".utf8) }
+        isEmpty = false
+        let sequence = (run?.base ?? 1).addingSaturated(Int(place.offset))
+        switch format {
+        case .ndjson:
+            if isFeed {
+                if isNewRun { begin(at: sequence, try scan.stats(at: place), row.time) }
+                close(row, sequence)
+            }
+            bytes += row.line
+            bytes.append(0x0A)
+        case .csv:
+            let text = LogCSV.record(row, sequence, run: run?.name ?? "")
+            bytes += Array((isTerminal ? Sanitizer.visible(text) : text).utf8)
+            bytes += [0x0D, 0x0A]
+        case .text:
+            if isNewRun { bytes += Array("-- run \(Sanitizer.visible(run?.name ?? "?")) --\n".utf8) }
+            bytes += Array((LogText.line(row) + "\n").utf8)
+        }
+    }
+
+    /// Another journal comes: its runs have numbers of their own.
+    mutating func beginAnew() { run = nil }
+
+    /// Writes what a connection begins with that gets this run from there on.
+    private mutating func begin(at sequence: Int, _ stats: [UInt8]?, _ time: Timestamp) {
+        next = nil
+        guard let run, let line = try? LineDecoder.decode(run.hello[...]), case .hello(let hello) = line.body else {
+            return
+        }
+        let app = hello.app
+        bytes += ControlLine.hello(
+            time: line.time,
+            identity: AgentIdentity(
+                run: hello.run, version: app.version ?? "", started: app.started ?? line.time, host: hello.host),
+            isFiltered: isFiltered, interval: hello.interval, history: hello.history, firstSequence: max(sequence, 1),
+            nextSequence: max(sequence, 1))
+        bytes += stats ?? ControlLine.stats(time: line.time, asOf: max(sequence, 1) - 1, endpoints: [], sources: [])
+    }
+
+    /// Names the lines that are missing in front of one: let go of while they were read.
+    private mutating func close(_ row: JournalRows.Row, _ sequence: Int) {
+        if let next, next < sequence, !isFiltered {
+            bytes += ControlLine.gap(time: row.time, missing: next...sequence - 1, reason: "retention")
+        }
+        next = sequence.addingSaturated(1)
+        guard row.type.elementsEqual("gap".utf8), let line = try? LineDecoder.decode(Array(row.line)[...]),
+            case .gap(let gap) = line.body
+        else { return }
+        next = gap.to.addingSaturated(1)
+    }
+
+    /// Hands on what is gathered.
+    mutating func flush<Failure: Error>(
+        _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !bytes.isEmpty else { return }
+        if isTerminal, format == .ndjson, let escaped = bytes.withUnsafeBytes({ TerminalEscaper.escaped($0) }) {
+            bytes = escaped
+        }
+        try bytes.span.bytes.withUnsafeBytes { raw throws(Failure) in try write(raw) }
+        bytes.removeAll(keepingCapacity: bytes.capacity < 1 << 20)
+    }
+}

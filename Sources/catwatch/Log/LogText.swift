@@ -1,0 +1,78 @@
+internal import Feed
+internal import Journal
+internal import Reactor
+internal import Terminal
+
+/// Lines as text for people, one a line.
+enum LogText {
+    /// A line without its end: its time here, its source, its type, and what it says. Safe to show on a terminal.
+    static func line(_ row: JournalRows.Row) -> String {
+        let line = try? LineDecoder.decode(Array(row.line)[...])
+        let source = Sanitizer.visible(bytes: row.source, limit: 40)
+        let type = Sanitizer.visible(bytes: row.type, limit: 40)
+        let said =
+            line.map { words(of: $0.body, source: $0.source ?? "") } ?? Sanitizer.visible(bytes: row.line, limit: 500)
+        return "\(here(row.time))  \(padded(source, 12))  \(padded(type, 9))  \(said)"
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.unicodeScalars.count))
+    }
+
+    /// `2026-11-22 09:25:34.123`
+    private static func here(_ time: Timestamp) -> String {
+        let text = utc(time + .seconds(LocalTime.offset(at: time)))
+        return text.prefix(10) + " " + text.dropFirst(11).prefix(12)
+    }
+
+    /// As lines have it.
+    static func utc(_ time: Timestamp) -> String {
+        let quoted = LineWriter.bytes(atMost: 29) { writer in
+            var text = TimestampText()
+            text.write(time, to: &writer)
+        }
+        return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    /// The text of an event, or what a failure was; nil for other lines.
+    static func message(of row: JournalRows.Row) -> String? {
+        switch try? LineDecoder.decode(Array(row.line)[...]).body {
+        case .data(let data): data.text
+        case .error(let failure), .refusal(let failure): "\(failure.code.rawValue): \(failure.message)"
+        default: nil
+        }
+    }
+
+    private static func words(of body: Line.Body, source: String) -> String {
+        switch body {
+        case .data(let data):
+            let series = data.series == source ? nil : Sanitizer.visible(data.series, limit: 60)
+            let text = data.text.map { Sanitizer.visible($0, limit: 500) }
+            return [series, data.value.map(NumberText.short), text].compactMap(\.self).joined(separator: "  ")
+        case .latency(let sample):
+            let late = "\(NumberText.milliseconds(sample.ms)) ms  \(sample.status)"
+            return "\(late)  \(Sanitizer.visible(sample.endpoint, limit: 300))"
+        case .memory(let sample): return "\(NumberText.fixed(Double(sample.resident) / 1_048_576, 1)) MiB"
+        case .window(let window):
+            let series = window.series == source ? "" : Sanitizer.visible(window.series, limit: 60) + "  "
+            let range = "\(NumberText.short(window.min)) to \(NumberText.short(window.max))"
+            return "\(series)\(NumberText.short(window.last))  \(window.count) from \(range)"
+        case .error(let failure), .refusal(let failure):
+            return
+                "\(Sanitizer.visible(failure.code.rawValue, limit: 40)): \(Sanitizer.visible(failure.message, limit: 500))"
+        case .progress(let progress): return "\(progress.done)" + (progress.total.map { " of \($0)" } ?? "")
+        case .recovered(let recovery):
+            return
+                "after \(NumberText.fixed(recovery.down.seconds, 1)) s, at attempt \(recovery.attempts.addingSaturated(1))"
+        case .agent(let agent): return "\(agent.events) events, \(agent.readers) readers"
+        case .gap(let gap):
+            return "\(gap.from) to \(gap.to) are missing"
+                + (gap.reason.map { ": " + Sanitizer.visible($0, limit: 60) } ?? "")
+        case .restart(let restart):
+            guard let last = restart.lastRun else { return "" }
+            let end = restart.ended.map { "ended: " + Sanitizer.visible($0, limit: 60) } ?? "did not end well"
+            return "run \(Sanitizer.visible(last)) \(end); kept up to \(restart.lastSequence ?? 0)"
+        case .hello, .stats, .bye, .resync, .unknown: return ""
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import Feed
+internal import Journal
+internal import Terminal
+
+/// What a journal comes to as a table: a row a source, names from the left and figures to the right.
+enum SummaryTable {
+    static func text(_ summary: JournalSummary) -> String {
+        var rows = [["source", "events", "answers", "errors", "min", "mean", "p50", "p95", "p99", "max"]]
+        for source in summary.sources { rows.append(row(Sanitizer.visible(source.name, limit: 40), source)) }
+        if let others = summary.others { rows.append(row("(all others)", others)) }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].unicodeScalars.count }.max() ?? 0 }
+        let lines = rows.map { cells in
+            zip(cells, widths).enumerated().map { column, cell in
+                let blanks = String(repeating: " ", count: cell.1 - cell.0.unicodeScalars.count)
+                return column == 0 ? cell.0 + blanks : blanks + cell.0
+            }.joined(separator: "  ")
+        }
+        let count = summary.lines == 1 ? "1 line" : "\(summary.lines) lines"
+        return lines.joined(separator: "\n") + "\n\n\(count); how long answers took is in milliseconds\n"
+    }
+
+    private static func row(_ name: String, _ source: JournalSummary.Source) -> [String] {
+        let answers = source.answers
+        let figures: [Double?] =
+            answers.count == 0
+            ? Array(repeating: nil, count: 6)
+            : [
+                answers.minimum, answers.mean, answers.percentile(50), answers.tellingPercentile(95),
+                answers.tellingPercentile(99), answers.maximum,
+            ]
+        return [name, "\(source.events)", "\(answers.count)", "\(answers.errors)"]
+            + figures.map { $0.map { NumberText.fixed($0, 3) } ?? "–" }
+    }
+}

@@ -1,0 +1,495 @@
+import Feed
+import Glibc
+import Journal
+import Reactor
+import Settings
+import TestSupport
+import Testing
+
+@testable import catwatch
+
+/// What `catwatch log` prints of a journal.
+@Suite(.limited) struct LogCommandTests {
+    private typealias Lines = JournalOfLines
+
+    /// What it printed and said, and its exit status.
+    private struct Printed {
+        var status: Int32 = 0
+        var text = ""
+        var errors = ""
+        var lines: [Substring] { text.split(separator: "\n") }
+        /// The numbers of the lines that have one.
+        var numbers: [Int] {
+            lines.compactMap { try? LineDecoder.decode(Array($0.utf8)[...]).seq }
+        }
+        var types: [String] { lines.compactMap { try? LineDecoder.decode(Array($0.utf8)[...]).type } }
+    }
+
+    private static func log(_ arguments: String..., isTerminal: Bool = false, now: Int64 = 600) throws -> Printed {
+        try log(arguments, isTerminal: isTerminal, now: now)
+    }
+
+    private static func log(
+        _ arguments: [String], isTerminal: Bool = false, now: Int64 = 600, to folder: TemporaryFolder? = nil
+    ) throws -> Printed {
+        guard case .log(let journal, let options) = try Command.parse(["log"] + arguments) else {
+            throw UsageError("no log")
+        }
+        let folder = try folder ?? TemporaryFolder()
+        let output = try Descriptor.open(folder.path("out"), flags: O_WRONLY | O_CREAT)
+        var printed = Printed()
+        let command = LogCommand(
+            journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal
+        ) { printed.errors += $0 }
+        printed.status = try command.run()
+        printed.text = String(decoding: try folder.read("out"), as: UTF8.self)
+        return printed
+    }
+
+    private func journal(of seconds: Range<Int> = 1..<11) throws -> Lines {
+        let journal = try Lines()
+        try journal.add("one", seconds.map { Lines.event($0) })
+        return journal
+    }
+
+    // MARK: Lines
+
+    @Test func printsTheLinesAsTheyWereWrittenBehindWhoseTheyAre() throws {
+        let journal = try journal()
+        try journal.add("two", [Lines.event(20), Lines.event(21)])
+        let printed = try Self.log(journal.path)
+        #expect(printed.status == 0 && printed.errors == "")
+        #expect(printed.types.prefix(3) == ["hello", "stats", "fact"])
+        #expect(printed.types.count { $0 == "hello" } == 2)
+        #expect(printed.numbers == Array(1...10) + [1, 2])
+        #expect(printed.lines.last?.hasPrefix(#"{"seq":2,"time":"1970-01-01T00:00:21.000000Z""#) == true)
+    }
+
+    @Test func aFeedSaysWhereItBeginsAndWhatIsMissing() throws {
+        let journal = try journal()
+        let newest = try Self.log(journal.path, "--limit", "3")
+        #expect(newest.numbers == [8, 9, 10])
+        let hello = try LineDecoder.decode(Array(newest.lines[0].utf8)[...])
+        guard case .hello(let said) = hello.body else { throw UsageError("no hello") }
+        #expect(said.firstSeq == 8 && said.nextSeq == 8 && !said.filtered)
+
+        try journal.alter("DELETE FROM lines WHERE id & 15 IN (4, 5, 6)")
+        let whole = try Self.log(journal.path)
+        #expect(whole.numbers == [1, 2, 3, 4, 8, 9, 10])
+        let gap = whole.lines.first { $0.contains(#""type":"gap""#) }
+        #expect(gap?.contains(#""from":5,"to":7,"reason":"retention""#) == true)
+        // In front of the line behind it.
+        #expect(whole.types[6] == "gap")
+    }
+
+    @Test func aGapThatIsKeptIsNotToldTwice() throws {
+        let journal = try journal(of: 1..<3)
+        try journal.store.commit(
+            [.gap(3...6, ControlLine.gap(time: Timestamp(seconds: 3), missing: 3...6, reason: "held"))],
+            at: Timestamp(seconds: 3))
+        try journal.add("one", from: 7, [Lines.event(7)])
+        let printed = try Self.log(journal.path)
+        #expect(printed.numbers == [1, 2, 7])
+        #expect(printed.types.count { $0 == "gap" } == 1)
+    }
+
+    @Test func namesAreChosenByEach() throws {
+        let journal = try Lines()
+        try journal.add(
+            "one",
+            [
+                Lines.event(1, "fact"), Lines.event(2, "dogs"), Lines.latency(3, "dogs", ms: 5),
+                Lines.failure(4, "aqi"),
+            ])
+        #expect(try Self.log(journal.path, "--source", "dogs").numbers == [2, 3])
+        #expect(try Self.log(journal.path, "--source", "dogs", "--source=aqi").numbers == [2, 3, 4])
+        #expect(try Self.log(journal.path, "--type", "latency", "--type", "error").numbers == [3, 4])
+        #expect(try Self.log(journal.path, "--series", "fact").numbers == [1])
+        #expect(try Self.log(journal.path, "--source", "dogs", "--type", "fact").numbers == [2])
+        // Nothing but what was asked for: it is counted and handed on.
+        #expect(try Self.log(journal.path, "--type", "error").lines.count == 1)
+    }
+
+    @Test func timesAreFromOneOnAndNotIncludeTheOther() throws {
+        let path = try journal()
+        let since = "1970-01-01T00:00:03Z"
+        let until = "1970-01-01T00:00:06Z"
+        #expect(try Self.log(path.path, "--since", since).numbers == Array(3...10))
+        #expect(try Self.log(path.path, "--until", until).numbers == Array(1...5))
+        #expect(try Self.log(path.path, "--since", since, "--until", until).numbers == [3, 4, 5])
+        #expect(try Self.log(path.path, "--since", "-5s", now: 12).numbers == [7, 8, 9, 10])
+        #expect(try Self.log(path.path, "--since", "5s", "--limit", "2", now: 12).numbers == [9, 10])
+        let late = try Self.log(path.path, "--since", "-1h", now: 100_000)
+        #expect(late.status == 1 && late.text == "" && late.errors == "")
+        // Holes mean nothing where times choose.
+        #expect(try Self.log(path.path, "--since", since).lines[0].contains(#""filtered":true"#))
+    }
+
+    @Test func linesOfOtherTimesInBetweenAreLeftOut() throws {
+        let journal = try Lines()
+        try journal.add("one", [50, 1, 51, 2, 52].map { Lines.event($0) })
+        #expect(try Self.log(journal.path, "--since", "1970-01-01T00:00:50Z").numbers == [1, 3, 5])
+        #expect(try Self.log(journal.path, "--until", "1970-01-01T00:00:50Z").numbers == [2, 4])
+    }
+
+    @Test(arguments: [0, 1, 3, 10, 11]) func theLimitIsTheNewestOnes(limit: Int) throws {
+        let journal = try journal()
+        let forwards = try Self.log(journal.path, "--limit", "\(limit)")
+        let all = Array(1...10)
+        #expect(forwards.numbers == all.suffix(limit))
+        #expect(forwards.status == (limit == 0 ? 1 : 0))
+        let backwards = try Self.log(journal.path, "--limit", "\(limit)", "--reverse")
+        #expect(backwards.numbers == all.suffix(limit).reversed())
+    }
+
+    @Test func theLimitCountsWhatIsChosen() throws {
+        let journal = try Lines()
+        try journal.add("one", (1..<21).map { Lines.event($0, $0.isMultiple(of: 5) ? "dogs" : "fact") })
+        try journal.add("two", [Lines.event(30, "dogs"), Lines.event(31)])
+        #expect(try Self.log(journal.path, "--source", "dogs", "--limit", "3").numbers == [15, 20, 1])
+        #expect(try Self.log(journal.path, "--source", "dogs", "--limit", "3", "-r").numbers == [1, 20, 15])
+    }
+
+    @Test func theNewestFirstIsTheSameTheOtherWayRound() throws {
+        let journal = try journal()
+        try journal.add("two", [Lines.event(20)])
+        let printed = try Self.log(journal.path, "--reverse")
+        #expect(printed.numbers == [1] + (1...10).reversed())
+        #expect(!printed.types.contains("hello"))
+    }
+
+    /// More than are looked at in one transaction, and than are written at once.
+    @Test func manyLinesAreReadInPieces() throws {
+        let count = ThreadSanitizer.isOn ? 4_500 : 9_000
+        let journal = try Lines()
+        let text = String(repeating: "x", count: 100)
+        try journal.add("one", (0..<count).map { Lines.event($0 % 600, text: text) })
+        #expect(try Self.log(journal.path).numbers == Array(1...count))
+        #expect(try Self.log(journal.path, "-r").numbers == (1...count).reversed())
+        #expect(try Self.log(journal.path, "--limit", "4200").numbers == Array((1...count).suffix(4_200)))
+    }
+
+    // MARK: Other forms
+
+    @Test func recordsAreThoseOfRFC4180() throws {
+        let journal = try Lines()
+        try journal.add(
+            "one",
+            [
+                Lines.event(1, text: #"a \"quoted\", word"#), Lines.event(2, text: #"=HYPERLINK(\"http://h\")"#),
+                Lines.event(3, value: -5, text: #"two\nlines"#), Lines.latency(4, ms: 1.5), Lines.failure(5),
+            ])
+        let printed = try Self.log(journal.path, "--format", "csv")
+        let time = "1970-01-01T00:00:0"
+        #expect(
+            printed.text
+                == [
+                    "run,seq,time,type,source,series,value,text",
+                    #"one,1,\#(time)1.000000Z,fact,fact,fact,1,"a ""quoted"", word""#,
+                    #"one,2,\#(time)2.000000Z,fact,fact,fact,1,"'=HYPERLINK(""http://h"")""#,
+                    "one,3,\(time)3.000000Z,fact,fact,fact,-5,\"two\nlines\"",
+                    "one,4,\(time)4.000000Z,latency,fact,,1.5,",
+                    "one,5,\(time)5.000000Z,error,fact,,,timeout: no answer",
+                ].map { $0 + "\r\n" }.joined())
+        let shown = try Self.log(journal.path, "--format=csv", isTerminal: true)
+        #expect(shown.text.contains("two␊lines"))
+    }
+
+    @Test(arguments: ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
+    func whatLooksLikeAFormulaIsNone(text: String) {
+        #expect(LogCSV.text(text).hasPrefix("'") || LogCSV.text(text).hasPrefix("\"'"))
+        #expect(LogCSV.text("a" + text).hasPrefix("'") == false)
+    }
+
+    @Test func textIsForPeople() throws {
+        let journal = try Lines()
+        try journal.add("one", [Lines.event(1, text: "Cats"), Lines.latency(2, ms: 12.25), Lines.failure(3)])
+        try journal.add("two", [Lines.event(4)])
+        let printed = try Self.log(journal.path, "--format", "text")
+        let lines = printed.lines.map { $0.hasPrefix("--") ? $0 : $0.dropFirst(25) }
+        #expect(
+            lines == [
+                "-- run one --", "fact          fact       1  Cats",
+                "fact          latency    12.3 ms  200  GET http://h/",
+                "fact          error      timeout: no answer", "-- run two --",
+                "fact          fact       1  Cats sleep.",
+            ])
+    }
+
+    @Test func nothingThatATerminalWouldObeyGetsThere() throws {
+        let journal = try Lines()
+        let evil = "\u{9b}31m\u{202e}evil\u{7f}"
+        try journal.add("one", [Lines.event(1, text: evil)])
+        for form in ["ndjson", "csv", "text"] {
+            let printed = try Self.log(journal.path, "--format", form, isTerminal: true)
+            #expect(printed.text.contains("evil"))
+            for scalar in printed.text.unicodeScalars where scalar != "\n" && scalar != "\r" {
+                #expect(!Sanitizer.isHidden(scalar), "\(form): \(scalar.value)")
+            }
+        }
+        #expect(try Self.log(journal.path).text.contains(evil))
+        #expect(try !Self.log(journal.path, "--format=text").text.contains(evil))
+    }
+
+    // MARK: The table
+
+    @Test func theTableHasARowForEachSource() throws {
+        let journal = try Lines()
+        let latencies = (1...100).map { Lines.latency($0, "dogs", ms: Double($0)) }
+        try journal.add(
+            "one", [Lines.event(1), Lines.failure(2), Lines.failure(3, "dogs")] + latencies + [Lines.event(9, "dogs")])
+        let printed = try Self.log(journal.path, "--summary")
+        let rows = printed.lines.map { $0.split(separator: " ").map(String.init) }
+        #expect(rows[0] == ["source", "events", "answers", "errors", "min", "mean", "p50", "p95", "p99", "max"])
+        #expect(rows[1] == ["fact", "1", "0", "1", "–", "–", "–", "–", "–", "–"])
+        #expect(rows[2].prefix(6) == ["dogs", "1", "100", "1", "1.000", "50.500"] && rows[2].last == "100.000")
+        for (cell, exact) in zip(rows[2].dropFirst(6), [50.0, 95, 99]) {
+            #expect(abs((Double(cell) ?? 0) / exact - 1) <= 0.01, "\(cell)")
+        }
+        #expect(rows[3].first == "104")
+        #expect(Set(printed.lines.prefix(3).map(\.count)).count == 1)
+        #expect(try Self.log(journal.path, "--summary", "--source", "fact").lines.count == 3)
+        #expect(try Self.log(journal.path, "--summary", "--source", "none").status == 1)
+    }
+
+    @Test func tooManySourcesShareARow() throws {
+        let journal = try Lines()
+        let count = JournalSummary.mostSources + 5
+        try journal.add("one", (0..<count).map { Lines.event(1, "s\($0)") } + [Lines.event(2, "s1")])
+        let rows = try Self.log(journal.path, "--summary").lines
+        #expect(rows.count == JournalSummary.mostSources + 3)
+        #expect(rows[2].split(separator: " ").prefix(2) == ["s1", "2"])
+        #expect(rows[rows.count - 2].hasPrefix("(all others)") && rows[rows.count - 2].contains(" 5 "))
+    }
+
+    // MARK: Files that are none
+
+    @Test func whatIsNoJournalIsSaidInOneSentence() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("{\"type\":\"hello\"}\n", to: "lines")
+        try folder.write("", to: "empty")
+        mkfifo(folder.path("fifo"), 0o600)
+        try JournalOfLines.makeDatabase(folder.path("other"), "CREATE TABLE t (x)")
+        let cases = [
+            ("missing", "No such file or directory"), ("lines", "no journal: it is no SQLite database"),
+            ("empty", "no journal yet: it is empty"), ("fifo", "no journal: it is no ordinary file"),
+            ("other", "no journal, but another program's database"),
+        ]
+        for (name, reason) in cases {
+            for form in [[], ["--summary"], ["--follow"]] {
+                let printed = try Self.log([folder.path(name)] + form)
+                #expect(printed.status == 2 && printed.text == "")
+                #expect(printed.errors == "catwatch: \(folder.path(name)): \(reason)\n")
+            }
+        }
+        #expect(try Self.log(folder.path).errors.hasSuffix("no journal: it is no ordinary file\n"))
+    }
+
+    @Test func aLaterVersionIsSaid() throws {
+        let journal = try journal()
+        try journal.alter("PRAGMA user_version = 1000")
+        let printed = try Self.log(journal.path)
+        #expect(printed.status == 2 && printed.text == "")
+        #expect(printed.errors.contains("written by a later version of catwatch: its schema is 1000, and "))
+    }
+
+    @Test func aLinkIsFollowed() throws {
+        let journal = try journal()
+        symlink(journal.path, journal.folder.path("link"))
+        #expect(try Self.log(journal.folder.path("link")).numbers == Array(1...10))
+    }
+
+    /// Does something as a user who may not write in a folder of root's: what is asked of files is asked for this thread's.
+    private static func asSomebodyElse<Value>(_ body: () throws -> Value) rethrows -> Value {
+        // The module of Glibc has it not. It is there: setfsuid(2).
+        let setUser = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (UInt32) -> Int32).self)
+        _ = setUser(65_534)
+        defer { _ = setUser(0) }
+        return try body()
+    }
+
+    /// On a read-only file system, or in a folder of somebody else's.
+    @Test(.enabled(if: geteuid() == 0)) func aJournalAtRestIsReadWhereNothingCanBeWritten() throws {
+        let journal = try journal()
+        journal.store.close()
+        try journal.alter("PRAGMA journal_mode = WAL")
+        for name in ["journal-wal", "journal-shm"] { unlink(journal.folder.path(name)) }
+        chmod(journal.folder.path, 0o755)
+        chmod(journal.path, 0o644)
+        let output = try TemporaryFolder()
+        chmod(output.path, 0o777)
+        let printed = try Self.asSomebodyElse { try Self.log([journal.path], to: output) }
+        #expect(printed.numbers == Array(1...10) && printed.errors == "")
+        #expect(journal.folder.names == ["journal"])
+    }
+
+    /// Its newest lines are in the log beside it, and not to be left out without a word.
+    @Test(.enabled(if: geteuid() == 0)) func aJournalThatWasLeftInTheMiddleIsNotReadByHalves() throws {
+        let journal = try journal()
+        // As after a crash: the log is there, and what leads through it is not.
+        let left = try TemporaryFolder()
+        for name in ["journal", "journal-wal"] {
+            let bytes = try journal.folder.read(name)
+            let file = try Descriptor.open(left.path(name), flags: O_WRONLY | O_CREAT, mode: 0o644)
+            try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+                try Descriptor.write(bytes, to: file.number)
+            }
+        }
+        chmod(left.path, 0o755)
+        let output = try TemporaryFolder()
+        chmod(output.path, 0o777)
+        let printed = try Self.asSomebodyElse { try Self.log([left.path("journal")], to: output) }
+        #expect(printed.status == 2 && printed.numbers == [])
+        #expect(printed.errors.contains("its newest lines are in \(left.path("journal"))-wal"))
+        #expect(try Self.log(left.path("journal")).numbers == Array(1...10))
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func whoseJournalItIsIsSaid() throws {
+        let journal = try journal()
+        chmod(journal.folder.path, 0o755)
+        chmod(journal.path, 0o600)
+        let output = try TemporaryFolder()
+        chmod(output.path, 0o777)
+        let printed = try Self.asSomebodyElse { try Self.log([journal.path], to: output) }
+        #expect(printed.status == 2)
+        #expect(printed.errors == "catwatch: \(journal.path): Permission denied; it is root's\n")
+    }
+
+    // MARK: Going on
+
+    /// What comes out of a log that goes on.
+    private final class Reader {
+        private let source: DescriptorStream
+        private var text: [UInt8] = []
+        private var buffer = [UInt8](repeating: 0, count: 4_096)
+
+        init(_ source: DescriptorStream) { self.source = source }
+
+        /// The numbers of the next lines that have one: so many, or up to the end.
+        func next(_ count: Int) async throws -> [Int] {
+            while true {
+                let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+                let numbers = lines.compactMap { try? LineDecoder.decode(Array($0)[...]).seq }
+                if numbers.count >= count {
+                    text = []
+                    return numbers
+                }
+                guard let got = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }) else {
+                    try await source.waitUntilReadable()
+                    continue
+                }
+                guard got > 0 else { return numbers }
+                text += buffer[..<got]
+            }
+        }
+
+        func close() { source.close() }
+    }
+
+    /// Follows a journal for as long as `body` reads what comes; then nobody does, which ends it with 0.
+    ///
+    /// - Returns: what was said besides.
+    private static func follow(
+        _ arguments: [String], _ body: @escaping @Sendable (Reader) async throws -> Void
+    ) async throws -> String {
+        guard case .log(let journal, let options) = try Command.parse(["log", "--follow"] + arguments) else {
+            throw UsageError("no log")
+        }
+        let worker = try LoopThread(name: "following")
+        defer { worker.stop() }
+        return try await withLoop { loop in
+            let pipe = try Descriptor.pipe(nonblocking: false)
+            let number = try pipe.write.duplicate().release()
+            let reader = Reader(try DescriptorStream(owning: try pipe.read.duplicate(), on: loop))
+            close(pipe)
+            async let followed = loop.offload(to: worker.loop) { () throws -> (Int32, String) in
+                defer { Glibc.close(number) }
+                var errors = ""
+                let command = LogCommand(journal, options, to: number, isTerminal: false, pause: 2) { errors += $0 }
+                return (try command.run(), errors)
+            }
+            do {
+                try await body(reader)
+                reader.close()
+            } catch {
+                reader.close()
+                _ = try? await followed
+                throw error
+            }
+            let (status, errors) = try await followed
+            #expect(status == 0)
+            return errors
+        }
+    }
+
+    private static func close(_ pipe: consuming Pipe) {}
+
+    @Test func whatComesIsPrintedWithTheRunsThatBegin() async throws {
+        let journal = try journal(of: 1..<21)
+        let errors = try await Self.follow([journal.path]) { reader in
+            #expect(try await reader.next(10) == Array(11...20))
+            try journal.add("one", from: 21, [Lines.event(21), Lines.event(22)])
+            #expect(try await reader.next(2) == [21, 22])
+            try journal.add("two", [Lines.event(23)])
+            try journal.add("three", [Lines.event(24)])
+            #expect(try await reader.next(2) == [1, 1])
+        }
+        #expect(errors == "")
+    }
+
+    @Test func followingBeginsWhereItIsToldTo() async throws {
+        let journal = try journal(of: 1..<21)
+        _ = try await Self.follow([journal.path, "--since", "1970-01-01T00:00:05Z"]) { reader in
+            let numbers = try await reader.next(16)
+            #expect(numbers == Array(5...20))
+        }
+        _ = try await Self.follow([journal.path, "--limit", "1"]) { reader in
+            #expect(try await reader.next(1) == [20])
+            try journal.add("one", from: 21, [Lines.event(1)])
+            #expect(try await reader.next(1) == [21])
+        }
+    }
+
+    @Test func pagesThatMakeNoSenseAreSaidBehindWhatCouldBeRead() throws {
+        let journal = try journal(of: 1..<2)
+        try journal.add("one", from: 2, (2..<600).map { Lines.event($0, text: String(repeating: "x", count: 400)) })
+        journal.store.close()
+        try journal.alter("PRAGMA wal_checkpoint(TRUNCATE)")
+        let size = Int(journal.folder.status("journal")?.st_size ?? 0)
+        let file = try Descriptor.open(journal.path, flags: O_WRONLY)
+        let noise = [UInt8](repeating: 0xA5, count: 4_096)
+        pwrite(file.number, noise, noise.count, off_t(size / 2 / 4_096 * 4_096))
+        let printed = try Self.log(journal.path)
+        #expect(printed.status == 2)
+        #expect(printed.errors == "catwatch: \(journal.path): database disk image is malformed\n")
+    }
+
+    // MARK: Runs of Fibonacci
+
+    @Test func everyComputationIsListed() throws {
+        let journal = try Lines()
+        func sum(_ second: Int, _ n: Int, _ ms: String) -> String {
+            let start = Lines.event(second, "fibonacci").dropLast()
+            return start + #","data":{"n":\#(n),"ms":\#(ms)}}"#
+        }
+        try journal.add(
+            "one",
+            [
+                sum(1, 90, "0.0125"), Lines.event(2),
+                Lines.event(2, "fibonacci").dropLast() + #","data":{"n":3,"f":"2"}}"#,
+            ])
+        try journal.add("two", [sum(3, 100_000, "1234.5")])
+        let folder = try TemporaryFolder()
+        let output = try Descriptor.open(folder.path("out"), flags: O_WRONLY | O_CREAT)
+        #expect(try FibonacciCommand.printRuns(of: journal.path, to: output.number) == 0)
+        #expect(
+            try String(decoding: folder.read("out"), as: UTF8.self) == """
+                N                 ms
+                90             0.013
+                100000      1234.500
+
+                """)
+        let other = try self.journal()
+        #expect(try FibonacciCommand.printRuns(of: other.path, to: output.number) == 1)
+    }
+}

@@ -1,0 +1,107 @@
+import Feed
+import Glibc
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Journal
+
+@Suite(.limited) struct JournalRowsTests {
+    private static func journal(_ folder: TemporaryFolder, runs: Int = 1, lines: Int = 10) throws -> SQLiteLineStore {
+        let store = SQLiteLineStore(path: folder.path("journal"))
+        _ = try store.open()
+        for run in 0..<runs {
+            var feed = FeedOfLines(run: "run\(run)")
+            try store.commit([feed.greeting] + feed.add(lines), at: Timestamp(seconds: 5))
+        }
+        return store
+    }
+
+    private static func places(
+        _ scan: JournalRows, _ places: ClosedRange<JournalPlace> = .first...(.last), isReversed: Bool = false,
+        atMost most: Int = 4_096
+    ) throws -> [JournalPlace] {
+        var found: [JournalPlace] = []
+        let last = try scan.rows(in: places, isReversed: isReversed, atMost: most) { row in
+            found.append(row.place)
+            return true
+        }
+        #expect(last == found.last)
+        return found
+    }
+
+    @Test func rowsComeInTheirOrderAndNoMoreThanAreAskedFor() throws {
+        let folder = try TemporaryFolder()
+        let store = try Self.journal(folder, runs: 2)
+        let scan = try JournalRows(path: folder.path("journal"))
+        let all = try Self.places(scan)
+        #expect(all.count == 20 && all == all.sorted())
+        #expect(all.map(\.run) == Array(repeating: 1, count: 10) + Array(repeating: 2, count: 10))
+        #expect(try Self.places(scan, isReversed: true) == all.reversed())
+        #expect(try Self.places(scan, atMost: 3) == Array(all.prefix(3)))
+        #expect(try Self.places(scan, all[5]...all[12]) == Array(all[5...12]))
+        store.close()
+    }
+
+    /// A transaction that went on would hold back whoever writes.
+    @Test func nothingIsHeldBetweenTwoPieces() throws {
+        let folder = try TemporaryFolder()
+        let store = try Self.journal(folder)
+        let scan = try JournalRows(path: folder.path("journal"))
+        _ = try scan.rows(in: .first...(.last), atMost: 2) { _ in true }
+        _ = try scan.rows(in: .first...(.last)) { _ in false }
+        _ = try scan.run(1)
+        _ = try scan.stats(at: .last)
+        _ = try scan.places(from: Timestamp(seconds: 0), until: nil)
+        _ = try scan.reach(of: .first...(.last))
+        let writer = try SQLiteDatabase(folder.path("journal"), .write)
+        // The first column says whether a reader was in the way.
+        #expect(try writer.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
+        store.close()
+    }
+
+    @Test func timesAreBetweenPlaces() throws {
+        let folder = try TemporaryFolder()
+        let store = try Self.journal(folder)
+        let scan = try JournalRows(path: folder.path("journal"))
+        let all = try Self.places(scan)
+        let first = Timestamp(seconds: 1_000_000)
+        #expect(try scan.places(from: nil, until: nil) == .first...(.last))
+        #expect(try scan.places(from: first + .seconds(2), until: first + .seconds(5)) == all[2]...all[4])
+        #expect(try scan.places(from: first + .seconds(10), until: nil) == nil)
+        #expect(try scan.places(from: nil, until: first) == nil)
+        store.close()
+    }
+
+    @Test func theReachGoesFromRunToRun() throws {
+        let folder = try TemporaryFolder()
+        let store = try Self.journal(folder, runs: 3)
+        let scan = try JournalRows(path: folder.path("journal"))
+        let all = try Self.places(scan)
+        let reach = try scan.reach(of: .first...(.last))
+        #expect(reach.total == 30)
+        for (index, place) in all.enumerated() { #expect(reach.count(before: place) == index) }
+        #expect(reach.count(before: .first) == 0 && reach.count(before: .last) == 29)
+        let part = try scan.reach(of: all[5]...all[24])
+        #expect(part.total == 20 && part.count(before: all[5]) == 0 && part.count(before: all[14]) == 9)
+        store.close()
+    }
+
+    @Test func aJournalThatWasMovedAsideIsNoticed() throws {
+        let folder = try TemporaryFolder()
+        let store = try Self.journal(folder)
+        let scan = try JournalRows(path: folder.path("journal"))
+        #expect(!scan.hasMoved)
+        store.close()
+        rename(folder.path("journal"), folder.path("other"))
+        #expect(scan.hasMoved)
+    }
+
+    @Test func pathsMayHaveAnyName() throws {
+        let folder = try TemporaryFolder()
+        let name = "a ?b#c%20ü.db"
+        try SQLiteDatabase(folder.path(name), .write).run("CREATE TABLE t (x)")
+        let database = try SQLiteDatabase(folder.path(name), .readAtRest)
+        #expect(try database.integer("SELECT count(*) FROM sqlite_schema") == 1)
+    }
+}
