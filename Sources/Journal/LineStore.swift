@@ -71,6 +71,9 @@ package struct JournalFault: Error, Sendable, Equatable {
     /// For a person.
     package var reason: String
 
+    /// Which journal, and why; a reason that begins with that says it itself.
+    package func text(at path: String) -> String { reason.hasPrefix(path) ? reason : "\(path): \(reason)" }
+
     package init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
 }
 

@@ -49,7 +49,7 @@ struct Catwatch {
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 var notices = [plan.origin] + plan.notices
                 if let path = options[\.journal] {
-                    notices.append("journal: \(path): \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
+                    notices.append("journal: \(JournalCheck.text(of: path, SQLiteHistory(path: path)))")
                 }
                 complain(notices.map { "catwatch: \($0)\n" }.joined())
                 let text = explain ? try plan.explanation() : try plan.effectiveText()

@@ -8,15 +8,17 @@ enum JournalCheck {
     /// A sentence for a person. Reads the file, and changes nothing in it; blocks.
     static func text(of path: String, _ history: any LineHistory) -> String {
         var status = stat()
-        guard stat(path, &status) == 0 || errno != ENOENT else { return "there is none yet" }
+        guard stat(path, &status) == 0 || errno != ENOENT else { return "\(path): there is none yet" }
         do throws(JournalFault) {
             var query = JournalQuery()
             let first = try history.page(query, behind: nil, bytes: 1)
             query.isReversed = true
-            guard let first, let last = try history.page(query, behind: nil, bytes: 1) else { return "it is empty" }
-            return "it has lines \(text(of: first)) to \(text(of: last))"
+            guard let first, let last = try history.page(query, behind: nil, bytes: 1) else {
+                return "\(path): it is empty"
+            }
+            return "\(path): it has lines \(text(of: first)) to \(text(of: last))"
         } catch {
-            return "\(error.reason); if that is so at the start, it is said, and catwatch watches all the same"
+            return "\(error.text(at: path)); if that is so at the start, it is said, and catwatch watches all the same"
         }
     }
 

@@ -85,7 +85,7 @@ struct OutputFactory: Sendable {
         switch body {
         case .error(let failure):
             notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(failure.message, limit: 1_000))\n") }
-        case .recovered: notices.assumeIsolated { $0.say("catwatch: that works again\n") }
+        case .recovered: notices.assumeIsolated { $0.say("catwatch: the journal goes on\n") }
         default: break
         }
     }

@@ -170,7 +170,7 @@ package actor JournalOutput {
             if let opening = attempt.opening {
                 mustOpen = false
                 begin(opening.lastRun)
-                if let notice = opening.notice { complain(notice) }
+                if let notice = opening.notice { complain(JournalFault(.corrupt, notice)) }
             }
             guard let fault = attempt.fault else {
                 note(attempt, pieces, of: reader)
@@ -183,7 +183,7 @@ package actor JournalOutput {
             }
             note(fault, of: reader)
             if isGivenUp {
-                complain("the last lines are not in it: \(fault.reason)")
+                complain(fault, "; the last lines are not in it")
                 return false
             }
             try await loop.sleep(for: pace.retry)
@@ -254,7 +254,7 @@ package actor JournalOutput {
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
         // It cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
-        if outage == nil { complain("\(fault.reason); tried again every second") }
+        if outage == nil { complain(fault, "; tried again every second") }
         outage?.attempts += 1
         // Also when it has failed before, and a disk that is back under its old name is another one.
         if let outage, outage.attempts > 1 { mustOpen = true }
@@ -264,14 +264,14 @@ package actor JournalOutput {
     private func letGo(_ reader: ReaderID) {
         store.assumeIsolated { $0.setHolding(false, of: reader) }
         guard outage == nil else { return }
-        let silence = "the disk has not answered for \(pace.patience.shortText)"
-        store.assumeIsolated { $0.setState(silence, of: reader) }
+        let silence = JournalFault(.disk, "the disk has not answered for \(pace.patience.shortText)")
+        store.assumeIsolated { $0.setState(silence.reason, of: reader) }
         complain(silence)
     }
 
-    private func complain(_ text: String) {
+    private func complain(_ fault: JournalFault, _ consequence: String = "") {
         outage = outage ?? Outage(since: loop.clock.now)
-        tell(.error(Failure(.disk, "\(path): \(text)")))
+        tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
     }
 
     /// Whether the feed is over, and has been for longer than it is waited for.

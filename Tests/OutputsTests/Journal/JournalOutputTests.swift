@@ -474,7 +474,7 @@ import Testing
         }
         #expect(
             Self.told(bodies).errors == [
-                "x.db: no room; tried again every second", "x.db: the last lines are not in it: no room",
+                "x.db: no room; tried again every second", "x.db: no room; the last lines are not in it",
             ])
         #expect(journal.runs[0].ended == nil && 5...7 ~= journal.count(of: .commit) - journal.commits.count)
     }
