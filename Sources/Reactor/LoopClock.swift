@@ -47,6 +47,12 @@ package final class LoopClock: Sendable {
 /// Where wall-clock time comes from.
 package protocol WallClock: Sendable {
     var now: Timestamp { get }
+    /// By how much it is faster than time; 0 while it stands still.
+    var rate: Double { get }
+}
+
+extension WallClock {
+    package var rate: Double { 1 }
 }
 
 /// The machine's wall clock (`CLOCK_REALTIME`); may be stepped in either direction while the program runs.

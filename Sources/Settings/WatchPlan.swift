@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Feed
 internal import Glibc
 package import Inputs
@@ -10,7 +11,7 @@ package struct WatchPlan: Sendable {
     package let environment: [String: String]
     /// What a person should know before it starts, a sentence each: what was rounded, what was left out.
     package let notices: [String]
-    /// From which origins the page may show pictures; none when a feed is attached, whoever's sources those are.
+    /// From which origins the page may show pictures; none when a feed is passed on, whoever's sources those are.
     package let pictures: [String]
     /// What whoever asks by HTTP has to know; nil when that is not asked for.
     package let webToken: WebToken?
@@ -53,7 +54,7 @@ package struct WatchPlan: Sendable {
         var files: Set<String> = []
         var pictures: [String] = []
         let filesBefore = running?.files ?? []
-        if options[\.attach] == nil {
+        if !options.isRelay {
             let demoOrigin = options[\.demo] ? Self.someOrigin : nil
             let sources = try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
             var builder = SourceBuilder(
@@ -73,11 +74,11 @@ package struct WatchPlan: Sendable {
         self.notices = notices
     }
 
-    /// The sources to start; none when a feed is attached.
+    /// The sources to start; none when a feed is passed on.
     ///
     /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
     package func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
-        guard options[\.attach] == nil else { return [] }
+        guard !options.isRelay else { return [] }
         // Who asks for the stand-in does not want the real services to be asked instead.
         guard !options[\.demo] || demoOrigin != nil else {
             throw UsageError(
@@ -94,8 +95,7 @@ package struct WatchPlan: Sendable {
     /// The sources with everything filled in, but secrets.
     func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
         var notices: [String] = []
-        return options[\.attach] == nil
-            ? try Self.effective(options, demoOrigin: demoOrigin, notices: &notices) : []
+        return options.isRelay ? [] : try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
     }
 
     /// Reads configuration, secrets and everything else anew, from the same arguments and environment. Blocks.
@@ -158,10 +158,15 @@ package struct WatchPlan: Sendable {
     /// Says now that a file cannot be read, not at the first secure connection.
     private static func checkFiles(of options: Options) throws(UsageError) {
         let rows = SettingTable.rows
-        for key in [rows.authorities, rows.certificate, rows.keyFile] {
-            guard let path = options.values.entry(of: key)?.value, access(path, R_OK) != 0 else { continue }
-            let reason = SystemError(code: errno, call: "access").reason
-            throw UsageError("\(UsageError.quoted(path)): \(reason)", option: key.flag)
+        for key in [rows.authorities, rows.certificate, rows.keyFile, rows.replay] {
+            guard let path = options.values.entry(of: key)?.value, key !== rows.replay || path != "-" else { continue }
+            var status = stat()
+            guard access(path, R_OK) != 0 || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR else {
+                continue
+            }
+            let code = status.st_mode & S_IFMT == S_IFDIR ? EISDIR : errno
+            throw UsageError(
+                "\(UsageError.quoted(path)): \(SystemError(code: code, call: "access").reason)", option: key.flag)
         }
     }
 }

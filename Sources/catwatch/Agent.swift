@@ -46,6 +46,8 @@ actor Agent {
     private let firstPlan: WatchPlan
     private let stdoutMode: StdoutMode
     private let surroundings: Surroundings
+    /// The wall clock, when a recording is played back.
+    private let replay: ReplayClock?
     private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -77,21 +79,26 @@ actor Agent {
         self.plan = plan
         firstPlan = plan
         self.stdoutMode = stdoutMode
-        self.surroundings = surroundings
         let (loop, options) = (surroundings.loop, plan.options)
         self.loop = loop
+        var surroundings = surroundings
+        replay = options[\.replay].map { _ in
+            ReplayClock(on: loop, before: surroundings.wall, speed: options[\.speed])
+        }
+        if let replay { surroundings.wall = replay }
+        self.surroundings = surroundings
         var limits = FeedState.Limits()
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
         limits.logCapacity = options[\.logBytes]
         limits.data = options[\.count]
-        let isRelay = options[\.attach] != nil
         store = EventStore(
-            on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits, isRelay: isRelay)
+            on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits,
+            isRelay: options.isRelay, isRecording: replay != nil)
         desk = PollDesk(on: loop)
         notices = Notices(on: loop)
         factory = OutputFactory(
-            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: isRelay)
+            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: options.isRelay)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
@@ -120,7 +127,7 @@ actor Agent {
         let service = surroundings.service
         let view = ViewOutput(
             stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
-            in: surroundings)
+            replay: replay, in: surroundings)
         self.view = view
 
         let status = await withTaskGroup(of: Void.self) { group in
@@ -155,6 +162,10 @@ actor Agent {
         group.addTask { try? await store.run() }
         if let attach = plan.options[\.attach] {
             startAttach(attach, shownBy: view, in: &group)
+            return
+        }
+        if let path = plan.options[\.replay], let replay {
+            startReplay(path, replay, shownBy: view, in: &group)
             return
         }
         let sampler = ProcessSampler(
@@ -197,6 +208,25 @@ actor Agent {
         }
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
     }
+
+    /// Starts playing a recording back.
+    private func startReplay(
+        _ path: String, _ clock: ReplayClock, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
+    ) {
+        let from = plan.options[\.from]?.time(now: clock.base.now) { LocalTime.offset(at: $0) }
+        let input = ReplayInput(
+            replayTarget(path), from: from, store: store, clock: clock, on: loop
+        ) { [notices, isQuiet = plan.options.verbosity == .quiet] text, isFatal in
+            if isFatal || !isQuiet { await notices.say("catwatch: \(text)\n") }
+        } begun: {
+            await view?.show(.connected)
+        } open: { [surroundings] in
+            try await surroundings.openRecording(path, from: from)
+        }
+        group.addTask { if (try? await input.run()) != nil { await self.inputsDidEnd(input.isCutShort) } }
+    }
+
+    private func replayTarget(_ path: String) -> String { path == "-" ? "standard input" : Sanitizer.visible(path) }
 
     /// Connects to a running agent; says whose its socket is when it is somebody else's, and was not said to be before.
     private func connect(to attach: SocketPath, at path: String) throws -> LoopBound<any ByteStream> {
@@ -254,6 +284,7 @@ actor Agent {
         if let attach = plan.options[\.attach] {
             return Sanitizer.visible(attach.path ?? DefaultSocket.path(environment: plan.environment))
         }
+        if let path = plan.options[\.replay] { return replayTarget(path) }
         var targets: Set<String> = []
         let watched = sources.map(\.target).filter { targets.insert($0).inserted }
         return Sanitizer.visible(watched.joined(separator: ", "), limit: 200)
@@ -285,6 +316,7 @@ actor Agent {
     /// As `systemctl status` shows it.
     private func statusText(_ sources: [Source]) -> String {
         if plan.options[\.attach] != nil { return "attached" }
+        if plan.options[\.replay] != nil { return "playing back" }
         return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }
 
@@ -347,8 +379,8 @@ actor Agent {
         } catch {
             let text = (error as? UsageError)?.description ?? "\(error)"
             await notices.say("\(text)\ncatwatch: nothing was reloaded\n")
-            // An attached feed gets no line of ours, whatever was written since.
-            guard firstPlan.options[\.attach] == nil else { return }
+            // A feed that is passed on gets no line of ours, whatever was written since.
+            guard !firstPlan.options.isRelay else { return }
             let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
             await store.publish([Event(time: surroundings.wall.now, source: store.agentSource, body: .error(failure))])
         }
@@ -366,9 +398,8 @@ actor Agent {
         let (listen, claimPort) = (surroundings.listen, surroundings.claimPort)
         return try await loop.offload(to: worker) {
             let new = try first.reload(running: old)
-            // A feed is attached, or is one's own, to the end.
-            let (isAttached, isToBe) = (first.options[\.attach] != nil, new.options[\.attach] != nil)
-            let sources = isAttached || isToBe ? nil : try new.sources(demoOrigin: origin)
+            // A feed is passed on, or is one's own, to the end.
+            let sources = first.options.isRelay || new.options.isRelay ? nil : try new.sources(demoOrigin: origin)
             let wanted = new.options.socketPath(environment: new.environment)
             // The service manager's is served instead, whatever is written.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path

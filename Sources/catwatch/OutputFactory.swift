@@ -14,7 +14,7 @@ struct OutputFactory: Sendable {
     let desk: PollDesk
     let notices: Notices
     let surroundings: Surroundings
-    /// Whether the feed is an attached agent's, which gets no lines of ours.
+    /// Whether the feed is passed on, and gets no lines of ours.
     let isRelay: Bool
     /// For those who read it, wherever they come in.
     let seats = ReaderSeats()
@@ -60,9 +60,11 @@ struct OutputFactory: Sendable {
         guard let path = options[\.journal], let disk = worker.loop else { return nil }
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
+        // What is kept of a recording is as old as its keeping.
+        let wall = (surroundings.wall as? ReplayClock)?.base ?? surroundings.wall
         let output = JournalOutput(
-            path, keeping: lines, store: store, on: surroundings.loop, worker: disk, wall: surroundings.wall,
-            at: pace, capacity: options[\.logBytes] / 8
+            path, keeping: lines, store: store, on: surroundings.loop, worker: disk, wall: wall, at: pace,
+            capacity: options[\.logBytes] / 8
         ) {
             tell($0)
         }

@@ -11,7 +11,8 @@ internal import Terminal
 /// All that an agent has from outside: the process's own, or a world in memory on a virtual loop, for simulations.
 struct Surroundings: Sendable {
     let loop: EventLoop
-    let wall: any WallClock
+    /// That of the recording, when one is played back.
+    var wall: any WallClock
     let transport: any HTTPTransport & StreamTransport
     /// Generators of random numbers, which nobody can guess in a real run.
     let random: @Sendable () -> any RandomNumberGenerator & Sendable
@@ -68,6 +69,16 @@ struct Surroundings: Sendable {
         InputFactory(on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random) {
             [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO)
         }
+    }
+
+    /// Opens a recording: standard input for `-`, a journal, or a file of lines.
+    func openRecording(_ path: String, from: Timestamp?) async throws -> LoopBound<any ByteStream> {
+        if path == "-" { return LoopBound(try openStandard(STDIN_FILENO)) }
+        guard let worker = files.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+        guard try await loop.offload(to: worker, { JournalStream.isJournal(path) }) else {
+            return LoopBound(FileStream(path, on: loop, worker: worker))
+        }
+        return LoopBound(JournalStream(SQLiteHistory(path: path), from: from, on: loop, worker: worker))
     }
 
     /// Lets the threads end, which are not waited for.

@@ -188,6 +188,19 @@ import Testing
         (["./x.sock", "-l"], "--listen", "a path is written --listen=PATH"),
         (["--listen", "x.sock"], "--listen", "a path is written --listen=PATH"),
         (["--listen=/x.sock", "./y"], nil, "'./y' \(neither)"),
+        (["--replay", "f", "http://h/"], "--replay", replayFault), (["--replay=f", "-"], "--replay", replayFault),
+        (["--replay=f", "--demo"], "--replay", replayFault), (["--replay=f", "-a"], "--attach", attachFault),
+        (["--replay=f", "--journal=f"], "--replay", "a journal is not played back into itself"),
+        (["--replay="], "--replay", "the path is empty"),
+        (["--speed=2x"], "--speed", "says nothing without --replay"),
+        (["--from=2026-11-22T08:30:00Z"], "--from", "says nothing without --replay"),
+        (["--replay=f", "--speed=0.01x"], "--speed", "'0.01x' is out of range; write 0.1x to 10000x, or max"),
+        (["--replay=f", "--speed=10001"], "--speed", "'10001' is out of range; write 0.1x to 10000x, or max"),
+        (["--replay=f", "--speed=fast"], "--speed", "'fast' is no speed; write one like 10x, 0.5x or max"),
+        (
+            ["--replay=f", "--from=8:30"], "--from",
+            "'8:30' is no time; write 2026-11-22T08:00:00Z, 2026-11-22, -1h, today or yesterday"
+        ),
     ])
     func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
         #expect(fault(arguments) == UsageError(message, option: option))
@@ -197,6 +210,20 @@ import Testing
         "is no file that is there; an address begins with http:// or ws://, or is HOST:PORT"
     private static let attachFault =
         "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses"
+
+    private static let replayFault =
+        "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
+
+    @Test func aRecordingIsWatchedInsteadOfSources() throws {
+        let options = try options("--replay=f", "--speed=0.5x", "--from=2026-11-22T08:30:00Z")
+        #expect(options[\.replay] == "f" && options[\.speed] == .thousandths(500) && options.isRelay)
+        #expect(try options[\.from] == TimeWord("2026-11-22T08:30:00Z"))
+        #expect(options.namesSources && !options.mayAttachByDefault)
+        #expect(try self.options("--replay=-")[\.speed] == .usual)
+        for text in ["max", "10x", "0.1x", "2.5x", "10000x"] {
+            #expect(try self.options("--replay=f", "--speed", text)[\.speed].text == text)
+        }
+    }
 
     private static func portFault(_ url: String) -> String {
         "'\(url)' has a port that is not a number from 1 to 65535"

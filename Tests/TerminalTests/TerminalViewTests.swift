@@ -51,6 +51,24 @@ import Testing
         #expect(text(&script).holds("777778"))
     }
 
+    @Test func aRecordingIsPausedInsteadOfTheView() {
+        var script = FeedScript.busy()
+        #expect(script.view.handle(.character(">"), now: script.now) == nil)
+        script.view.playback = TerminalView.Playback(speed: "10x", isPaused: false)
+        #expect(text(&script).holds("replay 10x") && text(&script).holds("<> speed"))
+        let keys: [(Unicode.Scalar, Action.Playing)] = [(" ", .pause), (">", .faster), ("<", .slower), (".", .next)]
+        for (key, action) in keys {
+            #expect(script.view.handle(.character(key), now: script.now) == .play(action))
+        }
+        script.view.playback?.isPaused = true
+        #expect(text(&script).holds("replay paused") && text(&script).holds("space resume"))
+        // The view goes on by itself: what comes is shown.
+        script.data("fact", 777_777, text: "seen")
+        #expect(text(&script).holds("777777"))
+        script.view.resize(ScreenSize(columns: 50, rows: 10))
+        #expect(text(&script).holds("replay paused"))
+    }
+
     @Test func valuesGrowOldByTheLocalClock() {
         var script = FeedScript.busy()
         script.pass(12)

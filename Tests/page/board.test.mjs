@@ -5,7 +5,7 @@ import test from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Board } from "../../Sources/Page/Files/board.mjs"
-import { AgentClock } from "../../Sources/Page/Files/clock.mjs"
+import { AgentClock, PacedTime } from "../../Sources/Page/Files/clock.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
@@ -154,4 +154,16 @@ test("no clock is known before a line", () => {
     assert.ok(!clock.isKnown && clock.time(7) === 7)
     clock.note(10, 5)
     assert.ok(clock.isKnown && clock.time(7) === 12)
+})
+
+test("paced time goes on at its rate, from where it was", () => {
+    const paced = new PacedTime()
+    assert.equal(paced.at(1_000), 1_000)
+    paced.setRate(10, 1_000)
+    assert.equal(paced.at(1_500), 6_000)
+    paced.setRate(0, 1_500)
+    assert.equal(paced.at(9_000), 6_000)
+    paced.setRate(NaN, 9_000)
+    paced.setRate(1, 9_000)
+    assert.equal(paced.at(9_001), 6_001)
 })

@@ -13,6 +13,8 @@ package actor EventStore {
     private var state: FeedState
     /// What the attached agent's lines come to; nil for a feed of our own.
     private var relayed: Relayed?
+    /// Whether the feed is played back, and the wall clock shows when it was recorded.
+    package nonisolated let isRecording: Bool
     private var readers: [ReaderID: StoreReader] = [:]
     private var nextReader = 0
     private let wakes: ReaderWakes
@@ -23,15 +25,20 @@ package actor EventStore {
     private var journalFirst: Int?
     private let limitReached: Wakeup
 
+    /// - Parameters:
+    ///   - isRelay: whether the lines are another agent's.
+    ///   - isRecording: the same of one that is played back: then `wall` is that agent's clock.
     package init(
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
-        isRelay: Bool = false
+        isRelay: Bool = false, isRecording: Bool = false
     ) {
-        relayed = isRelay ? Relayed() : nil
+        relayed = isRelay || isRecording ? Relayed() : nil
+        self.isRecording = isRecording
         self.loop = loop
         self.wall = wall
         self.identity = identity
-        state = FeedState(limits: limits)
+        // A recording may stand still, or go slowly, for as long as a person likes: bytes are what bounds its log.
+        state = FeedState(limits: limits, keepingLinesFor: isRecording ? .seconds(1 << 40) : limits.history)
         wakes = ReaderWakes(on: loop)
         limitReached = Wakeup(loop: loop)
     }
@@ -100,11 +107,25 @@ package actor EventStore {
         return true
     }
 
+    /// For an input whose next line would have the log let go of all others: suspends until outputs that must get everything
+    /// have everything.
+    package func admitAll() async throws(CancellationError) {
+        while ending == nil, admission.heldFrom < state.log.nextSequence {
+            let wakeup = Wakeup(loop: loop)
+            admission.add(wakeup)
+            defer { admission.remove(wakeup) }
+            try await wakeup.wait()
+        }
+    }
+
     /// Suspends until as many data events have come as `FeedState.Limits.data` asks for.
     package func waitForLimit() async throws(CancellationError) { try await limitReached.wait() }
 
     /// The wall clock's time, as the store's lines have it.
     package nonisolated var wallTime: Timestamp { wall.now }
+
+    /// By how much the wall clock is faster than time; 0 while it stands still.
+    package nonisolated var wallRate: Double { wall.rate }
 
     /// Closes windows as their time comes, until the task is cancelled.
     package func run() async throws(CancellationError) {
@@ -428,6 +449,7 @@ package actor EventStore {
 
     /// - Parameter first: the first line that can be had, if there are older ones.
     private func greeting(isFiltered: Bool, from first: Int) -> [UInt8] {
+        settle()
         let now = wall.now
         // A feed that is passed on has been counted beyond what has come of it while its replay comes.
         let asOf = max(state.log.nextSequence - 1, relayed?.asOf ?? 0)
@@ -512,30 +534,44 @@ package actor EventStore {
 
     /// Of the agent whose feed this is.
     package var numbers: AgentNumbers {
-        AgentNumbers(
+        settle()
+        return AgentNumbers(
             identity: identity, interval: relayed?.interval ?? state.limits.interval,
             history: relayed?.history ?? state.limits.history, lines: state.log.nextSequence - 1,
             counts: relayed.map(\.counts) ?? state.counts, memory: relayed.map(\.memory) ?? state.memory,
-            agent: relayed.map(\.agent) ?? state.agent, attachment: relayed?.attachment(at: loop.clock.now))
+            agent: relayed.map(\.agent) ?? state.agent, attachment: relayed?.attachment(at: relayedTime))
     }
 
     /// Now, by the clock of the agent whose feed this is.
-    package var feedTime: Timestamp { relayed.flatMap { $0.time(at: loop.clock.now) } ?? wall.now }
+    package var feedTime: Timestamp { relayedTime ?? wall.now }
+
+    /// Now, by the clock of the agent whose lines are passed on; nil while nothing is known of it.
+    private var relayedTime: Timestamp? {
+        isRecording
+            ? (relayed?.hasBegun == true ? wall.now : nil) : relayed.flatMap { $0.time(at: loop.clock.now) }
+    }
+
+    /// Counts in what was passed on.
+    private func settle() { relayed?.settle() }
 
     /// A walk over what there is now, which goes on by `nextSource`, `nextEndpoint` and `nextSeries`.
-    package var walk: FeedWalk { state.walk(of: identity.run) }
+    package var walk: FeedWalk {
+        settle()
+        return state.walk(of: identity.run)
+    }
 
     /// The next source of a walk, also one that is taken out of the list; nil when that was all.
     package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
         guard walk.run == identity.run else { return nil }
-        let now = loop.clock.now
-        return relayed.map { $0.nextSource(&walk, at: now) } ?? state.nextSource(&walk, at: now)
+        let time = relayedTime
+        return relayed.map { $0.nextSource(&walk, at: time) } ?? state.nextSource(&walk, at: loop.clock.now)
     }
 
     /// The next series of a walk that has a value newer than the history; nil when that was all.
     package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
         guard walk.run == identity.run else { return nil }
-        return relayed.map { $0.nextSeries(&walk, at: loop.clock.now) } ?? state.nextSeries(&walk, wall: wall.now)
+        let time = relayedTime
+        return relayed.map { $0.nextSeries(&walk, at: time) } ?? state.nextSeries(&walk, wall: wall.now)
     }
 
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
@@ -543,8 +579,14 @@ package actor EventStore {
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
         relayed == nil ? state.nextEndpoint(&walk) : nil
     }
-    package var endpoints: [EndpointStatistics] { relayed?.endpoints ?? state.endpoints }
-    package var sourceStates: [SourceStatus] { relayed?.sources ?? state.statuses }
+    package var endpoints: [EndpointStatistics] {
+        settle()
+        return relayed?.endpoints ?? state.endpoints
+    }
+    package var sourceStates: [SourceStatus] {
+        settle()
+        return relayed?.sources ?? state.statuses
+    }
 
     // MARK: Another agent's feed
 
@@ -553,14 +595,44 @@ package actor EventStore {
     /// Lines that are here already are left out; numbers that are missing become a gap; another run is begun with a new
     /// `hello`, after a gap for what a reader has not seen of the old one.
     package func relay(_ lines: [RelayedLine]) {
+        if !lines.isEmpty { relayed?.heard = loop.clock.now }
+        var rest = lines[...]
+        relay(atMost: .max) {
+            rest.popFirst().map { .other($0) }
+        } refuse: { _ in
+        }
+    }
+
+    /// Passes a recording's lines on, likewise: for as long as there is a next one, and as much as fits an eighth of the log.
+    ///
+    /// - Parameter refuse: gets what is wrong with a line that looked like a plain one.
+    package func relay(_ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
+        relay(atMost: state.slice, next, refuse: refuse)
+    }
+
+    private func relay(atMost growth: Int, _ next: () -> RecordedLine?, refuse: (LineFault) -> Void) {
         guard ending == nil else { return }
         state.hold(from: admission.heldFrom)
         let now = loop.clock.now
-        if !lines.isEmpty { relayed?.heard = now }
+        let start = state.log.totalCost
         var isNews = false
-        for line in lines {
-            if state.hasEnoughData { break }
-            if relay(line, now) { isNews = true }
+        while !state.hasEnoughData, state.log.totalCost - start < growth, let line = next() {
+            switch line {
+            case .other(let line): if relay(line, now) { isNews = true }
+            case .plain(let line, let bytes):
+                if let place = relayed?.place(of: line, bytes) {
+                    if state.relay(line, bytes, at: now) { relayed?.apply(line, at: place) }
+                    continue
+                }
+                do throws(LineFault) {
+                    let whole = Bytes(bytes)
+                    let decoded = try LineDecoder.decode(whole)
+                    relayed?.learn(line, bytes, decoded)
+                    if relay(RelayedLine(decoded, bytes: whole), now) { isNews = true }
+                } catch {
+                    refuse(error)
+                }
+            }
         }
         state.expire(at: now)
         // Not in between: a run begins with several lines, and is told by one greeting.

@@ -62,11 +62,12 @@ package struct FeedState: ~Copyable, Sendable {
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
 
-    package init(limits: Limits = Limits()) {
+    /// - Parameter age: how long lines are kept; nil for the limits' history.
+    package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil) {
         self.limits = limits
         width = limits.interval.microseconds
         mostData = limits.data ?? .max
-        log = LineLog(capacity: limits.logCapacity, history: limits.history)
+        log = LineLog(capacity: limits.logCapacity, history: age ?? limits.history)
         table = SeriesTable(limit: limits.series)
         prefixes = PrefixArena(limit: limits.nameBytes)
         endpointTable = EndpointTable(limit: limits.endpoints)
@@ -677,14 +678,28 @@ package struct FeedState: ~Copyable, Sendable {
             return false
         }
         if case .data = relayed.line.body { counts.data += 1 } else { newestReport = sequence }
+        bytes.withUnsafeBufferPointer { append($0, sequence, now) }
+        return true
+    }
+
+    /// Adds a plain line; false when it is here already.
+    @inline(__always)
+    mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
+        guard line.sequence >= log.nextSequence else { return false }
+        counts.data += 1
+        append(bytes, line.sequence, now)
+        return true
+    }
+
+    @inline(__always)
+    private mutating func append(_ line: UnsafeBufferPointer<UInt8>, _ sequence: Int, _ now: LoopInstant) {
         if sequence > log.nextSequence { log.skip(to: sequence) }
-        log.append(atMost: bytes.count + 1, at: now) { _, start in
+        log.append(atMost: line.count + 1, at: now) { _, start in
             var writer = start
-            writer.raw(bytes)
+            writer.raw(line)
             writer.byte(UInt8(ascii: "\n"))
             return writer
         }
-        return true
     }
 
     /// Begins again with another run's numbers.

@@ -11,10 +11,20 @@ package struct RelayedLine: Sendable {
     }
 }
 
+/// The next line of a recording.
+package enum RecordedLine {
+    /// Its bytes are lent until the next one is asked for.
+    case plain(PlainLine, UnsafeBufferPointer<UInt8>)
+    /// In memory of its own: it is moved often, and long.
+    indirect case other(RelayedLine)
+}
+
 /// What is known of the agent whose lines are passed on.
 struct Relayed: Sendable {
     /// The fold of its lines, for the `stats` of those who attach here in turn.
     private var board = Board()
+    /// Lines that are not in it yet.
+    private var tally = PlainTally()
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
     /// Whether its lines come.
@@ -24,8 +34,30 @@ struct Relayed: Sendable {
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {
+        settle()
         if case .hello = line.body { hasBegun = true }
         board.apply(line)
+    }
+
+    /// Which series a plain line is of; nil when the line has to be decoded.
+    @inline(__always)
+    mutating func place(of line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        tally.place(of: line, bytes)
+    }
+
+    /// Takes a plain line in, of a series that is known.
+    @inline(__always)
+    mutating func apply(_ line: PlainLine, at place: Int) { tally.add(line, at: place) }
+
+    /// Gets to know a plain line's series.
+    mutating func learn(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, _ decoded: Line) {
+        tally.learn(line, bytes, decoded)
+    }
+
+    /// Tells the board of all lines; to be called before anything is asked that they change.
+    mutating func settle() {
+        guard !tally.isEmpty else { return }
+        for line in tally.settle() { board.apply(line) }
     }
 
     var interval: Duration? { board.hello?.interval }
@@ -50,8 +82,11 @@ struct Relayed: Sendable {
     }
 
     /// How its feed comes here.
-    func attachment(at now: LoopInstant) -> AgentNumbers.Attachment {
-        AgentNumbers.Attachment(isConnected: isConnected, silence: heard.map { $0.duration(to: now) })
+    ///
+    /// - Parameter time: the agent's time now, if it is known.
+    func attachment(at time: Timestamp?) -> AgentNumbers.Attachment {
+        let silence = time.flatMap { time in board.clock.map { max(.zero, time - $0) } }
+        return AgentNumbers.Attachment(isConnected: isConnected, silence: silence)
     }
 
     /// What it has counted, as far as its newest `agent` line tells.
@@ -76,11 +111,11 @@ struct Relayed: Sendable {
     }
 
     /// The next source of a walk.
-    func nextSource(_ walk: inout FeedWalk, at now: LoopInstant) -> SourceNumbers? {
+    func nextSource(_ walk: inout FeedWalk, at time: Timestamp?) -> SourceNumbers? {
         guard walk.place < board.sources.count else { return nil }
         defer { walk.place += 1 }
         let source = board.sources[walk.place]
-        let silence = source.heard.flatMap { heard in time(at: now).map { max(.zero, $0 - heard) } }
+        let silence = source.heard.flatMap { heard in time.map { max(.zero, $0 - heard) } }
         let timeliness = Timeliness(
             state: source.state, code: source.code, rhythm: source.rhythm, silence: silence, hasEnded: false,
             window: interval ?? .zero)
@@ -89,8 +124,8 @@ struct Relayed: Sendable {
     }
 
     /// The next series of a walk that has a value newer than the history.
-    func nextSeries(_ walk: inout FeedWalk, at now: LoopInstant) -> SeriesNumbers? {
-        guard let time = time(at: now), let history else { return nil }
+    func nextSeries(_ walk: inout FeedWalk, at time: Timestamp?) -> SeriesNumbers? {
+        guard let time, let history else { return nil }
         while walk.place < board.series.count {
             let series = board.series[walk.place]
             walk.place += 1

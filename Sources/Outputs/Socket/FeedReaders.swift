@@ -30,6 +30,8 @@ package final class FeedReaders: @unchecked Sendable {
 
     /// How long a stream of events is silent at the most, whatever its filter.
     package static let beatEvery = Duration.seconds(10)
+    /// The same where a recording is played back, whose clock a person may have stand still or go faster at any time.
+    private static let playbackBeat = Duration.seconds(1)
     /// How many bytes of lines a reader by HTTP gets of those that there are already, about: the log may have 4 GiB. A default
     /// log has less.
     package static let mostReplayed = 8 << 20
@@ -166,7 +168,7 @@ package final class FeedReaders: @unchecked Sendable {
 
     private func scheduleBeat() {
         guard beatTimer == nil else { return }
-        beatTimer = loop.schedule(after: Self.beatEvery) { [weak self] in
+        beatTimer = loop.schedule(after: store.isRecording ? Self.playbackBeat : Self.beatEvery) { [weak self] in
             guard let self else { return }
             beatTimer = nil
             let streams = connections.filter { $0.form == .events }
@@ -176,7 +178,8 @@ package final class FeedReaders: @unchecked Sendable {
             }
             let next = store.assumeIsolated { $0.nextSequence }
             beat = Array("event: beat\n".utf8)
-            beat += EventFraming.events(of: ControlLine.beat(time: store.wallTime, nextSequence: next))
+            beat += EventFraming.events(
+                of: ControlLine.beat(time: store.wallTime, nextSequence: next, rate: store.wallRate))
             for stream in streams { stream.oweBeat() }
             scheduleBeat()
         }

@@ -32,3 +32,23 @@ export class AgentClock {
         return this.#current !== null
     }
 }
+
+/** The local time as it goes on for the feed: for a recording that is played back at the rate that its agent says. */
+export class PacedTime {
+    #rate = 1
+    #start = 0
+    #since = 0
+
+    /** What it is at a local time. */
+    at(local) {
+        return this.#start + (local - this.#since) * this.#rate
+    }
+
+    /** Goes on at another rate from a local time on; 0 to stand still. */
+    setRate(rate, local) {
+        if (!(rate >= 0)) return
+        this.#start = this.at(local)
+        this.#since = local
+        this.#rate = rate
+    }
+}

@@ -41,7 +41,7 @@
 // the list are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
 import { Board, isStale, newestTime } from "./board.mjs"
-import { AgentClock } from "./clock.mjs"
+import { AgentClock, PacedTime } from "./clock.mjs"
 import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
 import { FibonacciRuns } from "./fibonacci.mjs"
@@ -96,6 +96,8 @@ let board = new Board()
 let runs = new FibonacciRuns()
 let order = new ListOrder()
 let clock = new AgentClock()
+const pacedTime = new PacedTime()
+const localTime = () => pacedTime.at(Date.now() * 1000)
 let now = 0
 let connection = { kind: "waiting", since: Date.now() }
 /** While paused: what came since, how much that is, and when it was. */
@@ -242,7 +244,7 @@ function begin() {
 }
 
 function take(text) {
-    const local = Date.now() * 1000
+    const local = localTime()
     for (const part of text.split("\n")) {
         const line = readLine(part)
         if (line !== null) fold(line, local)
@@ -302,7 +304,8 @@ function receive(message) {
     }
     if (message.beat !== undefined && clock.isKnown) {
         const time = Date.parse(message.beat) * 1000
-        if (Number.isFinite(time)) clock.note(time, Date.now() * 1000)
+        pacedTime.setRate(message.rate, Date.now() * 1000)
+        if (Number.isFinite(time)) clock.note(time, localTime())
     }
     if (message.state !== undefined) {
         const before = connection.kind
@@ -453,7 +456,7 @@ function linesCame() {
 function draw() {
     frame = 0
     drawn = performance.now()
-    now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(Date.now() * 1000)
+    now = paused !== null ? paused.now : recorded !== null ? board.clock ?? 0 : clock.time(localTime())
     order.update(board, context.sort, context.screen === "feed" ? "" : context.filter)
     if (context.selected !== null && !board.series[context.selected]) context.selected = null
     const screen = screens[context.screen]

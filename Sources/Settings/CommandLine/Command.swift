@@ -171,7 +171,20 @@ extension Command {
                         + (options.feeds.files.isEmpty ? "" : "; its path is written \(rows.attach.flag)=PATH"),
                     option: rows.attach.flag)
             }
-        } else if options[\.noReconnect] {
+        } else if options[\.replay] != nil {
+            var others = options
+            others.values.remove(rows.replay)
+            if others.namesSources {
+                throw UsageError(
+                    "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
+                        + (options.feeds.files.isEmpty ? "" : "; one file is played back at a time"),
+                    option: rows.replay.flag)
+            }
+            if options[\.replay] == options[\.journal] {
+                throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
+            }
+        }
+        if options[\.attach] == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach", option: rows.noReconnect.flag)
         }
         if let address = options[\.http], !address.isLoopback {
@@ -184,6 +197,11 @@ extension Command {
         if options[\.keyFile] != nil && options[\.certificate] == nil {
             throw UsageError(
                 "a key needs the certificate it belongs to; add --cert FILE", option: rows.keyFile.flag)
+        }
+        for row in [rows.speed, rows.from] as [any Setting] where options[\.replay] == nil {
+            if case .option? = options.values.entry(of: row)?.origin {
+                throw UsageError("says nothing without \(rows.replay.flag)", option: row.flag)
+            }
         }
     }
 }

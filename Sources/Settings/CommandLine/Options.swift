@@ -103,8 +103,11 @@ package struct Options: Sendable, Equatable {
 
     /// Whether they name something to watch.
     package var namesSources: Bool {
-        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || self[\.attach] != nil || !feeds.isEmpty
+        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || isRelay || !feeds.isEmpty
     }
+
+    /// Whether the feed is another agent's, or a recording of one: then there are no sources of one's own.
+    package var isRelay: Bool { self[\.attach] != nil || self[\.replay] != nil }
 
     /// Whether nobody has said what to watch, or that it is to be served: then a running agent's feed may be shown.
     package var mayAttachByDefault: Bool {

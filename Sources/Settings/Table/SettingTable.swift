@@ -1,5 +1,5 @@
 internal import Feed
-internal import Inputs
+package import Inputs
 package import Journal
 package import Outputs
 
@@ -191,6 +191,17 @@ package struct SettingTable: Sendable {
     package let noReconnect = SettingKey(
         "no_reconnect", Types.flag, absent: false,
         option: .init(nil, .feed, "end when that agent is lost", traits: .choosesFeed))
+    package let replay = SettingKey(
+        "replay", Types.path,
+        option: .init(
+            nil, .feed, "play a journal or lines back; - for stdin", traits: [.notInFile, .choosesFeed]))
+    package let speed = SettingKey(
+        "speed", Types.speed, absent: .usual,
+        option: .init(nil, .feed, "how fast: 0.1x to 10000x, or max (1x)", argument: "N", traits: .notInFile))
+    package let from = SettingKey(
+        "from", Types.time,
+        option: .init(nil, .feed, "begin at the first line of or after that time", argument: "TIME", traits: .notInFile)
+    )
     package let connect = SettingKey(
         "connect", Types.target.list(), absent: [],
         option: .init(

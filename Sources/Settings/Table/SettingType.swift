@@ -211,6 +211,20 @@ enum Types {
             return isOn ? .text : nil
         }, tree: { $0 == .html ? .string("html") : .boolean($0 != nil) })
 
+    /// How fast a recording is played back.
+    static let speed = SettingType<ReplaySpeed>(
+        .string(limit: 16),
+        parse: { text throws(UsageError) in
+            if text == "max" { return .most }
+            guard let number = DecimalNumber(prefixOf: text.utf8),
+                number.rest.isEmpty || number.rest.elementsEqual("x".utf8)
+            else { throw UsageError("\(UsageError.quoted(text)) is no speed; write one like 10x, 0.5x or max") }
+            guard let value = number.scaled(by: 1_000), ReplaySpeed.range.contains(Int(value)) else {
+                throw UsageError("\(UsageError.quoted(text)) is out of range; write 0.1x to 10000x, or max")
+            }
+            return .thousandths(Int(value))
+        }, tree: { .string($0.text) })
+
     /// Permissions of a file.
     static let mode = SettingType(
         .string(limit: 4_096),

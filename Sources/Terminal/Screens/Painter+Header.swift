@@ -19,6 +19,8 @@ extension Painter {
             var column = put(" " + state.screen.name, theme.accent.with(.bold), row: 0, column: 0)
             if let newSince {
                 column += put("  paused +\(newSince)", theme.warning, row: 0, column: column, width: end - column)
+            } else if let playback {
+                column += put("  \(playback.text)", theme.warning, row: 0, column: column, width: end - column)
             }
             if !state.filter.isEmpty, Chrome(grid.size, hasKeys: hasKeys).hints == nil {
                 put("  /" + state.filter, theme.warning, row: 0, column: column, width: end - column)
@@ -39,6 +41,10 @@ extension Painter {
         if let owner {
             // What is somebody else's is said also where there is no room for the host.
             let text = "socket of \(owner)"
+            put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
+            end -= text.columns + 2
+        }
+        if let text = playback?.text {
             put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
             end -= text.columns + 2
         }
@@ -160,7 +166,7 @@ extension Painter {
     // MARK: The bottom
 
     mutating func paintHints(_ row: Int) {
-        let pause = ("space", newSince == nil ? "pause" : "resume")
+        let pause = ("space", newSince == nil && playback?.isPaused != true ? "pause" : "resume")
         var hints: [(String, String)]
         switch state.screen {
         case .list:
@@ -178,6 +184,10 @@ extension Painter {
             }
         case .metrics: hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
         case .feed: hints = [("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"), pause]
+        }
+        if playback != nil {
+            hints.removeAll { $0 == pause }
+            hints.insert(contentsOf: [pause, ("<>", "speed"), (".", "next line")], at: 1)
         }
         let fixed = [("?", "help"), ("q", "quit")]
         var room = grid.columns - 2 - fixed.reduce(0) { $0 + $1.0.columns + $1.1.columns + 3 }
@@ -280,4 +290,9 @@ extension Painter {
         used += put(pieces, row: 0, column: used, width: max(grid.columns - age.columns - used, 0))
         put(age, isStale(series) ? theme.warning : theme.muted, row: 0, column: used)
     }
+}
+
+extension TerminalView.Playback {
+    /// For the header.
+    fileprivate var text: String { isPaused ? "replay paused" : "replay \(speed)" }
 }

@@ -22,10 +22,12 @@ extension Painter {
 
     /// All keys, in two columns when there is room for no more rows.
     mutating func paintHelp(_ body: Range<Int>) {
+        // Those of a recording only where they do something.
+        let keys = playback == nil ? Self.keys : [("< > .", "play slower, faster, the next line")] + Self.keys
         let isWide = grid.columns >= 96
-        let needsTwo = body.count < Self.keys.count + 1 && isWide
-        let perColumn = needsTwo ? (Self.keys.count + 1) / 2 : Self.keys.count
-        for (number, (key, meaning)) in Self.keys.enumerated() {
+        let needsTwo = body.count < keys.count + 1 && isWide
+        let perColumn = needsTwo ? (keys.count + 1) / 2 : keys.count
+        for (number, (key, meaning)) in keys.enumerated() {
             let row = body.lowerBound + number % perColumn + (body.count > perColumn ? 1 : 0)
             guard body.contains(row) else { continue }
             let column = 2 + number / perColumn * (grid.columns / 2)

@@ -16,6 +16,7 @@ struct Painter {
     let runs: FibonacciRuns
     let connection: TerminalView.Connection
     let owner: String?
+    let playback: TerminalView.Playback?
     /// The agent's time; it stands still while paused.
     let agentNow: Timestamp
     let localNow: Timestamp

@@ -21,6 +21,7 @@ package actor TerminalSession {
     private let device: any TerminalDevice
     private let mouse: Bool
     private let perform: @Sendable (Action) async -> Void
+    private let playing: @Sendable (Action.Playing) -> TerminalView.Playback?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var view: TerminalView
@@ -61,10 +62,12 @@ package actor TerminalSession {
     /// - Parameters:
     ///   - mouse: whether the wheel and clicks come as keys; the terminal's own selection does not work then.
     ///   - perform: does what the view cannot: `poll` and `calculate`. The rest is done here.
+    ///   - playing: plays a recording back otherwise, and says how.
     package init(
         _ view: TerminalView, capabilities: TerminalCapabilities, store: EventStore, on loop: EventLoop,
         wall: any WallClock, device: any TerminalDevice, mouse: Bool = false,
-        perform: @escaping @Sendable (Action) async -> Void
+        perform: @escaping @Sendable (Action) async -> Void,
+        playing: @escaping @Sendable (Action.Playing) -> TerminalView.Playback? = { _ in nil }
     ) {
         self.view = view
         self.store = store
@@ -73,6 +76,7 @@ package actor TerminalSession {
         self.device = device
         self.mouse = mouse
         self.perform = perform
+        self.playing = playing
         renderer = GridRenderer(capabilities)
         wake = Wakeup(loop: loop)
         actions = Wakeup(loop: loop)
@@ -309,6 +313,7 @@ package actor TerminalSession {
             case .quit: end(.quit)
             case .suspend: device.askToSuspend()
             case .redraw: redraw()
+            case .play(let action): view.playback = playing(action)
             case .some(let action):
                 if pendingActions.count < Self.mostActions { pendingActions.append(action) }
                 actions.signal()

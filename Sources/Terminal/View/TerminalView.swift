@@ -14,6 +14,14 @@ package struct TerminalView: Sendable {
         case lost(reason: String, since: Timestamp, retryAt: Timestamp?)
     }
 
+    /// How a recording is played back.
+    package struct Playback: Sendable, Equatable {
+        package var speed: String
+        package var isPaused: Bool
+
+        package init(speed: String, isPaused: Bool) { (self.speed, self.isPaused) = (speed, isPaused) }
+    }
+
     /// What was there when the view was paused.
     struct Paused: Sendable {
         var board: Board
@@ -29,6 +37,8 @@ package struct TerminalView: Sendable {
     package var connection: Connection
     /// Whose the socket is that the feed comes from, when it is somebody else's.
     package var owner: String?
+    /// How what is shown is played back; nil when it is live. Then it is the playing that is paused, not the view.
+    package var playback: Playback?
     package var theme = Theme()
     /// Whether there is somebody to press a key: what keys do, and what they have chosen, is only then shown.
     package var hasKeys = true
@@ -124,7 +134,8 @@ package struct TerminalView: Sendable {
         }
         var painter = Painter(
             grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
-            runs: paused?.runs ?? runs, connection: connection, owner: owner, agentNow: paused?.agentTime ?? live,
+            runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
+            agentNow: paused?.agentTime ?? live,
             localNow: now,
             utcOffset: utcOffset, hasKeys: hasKeys,
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
@@ -183,6 +194,10 @@ package struct TerminalView: Sendable {
             // The digits are those of the cases.
             if let screen = ViewState.Screen(rawValue: Int(scalar.value) - 0x30) { show(screen) }
         case "?": state.showsHelp = true
+        case " " where playback != nil: return .play(.pause)
+        case ">" where playback != nil: return .play(.faster)
+        case "<" where playback != nil: return .play(.slower)
+        case "." where playback != nil: return .play(.next)
         case " ": togglePause(now: now)
         case "k": move(-1)
         case "j": move(1)

@@ -71,4 +71,14 @@ package enum Action: Sendable, Equatable {
     case poll(source: String?)
     /// Run a Fibonacci source once, up to F(n).
     case calculate(source: String, n: Int)
+    /// Play the recording back otherwise.
+    case play(Playing)
+
+    package enum Playing: Sendable, Equatable {
+        /// Stand still, or go on.
+        case pause
+        case faster, slower
+        /// Leap to the next line.
+        case next
+    }
 }

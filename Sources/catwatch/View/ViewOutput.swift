@@ -20,9 +20,10 @@ struct ViewOutput: Sendable {
     /// - Parameters:
     ///   - mode: nothing is made when it is none of the view's.
     ///   - target: whom is waited for, as a person would name it.
+    ///   - replay: the clock of the recording that is played back, if one is.
     init?(
         _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, desk: PollDesk, notices: Notices,
-        in surroundings: Surroundings
+        replay: ReplayClock?, in surroundings: Surroundings
     ) {
         self.notices = notices
         self.surroundings = surroundings
@@ -30,6 +31,7 @@ struct ViewOutput: Sendable {
         var view = TerminalView(
             size: surroundings.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now))
         view.utcOffset = LocalTime.offset(at: wall.now)
+        view.playback = replay?.playback
         switch mode {
         case .view:
             // Before anything is said: the screen is the view's until it ends.
@@ -40,6 +42,9 @@ struct ViewOutput: Sendable {
                     device: surroundings.openTerminal().value, mouse: options[\.mouse]
                 ) { action in
                     await Self.perform(action, on: store, desk)
+                } playing: { action in
+                    replay?.perform(action)
+                    return replay?.playback
                 })
         case .once, .frames:
             view.hasKeys = false
@@ -121,7 +126,21 @@ struct ViewOutput: Sendable {
         case .poll(nil):
             for status in await store.sourceStates { await desk.requestPoll(of: status.source) }
         case .calculate(let source, let n): await desk.requestPoll(of: source, PollRequest(n: n))
-        case .quit, .suspend, .redraw: break  // the session's own
+        case .quit, .suspend, .redraw, .play: break  // the session's own
+        }
+    }
+}
+
+extension ReplayClock {
+    /// How the view shows it.
+    fileprivate var playback: TerminalView.Playback { TerminalView.Playback(speed: speed.text, isPaused: isPaused) }
+
+    fileprivate func perform(_ action: Action.Playing) {
+        switch action {
+        case .pause: togglePause()
+        case .faster: changeSpeed(isFaster: true)
+        case .slower: changeSpeed(isFaster: false)
+        case .next: skip()
         }
     }
 }

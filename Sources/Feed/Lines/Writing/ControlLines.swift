@@ -115,11 +115,14 @@ package enum ControlLine {
     }
 
     /// No line of a feed, but what a stream of events says when it has nothing to say.
-    package static func beat(time: Timestamp, nextSequence: Int) -> [UInt8] {
-        LineWriter.bytes(atMost: 128) { writer in
+    ///
+    /// - Parameter rate: by how much `time` goes on faster than time; said where it does.
+    package static func beat(time: Timestamp, nextSequence: Int, rate: Double = 1) -> [UInt8] {
+        LineWriter.bytes(atMost: 160) { writer in
             writer.raw("{")
             writer.time("time", time)
             writer.integer("next_seq", nextSequence)
+            if rate != 1 { writer.number("rate", rate) }
             writer.raw("}\n")
         }
     }

@@ -1,0 +1,168 @@
+internal import Glibc
+package import Journal
+package import Reactor
+
+/// The lines of a journal as a stream, run after run: each run's `hello` and the `stats` that held, then its lines, a page at a
+/// time, read by a worker. It ends with what was there when it was opened, or little more.
+package final class JournalStream: ByteStream {
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let pages: Pages
+    private let readable: Wakeup
+    private let hungUp: Wakeup
+    private var bytes: [UInt8] = []
+    private var taken = 0
+    private var isUnderWay = false
+    private var isAtEnd = false
+    private var isClosed = false
+
+    /// Why it ended before all lines were read, for a person.
+    package private(set) var fault: String?
+    /// Whether there was no line of the time asked for, or later.
+    package private(set) var isEmpty = false
+
+    /// - Parameters:
+    ///   - history: used on the worker only from now on.
+    ///   - from: lines before the first one of that time or later are left out.
+    package init(_ history: any LineHistory, from: Timestamp?, on loop: EventLoop, worker: EventLoop) {
+        self.loop = loop
+        self.worker = worker
+        pages = Pages(history, from: from)
+        readable = Wakeup(loop: loop)
+        hungUp = Wakeup(loop: loop)
+    }
+
+    /// Whether a regular file begins as SQLite's do. Blocks as long as the disk does.
+    package static func isJournal(_ path: String) -> Bool {
+        var status = stat()
+        // Nothing is taken from a FIFO.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let file = try? Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
+        else { return false }
+        let magic = Array("SQLite format 3\0".utf8)
+        var head = [UInt8](repeating: 0, count: magic.count)
+        return Glibc.read(file.number, &head, head.count) == head.count && head == magic
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        if isClosed { throw SystemError(code: EBADF, call: "read") }
+        if taken < bytes.count {
+            let count = min(bytes.count - taken, buffer.count)
+            buffer.copyBytes(from: bytes[taken..<taken + count])
+            taken += count
+            return count
+        }
+        if isAtEnd { return 0 }
+        if !isUnderWay { fetch() }
+        return nil
+    }
+
+    private func fetch() {
+        isUnderWay = true
+        let (loop, pages, me) = (loop, pages, LoopBound(self))
+        worker.post {
+            let piece = pages.next()
+            loop.post { me.value.take(piece) }
+        }
+    }
+
+    private func take(_ piece: Pages.Piece) {
+        isUnderWay = false
+        switch piece {
+        case .bytes(let bytes):
+            self.bytes = bytes
+            taken = 0
+        case .end(let hadAny):
+            isAtEnd = true
+            isEmpty = !hadAny
+        case .fault(let reason):
+            isAtEnd = true
+            fault = reason
+        }
+        readable.signal()
+    }
+
+    package func waitUntilReadable() async throws(CancellationError) { try await readable.wait() }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        throw SystemError(code: EBADF, call: "write")
+    }
+
+    package func waitUntilWritable() async throws(CancellationError) {}
+
+    package func waitUntilHungUp() async throws(CancellationError) { try await hungUp.wait() }
+
+    package func close() {
+        isClosed = true
+        readable.open()
+        hungUp.open()
+    }
+}
+
+/// The worker's side.
+private final class Pages: @unchecked Sendable {  // has work on one thread at a time: `isUnderWay` says when
+    enum Piece: Sendable {
+        case bytes([UInt8])
+        case end(hadAny: Bool)
+        case fault(String)
+    }
+
+    /// How much is read at once, in bytes.
+    private static let size = 128 << 10
+
+    private let history: any LineHistory
+    private let from: Timestamp?
+    private var hasBegun = false
+    private var place: JournalPlace?
+    private var last: JournalPlace?
+    private var run: Int64?
+    private var stats: [UInt8]?
+    private var hadAny = false
+
+    init(_ history: any LineHistory, from: Timestamp?) {
+        self.history = history
+        self.from = from
+    }
+
+    func next() -> Piece {
+        do throws(JournalFault) {
+            if !hasBegun {
+                hasBegun = true
+                try begin()
+            }
+            guard let last, place.map({ $0 < last }) != false,
+                let page = try history.page(JournalQuery(), behind: place, bytes: Self.size)
+            else { return .end(hadAny: hadAny) }
+            hadAny = true
+            place = page.last
+            var bytes: [UInt8] = []
+            if page.run.number != run {
+                run = page.run.number
+                bytes += page.run.hello
+                stats = nil
+            }
+            if let stats = page.stats, stats != self.stats {
+                self.stats = stats
+                bytes += stats
+            }
+            return .bytes(bytes + page.lines)
+        } catch {
+            return .fault(error.reason)
+        }
+    }
+
+    /// Finds where it begins and ends.
+    private func begin() throws(JournalFault) {
+        var newest = JournalQuery()
+        newest.isReversed = true
+        last = try history.page(newest, behind: nil, bytes: 1)?.last
+        guard let from else { return }
+        var query = JournalQuery()
+        query.from = from
+        guard let first = try history.page(query, behind: nil, bytes: 1) else {
+            last = nil
+            return
+        }
+        place = JournalPlace(id: first.last.id - 1)
+    }
+}

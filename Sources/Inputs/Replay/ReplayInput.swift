@@ -1,0 +1,136 @@
+package import Feed
+package import Reactor
+
+/// Plays a recording back: passes its lines on with their runs and numbers, each when its turn is by the recording's clock.
+package actor ReplayInput {
+    private let name: String
+    private let from: Timestamp?
+    private let store: EventStore
+    private let clock: ReplayClock
+    private let loop: EventLoop
+    private let tell: @Sendable (_ text: String, _ isFatal: Bool) async -> Void
+    private let begun: @Sendable () async -> Void
+    private let open: @Sendable () async throws -> LoopBound<any ByteStream>
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Whether it could not be read to its end.
+    package private(set) var isCutShort = false
+
+    /// - Parameters:
+    ///   - name: what a person calls it.
+    ///   - from: lines before the first one of that time or later are left out.
+    ///   - clock: the store's wall clock.
+    ///   - tell: says a sentence to a person; a fatal one is why it ends.
+    ///   - begun: called with the first line.
+    ///   - open: opens it: lines, or a `JournalStream`.
+    package init(
+        _ name: String, from: Timestamp? = nil, store: EventStore, clock: ReplayClock, on loop: EventLoop,
+        tell: @escaping @Sendable (_ text: String, _ isFatal: Bool) async -> Void,
+        begun: @escaping @Sendable () async -> Void = {},
+        open: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
+    ) {
+        self.name = name
+        self.from = from
+        self.store = store
+        self.clock = clock
+        self.loop = loop
+        self.tell = tell
+        self.begun = begun
+        self.open = open
+    }
+
+    /// Plays it back to its end, once.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    package func run() async throws(CancellationError) {
+        do {
+            let stream = try await open().value
+            defer { stream.close() }
+            let journal = stream as? JournalStream
+            // A journal is read from there on.
+            let recording = Recording(from: journal == nil ? from : nil, hasOlder: journal != nil, on: loop)
+            await store.noteConnection(true)
+            try await play(Playback(recording, clock), from: stream)
+            clock.stop()
+            await report(recording, isEmpty: journal?.isEmpty ?? false)
+            if let fault = journal?.fault { await fail("it cannot be read any further: \(fault)") }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            await fail("it cannot be read: \((error as? SystemError)?.reason ?? "\(error)")")
+        }
+        await store.noteConnection(false)
+    }
+
+    private func play(_ playback: Playback, from stream: any ByteStream) async throws {
+        var hasBegun = false
+        while playback.recording.oddity == nil {
+            try await store.admit()
+            playback.restart()
+            passOn(playback)
+            // No line is taken any more: whoever ended it cancels this as well.
+            while await store.isOver { try await clock.wait(for: nil) }
+            if !hasBegun, playback.hasBegun {
+                hasBegun = true
+                await begun()
+            }
+            switch playback.pause {
+            case .turn: try await loop.sleep(for: .zero)
+            case .clock(let time): try await clock.wait(for: time)
+            case .run: try await store.admitAll()
+            case .end: return
+            case .bytes:
+                try await fill(playback.recording, from: stream)
+                // Where there is always something to read, others would not have their turn.
+                try await loop.sleep(for: .zero)
+            }
+        }
+    }
+
+    /// Passes lines on whose turn it is, a slice of work at most.
+    private func passOn(_ playback: Playback) {
+        store.assumeIsolated { store in
+            store.relay {
+                playback.next()
+            } refuse: {
+                playback.recording.note("\($0)")
+            }
+        }
+    }
+
+    private func fill(_ recording: Recording, from stream: any ByteStream) async throws {
+        while true {
+            if let count = try recording.fill(from: stream) {
+                recording.isAtEnd = count == 0
+                return
+            }
+            try await stream.waitUntilReadable()
+        }
+    }
+
+    private func fail(_ reason: String) async {
+        isCutShort = true
+        await tell("\(name): \(reason)", true)
+    }
+
+    /// Says what was not as it should be.
+    private func report(_ recording: Recording, isEmpty: Bool) async {
+        switch recording.oddity {
+        case .journal: return await fail("a journal is read from its file, as its pages are not in order")
+        case .compressed(let tool): return await fail("it is compressed: \(tool) FILE | catwatch --replay -")
+        case nil: break
+        }
+        if recording.badLines > 0 {
+            let count = recording.badLines == 1 ? "a line is no line" : "\(recording.badLines) lines are no lines"
+            let first = Sanitizer.visible(recording.firstFault, limit: 300)
+            await tell(
+                "\(name): \(count) of a feed\(recording.badLines == 1 ? ": " : ", the first of them ")\(first)", false)
+        }
+        if isEmpty || recording.isTooOld { await tell("\(name): there is no line of that time or later", false) }
+        if clock.leaps > 0 {
+            let most = "\(Int(clock.longestLeap.seconds / 3_600)) h"
+            await tell(
+                "\(name): silences of more than an hour were left out: \(clock.leaps), of \(most) at the most", false)
+        }
+    }
+}
