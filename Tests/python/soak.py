@@ -48,6 +48,7 @@ class Upstream:
     def __init__(self, dice):
         self.dice, self.is_quiet, self.count = dice, False, collections.Counter()
         self.fault, self.until, self.number = None, 0, 0
+        self.writers = set()
 
     def weather(self):
         if self.is_quiet:
@@ -58,6 +59,7 @@ class Upstream:
         return self.fault
 
     async def serve(self, reader, writer):
+        self.writers.add(writer)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -67,6 +69,7 @@ class Upstream:
                     break
             if self.fault == "reset":
                 writer.transport.abort()
+        self.writers.discard(writer)
         writer.close()
 
     async def answer(self, writer, fault):
@@ -142,8 +145,9 @@ class Soak:
         self.is_over = False
 
     async def run(self):
-        server = await asyncio.start_server(self.upstream.serve, "127.0.0.1", 0)
-        self.origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        # A port each: how many connections to one are kept depends on whether two polls happen at once.
+        servers = [await asyncio.start_server(self.upstream.serve, "127.0.0.1", 0) for _ in range(2)]
+        self.steady, self.flaky = (f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers)
         self.configure("100ms")
         self.process = await asyncio.create_subprocess_exec(
             self.catwatch, "-c", self.work / "config.jsonc", "-o", "ndjson", "--interval", "1s", f"--listen={self.socket}",
@@ -169,7 +173,8 @@ class Soak:
             for task in always:
                 task.cancel()
             await asyncio.gather(*always, return_exceptions=True)
-            server.close()
+            for server in servers:
+                server.close()
         if status != 0:
             self.wrong.append(f"the agent ended with {status}: {list(self.words)}")
         self.judge(before, after)
@@ -177,8 +182,8 @@ class Soak:
     def configure(self, every):
         """A configuration; the reload is to find another one each time."""
         (self.work / "config.jsonc").write_text(json.dumps({"sources": [
-            {"name": "steady", "url": f"{self.origin}/steady", "every": every},
-            {"name": "flaky", "url": f"{self.origin}/flaky", "every": "100ms", "timeout": "2s", "retry_most": "2s"},
+            {"name": "steady", "url": f"{self.steady}/steady", "every": every},
+            {"name": "flaky", "url": f"{self.flaky}/flaky", "every": "100ms", "timeout": "2s", "retry_most": "2s"},
             {"name": "lines", "kind": "stdin"}]}))
 
     # Always.
@@ -262,6 +267,8 @@ class Soak:
     async def rest(self):
         """Everybody has left and all is well: what does it hold?"""
         self.upstream.is_quiet = True
+        for writer in self.upstream.writers:
+            writer.close()
         self.configure("100ms")
         self.process.send_signal(signal.SIGHUP)
         await asyncio.sleep(QUIET)
