@@ -20,6 +20,8 @@ package final class FeedReaders: @unchecked Sendable {
     private var deadline: LoopInstant?
     /// Sends slow readers away before that.
     private var dismissal: LoopTimer?
+    /// Whether all were closed: there is nobody left to be sent away.
+    private var isClosed = false
     /// Signalled when the last one has left.
     private let left: Wakeup
     /// The newest events that everybody wants, as they are made once for all of them: of these numbers of that run.
@@ -125,7 +127,7 @@ package final class FeedReaders: @unchecked Sendable {
     package func leave(within time: Duration, isOver: Bool) {
         guard deadline == nil else { return }
         deadline = loop.clock.now.advanced(by: time)
-        guard isOver else { return dismissAll() }
+        guard isOver, !isClosed else { return dismissAll() }
         dismissal = loop.schedule(after: max(.zero, time - Self.timeForALine)) { [self] in
             dismissal = nil
             dismissAll()
@@ -146,6 +148,7 @@ package final class FeedReaders: @unchecked Sendable {
 
     /// Gives every reader what there is and has room, and closes it.
     package func closeAll() {
+        isClosed = true
         for timer in [dismissal, beatTimer] { if let timer { loop.cancel(timer) } }
         (dismissal, beatTimer) = (nil, nil)
         while let connection = connections.last { connection.finish() }
