@@ -23,6 +23,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var lag = Duration.zero
     /// Pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
+    /// How long a simulated worker takes for each piece of work: until it is done, and until that is known here. Without it, no
+    /// time.
+    package var simulatedWork: (() -> (before: Duration, after: Duration))?
+    /// When the simulated worker is done with what it has.
+    private var simulatedUntil = LoopInstant(nanoseconds: 0)
 
     /// Due timers and jobs have this much together before the loop looks at its descriptors again.
     private var turn: TimeSlice
@@ -232,6 +237,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
             try await withCheckedThrowingContinuation { continuation in
                 if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
                 answer.continuation = continuation
+                if worker === self, let time = simulatedWork?() { return simulate(work, for: answer, taking: time) }
                 offloaded += 1
                 worker.post {
                     let result = Result { try work() }
@@ -247,6 +253,19 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
             } else {
                 post { answer.come(.failure(CancellationError())) }
             }
+        }
+    }
+
+    /// Does work in virtual time, one piece after the other, as a thread would.
+    private func simulate<Value: Sendable>(
+        _ work: @escaping @Sendable () throws -> Value, for answer: Answer<Value>,
+        taking time: (before: Duration, after: Duration)
+    ) {
+        let done = max(clock.now, simulatedUntil).advanced(by: time.before)
+        simulatedUntil = done.advanced(by: time.after)
+        schedule(at: done) { [self] in
+            let result = Result { try work() }
+            schedule(after: time.after) { answer.come(result) }
         }
     }
 

@@ -51,7 +51,8 @@ actor Agent {
     private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let store: EventStore
+    /// Also for simulations, which look at it after every step.
+    nonisolated let store: EventStore
     private let desk: PollDesk
     private let notices: Notices
     private let factory: OutputFactory
@@ -90,7 +91,7 @@ actor Agent {
         var limits = FeedState.Limits()
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
-        limits.logCapacity = options[\.logBytes]
+        limits.logCapacity = surroundings.logBytes(options)
         limits.data = options[\.count]
         store = EventStore(
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits,

@@ -42,7 +42,9 @@ struct OutputFactory: Sendable {
         // Each has its own: a disk that stalls may keep it for ever.
         let worker = surroundings.makeWorker("disk")
         guard let disk = worker.loop else { return nil }
-        let output = FileOutput(path, store: store, on: surroundings.loop, worker: disk, from: start) {
+        let output = FileOutput(
+            path, surroundings.outputFile(path), store: store, on: surroundings.loop, worker: disk, from: start
+        ) {
             tell(.error($0))
         }
         return (

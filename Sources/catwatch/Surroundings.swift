@@ -22,6 +22,10 @@ struct Surroundings: Sendable {
     let capabilities: TerminalCapabilities
     /// A thread for one who waits for what may never come: a disk.
     let makeWorker: @Sendable (_ name: String) -> Worker
+    /// The file that every line is appended to.
+    let outputFile: @Sendable (_ path: String) -> any LineFile
+    /// How many bytes recent lines may take; less than anybody can ask for in a simulation.
+    let logBytes: @Sendable (Options) -> Int
     /// For long sums, for reading the files that are sources, and for reading what a reload asks for.
     let computer: Worker
     let files: Worker
@@ -106,6 +110,8 @@ extension Surroundings {
         errorIsTerminal = isatty(STDERR_FILENO) == 1
         self.capabilities = capabilities
         makeWorker = { Worker(name: $0) }
+        outputFile = { AppendedFile(path: $0) }
+        logBytes = { $0[\.logBytes] }
         computer = Worker(name: "compute")
         files = Worker(name: "files")
         reloads = Worker(name: "reload")

@@ -532,6 +532,12 @@ package actor EventStore {
 
     package var counts: StoreCounts { state.counts }
 
+    /// The number of the oldest line that is held.
+    package var firstSequence: Int { state.log.firstSequence }
+
+    /// What the log takes now, in bytes.
+    package var logMemory: Int { state.log.memory }
+
     /// Of the agent whose feed this is.
     package var numbers: AgentNumbers {
         settle()

@@ -12,7 +12,7 @@ package actor FileOutput {
         /// Stays open, and holds inputs, until somebody goes on with it.
         package let reader: ReaderID
         /// What may not be in the file yet.
-        fileprivate let unwritten: AppendedFile.Piece?
+        fileprivate let unwritten: FilePiece?
     }
 
     private let path: String
@@ -22,7 +22,7 @@ package actor FileOutput {
     private let tell: @Sendable (Failure) async -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let file: AppendedFile
+    private let file: any LineFile
     private var mustReopen = true
     /// Who waits for the file to be opened anew.
     private var isReopening = false
@@ -31,7 +31,7 @@ package actor FileOutput {
     /// Where another output has ended that this one follows.
     private let start: Place?
     /// What is being written.
-    private var unwritten: AppendedFile.Piece?
+    private var unwritten: FilePiece?
     /// The number that it is to get to before it stops.
     private var goal: Int?
     private var isFollowed = false
@@ -41,12 +41,13 @@ package actor FileOutput {
     private static let retryPause = Duration.seconds(1)
 
     /// - Parameters:
+    ///   - file: what is written to; the file of that path, unless it is a simulated one.
     ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
     ///   - start: where another one has ended; nil for the oldest line.
     ///   - tell: says in the feed, or to a person, what is wrong.
     package init(
-        _ path: String, store: EventStore, on loop: EventLoop, worker: EventLoop, from start: Place? = nil,
-        tell: @escaping @Sendable (Failure) async -> Void
+        _ path: String, _ file: (any LineFile)? = nil, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        from start: Place? = nil, tell: @escaping @Sendable (Failure) async -> Void
     ) {
         self.path = path
         self.store = store
@@ -54,7 +55,7 @@ package actor FileOutput {
         self.worker = worker
         self.start = start
         self.tell = tell
-        file = AppendedFile(path: path)
+        self.file = file ?? AppendedFile(path: path)
     }
 
     /// Has the file opened anew, as logrotate asks for when it has renamed it.
@@ -143,7 +144,7 @@ package actor FileOutput {
         reopening = []
     }
 
-    private func append(_ piece: AppendedFile.Piece, _ reader: ReaderID) async throws {
+    private func append(_ piece: FilePiece, _ reader: ReaderID) async throws {
         let file = self.file
         unwritten = piece
         try await persist(reader) { () throws(SystemError) in try file.append(piece) }
@@ -180,24 +181,46 @@ package actor FileOutput {
     }
 }
 
-/// A file that is appended to, one piece after the other and each either whole or not at all. It blocks.
-final class AppendedFile: @unchecked Sendable {  // used by one piece of offloaded work at a time
-    /// What is appended at once.
-    enum Piece: Sendable {
-        case span(LineSpan)
-        case bytes([UInt8])
-    }
+/// What is appended to a file at once.
+package enum FilePiece: Sendable {
+    case span(LineSpan)
+    case bytes([UInt8])
 
+    /// Lends the bytes.
+    package func withUnsafeBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        switch self {
+        case .span(let span): try span.withUnsafeBytes(body)
+        case .bytes(let bytes): try bytes.span.bytes.withUnsafeBytes(body)
+        }
+    }
+}
+
+/// What is appended to, one piece after the other and each either whole or not at all. It blocks, and is used by one piece of
+/// offloaded work at a time.
+package protocol LineFile: AnyObject, Sendable {
+    /// Whether the file under way was opened and has its first lines.
+    var isGreeted: Bool { get }
+
+    /// Opens the file under its path, anew when it is open, and greets whoever reads it.
+    func open(_ greeting: [UInt8]) throws(SystemError)
+
+    func append(_ piece: FilePiece) throws(SystemError)
+
+    func close()
+}
+
+/// A file on a disk.
+package final class AppendedFile: LineFile, @unchecked Sendable {  // used by one piece of offloaded work at a time
     private let path: String
     private var descriptor: Descriptor?
-    /// Whether the file under way was opened and has its first lines.
-    private(set) var isGreeted = false
+    package private(set) var isGreeted = false
 
-    init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
-    /// Opens the file under its path, anew when it is open, and greets whoever reads it; what another program wrote last
-    /// is ended by a newline.
-    func open(_ greeting: [UInt8]) throws(SystemError) {
+    /// What another program wrote last is ended by a newline.
+    package func open(_ greeting: [UInt8]) throws(SystemError) {
         isGreeted = false
         let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
         let number = opened.number
@@ -215,15 +238,11 @@ final class AppendedFile: @unchecked Sendable {  // used by one piece of offload
         isGreeted = true
     }
 
-    func append(_ piece: Piece) throws(SystemError) {
-        switch piece {
-        case .span(let span): try span.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
-        case .bytes(let bytes):
-            try bytes.span.bytes.withUnsafeBytes { raw throws(SystemError) in try append(raw: raw) }
-        }
+    package func append(_ piece: FilePiece) throws(SystemError) {
+        try piece.withUnsafeBytes { bytes throws(SystemError) in try append(raw: bytes) }
     }
 
-    func close() { descriptor = nil }
+    package func close() { descriptor = nil }
 
     private func append(raw bytes: UnsafeRawBufferPointer) throws(SystemError) {
         guard let number = descriptor?.number else { throw SystemError(code: EBADF, call: "write", subject: path) }
