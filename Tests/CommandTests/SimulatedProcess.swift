@@ -25,6 +25,13 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
         transport = SimulatedTransport(on: loop, answer: answer)
     }
 
+    /// With a network of somebody else's; the one here has nobody.
+    init(on loop: EventLoop) {
+        self.loop = loop
+        wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_800_000_000))
+        transport = SimulatedTransport(on: loop) { _, _ in HTTPAnswer(status: 404, body: []) }
+    }
+
     /// Makes a socket at a path.
     func listen(at path: String) -> SimulatedListener {
         let listener = SimulatedListener(on: loop)
@@ -39,9 +46,10 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
         return journal
     }
 
-    func connect(to path: String) throws(SystemError) -> SimulatedStream {
+    /// - Parameter capacity: how many bytes the stream holds in each direction.
+    func connect(to path: String, capacity: Int = 65_536) throws(SystemError) -> SimulatedStream {
         guard let listener = listeners[path] else { throw SystemError(code: ENOENT, call: "connect", subject: path) }
-        return try listener.connect()
+        return try listener.connect(capacity: capacity)
     }
 }
 
@@ -75,7 +83,16 @@ actor SimulatedTransport: HTTPTransport, StreamTransport {
 final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private let machine: SimulatedMachine
     private let random: SeededGenerator
+    private let parts: Parts
     private let pipes: [(near: SimulatedStream, far: SimulatedStream)]
+    private var socket: SimulatedListener?
+    /// What it has opened, to be closed by its crash.
+    private var connections: [Connection] = []
+    /// Whether it has crashed: what is left of it runs on to its end, cut off from the world.
+    private(set) var isDead = false
+    /// What is left of it once it has ended is nothing.
+    private(set) weak var agent: Agent?
+    private(set) weak var store: EventStore?
     private var handler: (@Sendable (Int32) -> Void)?
     /// What it exited with on the spot, if it did.
     private(set) var exited: Int32?
@@ -83,8 +100,20 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private(set) var output: [String] = []
     private(set) var errors: [String] = []
 
-    init(on machine: SimulatedMachine, seed: UInt64) {
+    private struct Connection { weak var stream: SimulatedStream? }
+
+    /// What may be other than in any simulation.
+    struct Parts {
+        var makeTransport: (@Sendable (SimulatedProcess) -> any HTTPTransport & StreamTransport)?
+        /// The file at a path.
+        var file: (@Sendable (SimulatedProcess, String) -> any LineFile)?
+        var logBytes: Int?
+        var journal: (@Sendable (SimulatedProcess) -> (lines: any LineStore, history: any LineHistory))?
+    }
+
+    init(on machine: SimulatedMachine, seed: UInt64, parts: Parts = Parts()) {
         self.machine = machine
+        self.parts = parts
         random = SeededGenerator(seed: seed)
         pipes = (0..<3).map { _ in SimulatedStream.pair(on: machine.loop) }
     }
@@ -93,13 +122,6 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     ///
     /// - Parameter isRead: whether anybody reads its output before it has ended.
     func run(_ arguments: [String], isRead: Bool = true) async throws -> Int32 {
-        let command = try Command.parse(arguments) { path throws(UsageError) in
-            try ConfigFile.find(named: path, environment: [:])
-        }
-        guard case .watch(let options) = command else { preconditionFailure("only watching is simulated") }
-        let plan = try WatchPlan(options, environment: [:], arguments: arguments)
-        let surroundings = surroundings
-        let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
         return try await withThrowingTaskGroup(of: Int32?.self) { group in
             for number in isRead ? [1, 2] : [2] {
                 group.addTask {
@@ -108,12 +130,43 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                     return nil
                 }
             }
-            group.addTask { try await Agent(plan, stdoutMode: mode, in: surroundings).run() }
+            group.addTask { try await self.watch(arguments) }
             var status: Int32 = -1
             for try await ended in group { status = ended ?? status }
             return status
         }
     }
+
+    /// The same for who reads its output himself.
+    func watch(_ arguments: [String]) async throws -> Int32 {
+        let command = try Command.parse(arguments) { path throws(UsageError) in
+            try ConfigFile.find(named: path, environment: [:])
+        }
+        guard case .watch(let options) = command else { preconditionFailure("only watching is simulated") }
+        let plan = try WatchPlan(options, environment: [:], arguments: arguments)
+        let surroundings = surroundings
+        let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
+        let agent = Agent(plan, stdoutMode: mode, in: surroundings)
+        (self.agent, store) = (agent, agent.store)
+        return try await agent.run()
+    }
+
+    /// The far end of its standard output (1) or error (2).
+    func standard(_ number: Int) -> SimulatedStream { pipes[number].far }
+
+    /// Ends it on the spot, as SIGKILL would: what it has written can be read, and nothing it does from now on has any effect.
+    /// Its tasks come to their end by the way that a SIGTERM takes.
+    func crash() {
+        isDead = true
+        for pipe in pipes { pipe.near.close() }
+        for connection in connections { connection.stream?.close() }
+        socket?.crash()
+        signal(SIGTERM)
+        signal(SIGTERM)
+    }
+
+    /// Whether anything that it has opened is not closed.
+    var holdsStreams: Bool { connections.contains { $0.stream?.isClosed == false } || socket?.holdsStreams == true }
 
     /// Sends it a signal.
     func signal(_ number: Int32) { handler?(number) }
@@ -136,13 +189,24 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
+    private func connect(to path: String) throws(SystemError) -> SimulatedStream {
+        if isDead { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
+        let stream = try machine.connect(to: path)
+        connections.removeAll { $0.stream == nil }
+        connections.append(Connection(stream: stream))
+        return stream
+    }
+
     private var surroundings: Surroundings {
-        let (machine, loop) = (machine, machine.loop)
+        let (machine, loop, parts) = (machine, machine.loop, parts)
         let worker = Worker(simulatedOn: loop)
         return Surroundings(
-            loop: loop, wall: machine.wall, transport: machine.transport, random: { self.random },
+            loop: loop, wall: machine.wall, transport: parts.makeTransport?(self) ?? machine.transport,
+            random: { self.random },
             outputIsTerminal: false, errorIsTerminal: false, capabilities: TerminalCapabilities(depth: .none),
-            makeWorker: { _ in worker }, computer: worker, files: worker, reloads: worker, host: AgentIdentity.Host(),
+            makeWorker: { _ in worker }, outputFile: { parts.file?(self, $0) ?? AppendedFile(path: $0) },
+            logBytes: { parts.logBytes ?? $0[\.logBytes] }, computer: worker, files: worker, reloads: worker,
+            host: AgentIdentity.Host(),
             usage: { (MemorySample(resident: 1, peak: 1, privateBytes: 1), 0) }, service: nil,
             openStandard: { self.pipes[Int($0)].near }, screenSize: { _ in ScreenSize(columns: 80, rows: 24) },
             openTerminal: { preconditionFailure("there is no terminal") },
@@ -154,12 +218,16 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             inheritSocket: { nil },
             listen: { options in
                 guard let path = options[\.listen]?.path else { return nil }
-                return ListeningSocket(machine.listen(at: path), at: path)
+                let listener = machine.listen(at: path)
+                self.socket = listener
+                return ListeningSocket(listener, at: path)
             },
             openPort: { _ in nil }, claimPort: { _ in nil },
-            openJournal: { path, _ in (machine.journal(at: path), SQLiteHistory(path: path)) },
-            attach: { (try machine.connect(to: $0.path ?? ""), nil) },
-            connect: { path throws(SystemError) in try machine.connect(to: path) },
+            openJournal: { path, _ in
+                parts.journal?(self) ?? (machine.journal(at: path), SQLiteHistory(path: path))
+            },
+            attach: { (try self.connect(to: $0.path ?? ""), nil) },
+            connect: { path throws(SystemError) in try self.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },
             makeRoom: { _ in })
     }

@@ -38,7 +38,7 @@ package final class SimulatedStream: WatchedStream {
 
     private let incoming: Channel
     private let outgoing: Channel
-    private var isClosed = false
+    package private(set) var isClosed = false
 
     private init(incoming: Channel, outgoing: Channel) {
         self.incoming = incoming
@@ -65,7 +65,7 @@ package final class SimulatedStream: WatchedStream {
         if outgoing.isReaderGone { throw SystemError(code: EPIPE, call: "write") }
         let taken = min(bytes.count, outgoing.capacity - outgoing.bytes.count)
         guard taken > 0 else { return 0 }
-        outgoing.bytes.append(contentsOf: bytes.prefix(taken))
+        outgoing.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<taken]))
         outgoing.tellReader()
         return taken
     }
@@ -74,7 +74,7 @@ package final class SimulatedStream: WatchedStream {
         if isClosed { throw SystemError(code: EBADF, call: "read") }
         guard !incoming.bytes.isEmpty else { return incoming.isWriterGone ? 0 : nil }
         let taken = min(buffer.count, incoming.bytes.count)
-        buffer.copyBytes(from: incoming.bytes.prefix(taken))
+        incoming.bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<taken])) }
         incoming.bytes.removeFirst(taken)
         incoming.tellWriter()
         return taken
@@ -122,7 +122,11 @@ package final class SimulatedListener: Listener {
     private let loop: EventLoop
     private let arrived: Wakeup
     private var waiting: [SimulatedStream] = []
+    /// The near ends of all that were opened, as long as somebody has them.
+    private var opened: [Opened] = []
     private var isClosed = false
+
+    private struct Opened { weak var stream: SimulatedStream? }
 
     package init(on loop: EventLoop) {
         self.loop = loop
@@ -136,6 +140,8 @@ package final class SimulatedListener: Listener {
         if isClosed { throw SystemError(code: ECONNREFUSED, call: "connect") }
         let (client, server) = SimulatedStream.pair(capacity: capacity, on: loop)
         waiting.append(server)
+        opened.removeAll { $0.stream?.isClosed != false }
+        opened.append(Opened(stream: server))
         arrived.signal()
         return client
     }
@@ -150,6 +156,15 @@ package final class SimulatedListener: Listener {
     package func acceptNow() throws(SystemError) -> (any WatchedStream)? {
         if isClosed { throw SystemError(code: EBADF, call: "accept") }
         return waiting.isEmpty ? nil : waiting.removeFirst()
+    }
+
+    /// Whether a stream that was opened here is not closed at this end.
+    package var holdsStreams: Bool { opened.contains { $0.stream?.isClosed == false } }
+
+    /// Closes it and all streams that were opened here, as the end of the process does.
+    package func crash() {
+        close()
+        for entry in opened { entry.stream?.close() }
     }
 
     package func close() {

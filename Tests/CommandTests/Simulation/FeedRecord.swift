@@ -1,0 +1,28 @@
+import Glibc
+
+/// The numbered lines of one run, as they came out first: what everybody else's are held against.
+struct FeedRecord {
+    private(set) var bytes: [UInt8] = []
+    private var ends = [0]
+
+    /// The number of the last line.
+    var last: Int { ends.count - 1 }
+
+    mutating func append(_ line: LineScan) {
+        bytes.append(contentsOf: line.line)
+        ends.append(bytes.count)
+    }
+
+    /// Whether a line is, byte for byte, the one that has this number.
+    func matches(_ line: UnsafeRawBufferPointer, _ sequence: Int) -> Bool {
+        guard 1...max(1, last) ~= sequence, sequence <= last else { return false }
+        let range = ends[sequence - 1]..<ends[sequence]
+        guard range.count == line.count, let other = line.baseAddress else { return false }
+        return bytes.withUnsafeBytes {
+            $0.baseAddress.map { memcmp($0 + range.lowerBound, other, range.count) == 0 } ?? false
+        }
+    }
+
+    /// How many bytes of lines lie behind one.
+    func size(behind sequence: Int) -> Int { bytes.count - ends[min(max(0, sequence), last)] }
+}

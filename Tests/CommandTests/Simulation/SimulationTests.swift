@@ -1,0 +1,62 @@
+import Glibc
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+/// The whole agent in seeded worlds that fail: see docs/reliability.md.
+@Suite(.limited) struct SimulationTests {
+    private static func variable(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
+
+    /// The seed to replay, and tell the story of.
+    private static let one = variable("CATWATCH_SIMULATION_SEED")
+    /// How many seeds are tried, and from which one on.
+    private static let count =
+        variable("CATWATCH_SIMULATION_SEEDS")
+        ?? (ThreadSanitizer.isOn ? 16 : UInt64(LongRun.rounds(short: 2_000, long: 50_000)))
+    private static let first = variable("CATWATCH_SIMULATION_FIRST") ?? 1
+    /// The first seed that something is wrong with, as far as is known; none behind it is tried.
+    private static let found = Atomic<UInt64>(.max)
+    /// How many loops the seeds are shared by.
+    private static let shares: UInt64 = 8
+
+    private static func report(of seed: UInt64, in folder: TemporaryFolder) async throws -> SimulatedWorld.Report {
+        try await withLoop(virtual: true) { loop in
+            await SimulatedWorld(seed: seed, on: loop, in: folder).live()
+        }
+    }
+
+    @Test(arguments: 0..<shares) func nothingIsLostWhateverFails(share: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        if let one = Self.one, one % Self.shares != share { return }
+        let seeds = Self.one.map { $0...$0 } ?? Self.first...Self.first + Self.count - 1
+        var counts: [String: Int] = [:]
+        for seed in seeds where seed % Self.shares == share && seed < Self.found.load(ordering: .relaxed) {
+            let report = try await Self.report(of: seed, in: folder)
+            counts.merge(report.counts, uniquingKeysWith: +)
+            if Self.one != nil { print(report.story.joined(separator: "\n")) }
+            guard report.faults.isEmpty else {
+                Self.found.min(seed, ordering: .relaxed)
+                let steps = report.story.suffix(40).joined(separator: "\n")
+                Issue.record(
+                    """
+                    seed \(seed): \(report.faults.joined(separator: "\n"))
+                    The last steps; all of them with CATWATCH_SIMULATION_SEED=\(seed):
+                    \(steps)
+                    """)
+                return
+            }
+        }
+        guard Self.one == nil, Self.count >= 1_000 else { return }
+        // A world in which nothing happens proves nothing.
+        for what in SimulatedWorld.happenings { #expect(counts[what] ?? 0 > 0, "there was nothing of: \(what)") }
+    }
+
+    @Test(arguments: [3, 4, 5] as [UInt64]) func aSeedIsOneLife(seed: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        let first = try await Self.report(of: seed, in: folder)
+        let second = try await Self.report(of: seed, in: folder)
+        #expect(first.feeds == second.feeds)
+        #expect(first.story == second.story)
+    }
+}

@@ -1,0 +1,139 @@
+import Feed
+import Reactor
+
+/// The windows of one run in the most obvious way, made from nothing but the lines of its values and the wall clock: every
+/// `window` line must say what they come to, and none that is over may be without one for long.
+struct WindowWitness {
+    private struct Held {
+        var values: [(value: Double, time: Int64, sequence: Int)] = []
+        var lines = 0
+        var isChanged = false
+        var overSince: LoopInstant?
+    }
+
+    private let width: Int64
+    private let history: Int64
+    private var held: [String: [Int64: Held]] = [:]
+    /// What is past, and has still to be told.
+    private var departing: [String: [Int64: Held]] = [:]
+    /// Windows of which it is not known whether a clock that was stepped back has had them forgotten.
+    private var blurred: [ClosedRange<Int64>] = []
+    private var lastIndex = Int64.min
+    private var lastNow = Int64.min
+    private(set) var told = 0
+    private(set) var revised = 0
+    private(set) var late = 0
+
+    init(width: Duration, history: Duration) {
+        (self.width, self.history) = (width.microseconds, history.microseconds)
+    }
+
+    private func index(of time: Int64) -> Int64 {
+        var index = time / width
+        if index * width > time { index -= 1 }
+        return index
+    }
+
+    /// A value's line has come.
+    mutating func record(_ value: Double, of series: String, at time: Timestamp, _ sequence: Int, now: Timestamp) {
+        evict(now.microseconds)
+        let index = index(of: time.microseconds)
+        guard (index + 1) * width > now.microseconds - history else {
+            late += 1
+            return
+        }
+        held[series, default: [:]][index, default: Held()].values.append((value, time.microseconds, sequence))
+        held[series]?[index]?.isChanged = true
+    }
+
+    /// The clock is about to be stepped. What was past by then may have been forgotten or not: no line says so.
+    mutating func step(from now: Timestamp) {
+        guard lastNow > .min else { return }
+        let (before, after) = (index(of: lastNow - history) - 1, index(of: now.microseconds - history))
+        if before <= after { blurred.append(before...after) }
+    }
+
+    /// Lets go of what is past, and of what is further ahead than an event may be, as the clock was stepped back.
+    private mutating func evict(_ now: Int64) {
+        guard index(of: now) != lastIndex || now < lastNow else { return }
+        if now < lastNow {
+            let first = index(of: now + width) + 1
+            blurred.append(first...(first + 4_000_000 / width))
+        }
+        (lastIndex, lastNow) = (index(of: now), now)
+        for (series, windows) in held {
+            for (index, window) in windows
+            where (index + 1) * width <= now - history || index * width > now + width {
+                held[series]?[index] = nil
+                if window.isChanged { departing[series, default: [:]][index] = window }
+            }
+        }
+    }
+
+    /// A window's line has come.
+    ///
+    /// - Returns: what is wrong with it.
+    mutating func tell(_ line: LineScan) -> String? {
+        guard let series = line.text("\"series\":\""), let start = line.time("\"start\":\"") else {
+            return "names no series or start"
+        }
+        let index = index(of: start.microseconds)
+        told += 1
+        guard index * width == start.microseconds else { return "does not start where one does" }
+        let isDeparting = departing[series]?[index] != nil
+        guard let window = departing[series]?[index] ?? held[series]?[index] else {
+            return isBlurred(index) ? nil : "holds nothing that came"
+        }
+        if isDeparting {
+            departing[series]?[index] = nil
+        } else {
+            held[series]?[index]?.lines += 1
+            held[series]?[index]?.isChanged = false
+            held[series]?[index]?.overSince = nil
+        }
+        if isBlurred(index) { return nil }
+        if window.lines > 0 { revised += 1 }
+        guard window.isChanged else { return "is told again, and nothing has changed" }
+        let values = window.values
+        guard var last = values.first else { return "is empty" }
+        for value in values where (value.time, value.sequence) >= (last.time, last.sequence) { last = value }
+        let all = values.map(\.value)
+        let (least, most) = (all.min() ?? 0, all.max() ?? 0)
+        let mean = min(max(all.reduce(0, +) / Double(all.count), least), most)
+        let facts: [(StaticString, Double)] = [
+            ("\"last\":", last.value), ("\"last_seq\":", Double(last.sequence)), ("\"count\":", Double(all.count)),
+            ("\"min\":", least), ("\"max\":", most), ("\"mean\":", mean),
+        ]
+        for (key, value) in facts where line.number(key) != value { return "says another \(key) than \(value)" }
+        let revision = line.integer("\"revision\":") ?? 0
+        return revision == window.lines ? nil : "is revision \(revision), not \(window.lines)"
+    }
+
+    private func isBlurred(_ index: Int64) -> Bool { blurred.contains { $0.contains(index) } }
+
+    /// What is over for longer than `patience` and has no line.
+    mutating func overdue(now: Timestamp, at instant: LoopInstant, patience: Duration) -> String? {
+        func isOverdue(_ since: inout LoopInstant?) -> Bool {
+            let began = since ?? instant
+            since = began
+            return began.duration(to: instant) > patience
+        }
+        for series in held.keys.sorted() {
+            for index in held[series]?.keys.sorted() ?? [] {
+                guard var window = held[series]?[index], window.isChanged, (index + 1) * width <= now.microseconds,
+                    !isBlurred(index)
+                else { continue }
+                if isOverdue(&window.overSince) { return "\(series) from \(index * width) is over and was not told" }
+                held[series]?[index] = window
+            }
+        }
+        for series in departing.keys.sorted() {
+            for index in departing[series]?.keys.sorted() ?? [] where !isBlurred(index) {
+                guard var window = departing[series]?[index] else { continue }
+                if isOverdue(&window.overSince) { return "\(series) from \(index * width) is past and was not told" }
+                departing[series]?[index] = window
+            }
+        }
+        return nil
+    }
+}
