@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Every check there is, from a fresh clone and from any folder: Tests/run.sh [--long] [lint|build|unit|tsan|package|page|e2e …]
+# Every check there is, from a fresh clone and from any folder:
+# Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|tsan|package|page|e2e …]
 #
 # Without a part it runs all of them, the end-to-end tests last, so the output ends with the test runner's own summary.
-# --long gives the random tests their full size.
+# --long gives the random tests their full size. --simulate runs nothing but simulations, of other seeds each time.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -92,6 +93,8 @@ run_lint() {
         echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
         return 1
     fi
+    heading "bugs for the simulation"
+    Tests/bugs.sh
     if command -v shellcheck >/dev/null; then
         heading "shell scripts"
         shellcheck examples/*.sh examples/package/{postinst,prerm,postrm} Tests/*.sh .ci/run
@@ -124,6 +127,10 @@ run_unit() {
     build_debug
     heading "unit tests"
     run_tests --skip-build --skip EndToEndTests "${strict[@]}"
+    if [[ -n ${CATWATCH_LONG:-} ]]; then
+        heading "bugs that the simulation has to find"
+        CATWATCH_LONG='' Tests/bugs.sh --long
+    fi
 }
 
 run_package() {
@@ -165,13 +172,29 @@ run_e2e() {
     run_tests --skip-build --filter EndToEndTests "${strict[@]}"
 }
 
+# Seeds that nobody has tried, for so many hours.
+simulate() {
+    local end=$((SECONDS + $1 * 3600)) first
+    first=$(date +%s)0000
+    build_debug
+    export CATWATCH_SIMULATION_SEEDS=5000 CATWATCH_SIMULATION_FIRST
+    while ((SECONDS < end)); do
+        CATWATCH_SIMULATION_FIRST=$first
+        heading "simulations from seed $first on"
+        run_tests --skip-build --filter '^CommandTests\.SimulationTests/nothing' "${strict[@]}"
+        first=$((first + CATWATCH_SIMULATION_SEEDS))
+    done
+}
+
 parts=()
+hours=
 for argument in "$@"; do
     case $argument in
         --long) export CATWATCH_LONG=1 ;;
+        --simulate=[1-9] | --simulate=[1-9][0-9]) hours=${argument#*=} ;;
         lint | build | unit | tsan | package | page | e2e) parts+=("$argument") ;;
         *)
-            echo "usage: Tests/run.sh [--long] [lint|build|unit|tsan|package|page|e2e …]" >&2
+            echo "usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|tsan|package|page|e2e …]" >&2
             exit 2
             ;;
     esac
@@ -183,4 +206,8 @@ if ! command -v swift >/dev/null; then
     exit 1
 fi
 examples/setup.sh build package test
+if [[ -n $hours ]]; then
+    simulate "$hours"
+    exit
+fi
 for part in "${parts[@]}"; do "run_$part"; done
