@@ -29,19 +29,16 @@ package actor WebServer {
     private let ended: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameters:
-    ///   - seats: shared with who else has readers.
-    ///   - history: where older lines than the log's are; nil for nowhere.
+    /// - Parameter seats: shared with who else has readers.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
-        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil,
+        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(),
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
         self.limits = limits
         self.seats = seats
-        self.readers = FeedReaders(
-            store: store, desk: desk, on: loop, limits: readers, seats: seats, history: history)
+        self.readers = FeedReaders(store: store, desk: desk, on: loop, limits: readers, seats: seats)
         context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
         routes = WebRoutes(context, self.readers)
         ended = Wakeup(loop: loop)

@@ -13,15 +13,13 @@ package actor FeedServer {
     /// How long to wait when there is no descriptor or memory left for one more reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
 
-    /// - Parameters:
-    ///   - seats: shared with who else has readers.
-    ///   - history: where older lines than the log's are; nil for nowhere.
+    /// - Parameter seats: shared with who else has readers.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits = ReaderLimits(),
-        seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil
+        seats: ReaderSeats = ReaderSeats()
     ) {
         self.loop = loop
-        readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats, history: history)
+        readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats)
     }
 
     /// How many readers there are now.
