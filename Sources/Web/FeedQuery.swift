@@ -1,9 +1,10 @@
 package import Feed
 package import Outputs
+internal import Reactor
 
 /// What the query of a URL asks of the feed: a reader's request in another form. See docs/http.md.
 package enum FeedQuery {
-    /// Reads `since=41&run=…&replay=false&types=a,b&sources=c`. A comma separates names and is in none, as no name of a source
+    /// Reads `since=41&run=…&replay=false&types=a,b&sources=c&from=…&until=…`. A comma separates names and is in none, as no name of a source
     /// has one; `+` stands for a blank, as forms have it.
     ///
     /// - Parameter text: percent-encoded, without the question mark.
@@ -31,6 +32,8 @@ package enum FeedQuery {
                 wish.replay = value == "true"
             case "types": wish.types = try names(value, key)
             case "sources": wish.sources = try names(value, key)
+            case "from": wish.from = try time(value, key)
+            case "until": wish.until = try time(value, key)
             default: throw wrong("a query has no \"\(shown(key))\"")
             }
         }
@@ -45,6 +48,11 @@ package enum FeedQuery {
             return nil
         }
         return .after(number, run: run)
+    }
+
+    private static func time(_ value: String, _ key: String) throws(Failure) -> Timestamp {
+        // The sign of an offset from UTC comes as a blank, when nobody has encoded it.
+        try ReaderRequest.time(String(value.map { $0 == " " ? "+" : $0 }), key)
     }
 
     private static func names(_ value: String, _ key: String) throws(Failure) -> [String] {

@@ -29,16 +29,19 @@ package actor WebServer {
     private let ended: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter seats: shared with who else has readers.
+    /// - Parameters:
+    ///   - seats: shared with who else has readers.
+    ///   - history: where older lines than the log's are; nil for nowhere.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
-        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(),
+        readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil,
         demoPicture: @escaping WebContext.DemoPicture = { _ in nil }
     ) {
         self.loop = loop
         self.limits = limits
         self.seats = seats
-        self.readers = FeedReaders(store: store, desk: desk, on: loop, limits: readers, seats: seats)
+        self.readers = FeedReaders(
+            store: store, desk: desk, on: loop, limits: readers, seats: seats, history: history)
         context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
         routes = WebRoutes(context, self.readers)
         ended = Wakeup(loop: loop)

@@ -65,6 +65,9 @@ actor Agent {
     private var isCutShort = false
     /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
     private var isHurried = false
+    /// The journal, if there is to be one, and who reads what is in it.
+    private let lines: (any LineStore)?
+    private let history: HistoryDesk?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
     private var runner: SourceRunner?
@@ -98,8 +101,15 @@ actor Agent {
             isRelay: options.isRelay, isRecording: replay != nil)
         desk = PollDesk(on: loop)
         notices = Notices(on: loop)
+        let journal = options[\.journal].map { surroundings.openJournal($0, JournalSettings(options)) }
+        lines = journal?.lines
+        history = journal.map {
+            HistoryDesk(
+                $0.history, on: loop, worker: surroundings.makeWorker("journal reader"), wall: surroundings.wall)
+        }
         factory = OutputFactory(
-            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: options.isRelay)
+            store: store, desk: desk, notices: notices, surroundings: surroundings, isRelay: options.isRelay,
+            history: history)
         started = loop.clock.now
         stopRequest = Wakeup(loop: loop)
         summaryRequest = Wakeup(loop: loop)
@@ -138,6 +148,7 @@ actor Agent {
                 try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
             }
             startReports(sources, in: &group)
+            if let history { group.addTask { try? await history.run() } }
             startEndings(in: &group)
             group.addTask { try? await self.runSummaries() }
             group.addTask { try? await self.runReloads() }
@@ -246,9 +257,8 @@ actor Agent {
 
     /// Starts the journal before there is anything to keep: it says what the run begins with.
     private func startJournal() async throws {
-        guard let path = plan.options[\.journal] else { return }
+        guard let lines else { return }
         let flag = SettingTable.rows.journal.flag
-        let (lines, _) = surroundings.openJournal(path, JournalSettings(plan.options))
         guard let (journal, run) = factory.journal(lines, plan.options) else {
             throw UsageError("there is no thread left for it", option: flag)
         }

@@ -16,6 +16,8 @@ struct OutputFactory: Sendable {
     let surroundings: Surroundings
     /// Whether the feed is passed on, and gets no lines of ours.
     let isRelay: Bool
+    /// Where older lines than the log's are; nil for nowhere.
+    let history: HistoryDesk?
     /// For those who read it, wherever they come in.
     let seats = ReaderSeats()
 
@@ -97,7 +99,8 @@ struct OutputFactory: Sendable {
     /// - Parameter reader: of one to the same address that has ended, to go on with.
     func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
         let output = PushOutput(
-            target, store: store, on: surroundings.loop, random: surroundings.random(), from: reader
+            target, store: store, on: surroundings.loop, random: surroundings.random(), from: reader,
+            history: history
         ) { [notices] text in
             await notices.say("catwatch: \(Sanitizer.visible(text, limit: 500))\n")
         } connect: { [surroundings] in
@@ -112,7 +115,8 @@ struct OutputFactory: Sendable {
     /// Serves the page at a port.
     func web(at port: ListeningPort, _ settings: WebSettings, _ limits: ReaderLimits) -> (WebServer, Run) {
         let server = WebServer(
-            store: store, desk: desk, on: surroundings.loop, settings: settings, readers: limits, seats: seats
+            store: store, desk: desk, on: surroundings.loop, settings: settings, readers: limits, seats: seats,
+            history: history
         ) {
             CatAPI.picture($0)
         }
@@ -130,7 +134,8 @@ struct OutputFactory: Sendable {
 
     /// Serves the feed to whoever connects to a socket.
     func server(at socket: ListeningSocket, _ limits: ReaderLimits) -> (FeedServer, Run) {
-        let server = FeedServer(store: store, desk: desk, on: surroundings.loop, limits: limits, seats: seats)
+        let server = FeedServer(
+            store: store, desk: desk, on: surroundings.loop, limits: limits, seats: seats, history: history)
         return (
             server,
             { [notices] in

@@ -62,9 +62,10 @@ struct FeedStage: Sendable {
 
     /// Serves the feed while `body` runs; then the server is cancelled.
     func serving<Value: Sendable>(
-        _ limits: ReaderLimits = .init(), _ body: @escaping @Sendable (FeedServer) async throws -> Value
+        _ limits: ReaderLimits = .init(), history: HistoryDesk? = nil,
+        _ body: @escaping @Sendable (FeedServer) async throws -> Value
     ) async throws -> Value {
-        let server = FeedServer(store: store, desk: desk, on: loop, limits: limits)
+        let server = FeedServer(store: store, desk: desk, on: loop, limits: limits, history: history)
         let listener = self.listener
         return try await running {
             try await server.run { _ in listener.value }

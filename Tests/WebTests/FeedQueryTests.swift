@@ -11,6 +11,9 @@ import Web
         ("replay=false", #"{"replay":false}"#), ("replay=true&types=a", #"{"replay":true,"types":["a"]}"#),
         ("types=latency&sources=fact,dog", #"{"types":["latency"],"sources":["fact","dog"]}"#),
         ("types=latency%2Cerror", #"{"types":["latency","error"]}"#), ("&types=a&&", #"{"types":["a"]}"#),
+        ("from=2026-11-22T08:30:00Z&types=a", #"{"from":"2026-11-22T08:30:00Z","types":["a"]}"#),
+        ("until=2026-11-22T08:30:00+01:00", #"{"until":"2026-11-22T07:30:00Z"}"#),
+        ("until=2026-11-22T08:30:00%2B01:00", #"{"until":"2026-11-22T07:30:00Z"}"#),
         ("%74ypes=gr%C3%BCn+%22", #"{"types":["grün \""]}"#), ("sources=a%3Db=c", #"{"sources":["a=b=c"]}"#),
     ]
 
@@ -33,6 +36,8 @@ import Web
             ("since=1&s%69nce=2", "twice"), ("replay=0", "true or false"), ("replay", "true or false"),
             ("since=1&replay=false", "exclude"), ("types=", "names"), ("sources=a,,b", "names"), ("types=a,", "names"),
             ("sinse=1", "sinse"), ("poll=fact", "poll"), ("=", "no \"\""), ("%1B%5B31m=1", "no \""),
+            ("from=", "2026"), ("until=yesterday", "2026"), ("from=2026-11-22T08:30:00Z&since=1", "neither"),
+            ("until=\(String(repeating: "9", count: 5_000))", "2026"), ("from=%1B", "2026"),
             ("types=\(String(repeating: "a", count: 257))", "256"),
             ("types=\(Array(repeating: "a", count: 1_001).joined(separator: ","))", "1000"),
             (

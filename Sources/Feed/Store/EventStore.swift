@@ -375,6 +375,7 @@ package actor EventStore {
     ) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
+        reader.isAway = false
         if let relayed, !relayed.hasBegun {
             reader.wish = ReaderWish(start: start, run: run)
             return []
@@ -389,6 +390,47 @@ package actor EventStore {
         if reader.owesGreeting { return [] }
         reader.owesNews = false
         return greeting(isFiltered: isFiltered, from: first)
+    }
+
+    /// Has a reader get nothing here, as it reads older lines elsewhere, until `join` or `move`.
+    package func sendAway(_ id: ReaderID) { readers[id]?.isAway = true }
+
+    /// Whether the lines from a place on are all in the log, or yet to come.
+    package func holds(_ place: FeedPlace) -> Bool {
+        relayed?.hasBegun != false && place.run == identity.run && place.sequence >= state.log.firstSequence
+    }
+
+    /// Has a reader that was away go on here, behind what it has read elsewhere, which may be more than there is here yet.
+    ///
+    /// - Parameters:
+    ///   - place: the line that comes next. Of what the log does not have of it, or of the run that is there now, a `gap` tells.
+    /// - Returns: the `hello` and `stats` that its connection goes on with; no bytes when they come by `next`, once it is known
+    ///   whose feed this is.
+    package func join(_ id: ReaderID, at place: FeedPlace, isFiltered: Bool) -> [UInt8] {
+        guard let reader = readers[id] else { return [] }
+        reader.isAway = false
+        reader.isFiltered = isFiltered
+        if let relayed, !relayed.hasBegun {
+            reader.wish = ReaderWish(start: .after(place.sequence - 1), run: place.run)
+            return []
+        }
+        reader.owedGap = nil
+        (reader.owesGreeting, reader.owesNews) = (false, false)
+        reader.cursor = place.run == identity.run ? place.sequence : 1
+        return greeting(isFiltered: isFiltered)
+    }
+
+    /// Suspends until readers have what there is of a run that is to be followed by another one, of which the log keeps nothing:
+    /// for outputs that must get everything as long as they take, for others so long.
+    package func waitForReaders(atMost time: Duration) async throws(CancellationError) {
+        let deadline = loop.clock.now.advanced(by: time)
+        while ending == nil,
+            admission.heldFrom < state.log.nextSequence
+                || (loop.clock.now < deadline
+                    && readers.values.contains { !$0.isAway && $0.cursor < state.log.nextSequence })
+        {
+            try await loop.sleep(for: .milliseconds(10))
+        }
     }
 
     /// The number of the first line of those that have so many bytes together at the most and are the newest; 0 for as many
@@ -676,7 +718,7 @@ package actor EventStore {
 
     /// Begins with a run.
     private func begin(_ hello: Line.Hello, isFirst: Bool) {
-        for reader in readers.values {
+        for reader in readers.values where !reader.isAway {
             // One that was not told of the run before has seen nothing of it, and cannot be told what it missed there.
             if !isFirst, !reader.owesGreeting {
                 let last = state.log.nextSequence - 1

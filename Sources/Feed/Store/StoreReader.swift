@@ -31,6 +31,8 @@ final class StoreReader {
     /// Whether it has yet to be told how the sources are now, in a feed that it knows.
     var owesNews = false
     var isFiltered = false
+    /// Whether it reads what is older than the log somewhere else, and gets nothing here until it is back.
+    var isAway = false
     /// Where it asked to begin before it was known whose feed this is.
     var wish: ReaderWish?
     /// The number of the first line that is to be kept for it, and that inputs wait by.
@@ -45,6 +47,14 @@ final class StoreReader {
         self.wakeup = wakeup
         self.call = call ?? { wakeup?.signal() }
     }
+}
+
+/// A line's run and number, whether that line is there or not.
+package struct FeedPlace: Sendable, Equatable {
+    package var run: String
+    package var sequence: Int
+
+    package init(_ run: String, _ sequence: Int) { (self.run, self.sequence) = (run, sequence) }
 }
 
 /// Where a reader wants to begin, and of which run: of another one it gets all there is. Nil for whichever there is.

@@ -47,6 +47,9 @@ package actor AttachInput {
     /// Lines that are passed on together: what one of them costs is up to who wrote it.
     private static let linesAtOnce = 16
 
+    /// How long the next run waits for readers that hold nothing up, and have yet to get lines of the one before.
+    private static let timeForReaders = Duration.seconds(1)
+
     /// - Parameters:
     ///   - connect: opens the socket; why it does not is said in the error's words, or in the system's.
     ///   - reconnects: whether to come back when the agent is lost.
@@ -121,6 +124,8 @@ package actor AttachInput {
         var splitter = LineSplitter(limit: LineEncoder.longestLine)
         var slice = TimeSlice(of: loop)
         var hasHello = false
+        // What comes before the answer of an agent that is in another run by now, which may have the rest of ours.
+        var isEarly = false
         var isLeaving = false
         var hasMore = false
         while true {
@@ -167,6 +172,19 @@ package actor AttachInput {
                         greeted = loop.clock.now
                         await store.noteConnection(true)
                         await tell(.connected)
+                        if case .hello(let hello) = line.body { isEarly = run != nil && run != hello.run }
+                    } else if case .hello = line.body {
+                        isEarly = false
+                    }
+                    if isEarly {
+                        if case .bye = line.body { isLeaving = true }
+                        continue
+                    }
+                    if case .hello(let hello) = line.body, let run, run != hello.run {
+                        // The log keeps nothing of a run once another one begins.
+                        await store.relay(lines)
+                        lines = []
+                        try await store.waitForReaders(atMost: Self.timeForReaders)
                     }
                     note(line, &isLeaving)
                     lines.append(RelayedLine(line, bytes: bytes))

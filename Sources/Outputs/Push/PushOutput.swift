@@ -1,4 +1,5 @@
 package import Feed
+internal import Journal
 package import Reactor
 
 /// Pushes the feed to a listener of somebody else's, for ever: an absent or dead one is tried again and again.
@@ -8,6 +9,7 @@ package import Reactor
 package actor PushOutput {
     private let target: PushTarget
     private let store: EventStore
+    private let history: HistoryDesk?
     private let loop: EventLoop
     private let connect: @Sendable () async throws -> LoopBound<any ByteStream>
     private let tell: @Sendable (String) async -> Void
@@ -26,6 +28,10 @@ package actor PushOutput {
     private var hasConnected = false
     /// The run that `first` and the trail are of.
     private var run = ""
+    /// Lines that the log does not have any more, and that are written first.
+    private var past: PastReading?
+    /// Whether its reader waits for those to be written.
+    private var isAway = false
     private var reader: ReaderID?
     /// The pause before the next try.
     private let pause: Wakeup
@@ -33,17 +39,23 @@ package actor PushOutput {
     private var goal: Int?
     private var isFollowed = false
 
+    /// Of older lines that are written at once, in bytes, about.
+    private static let linesAtOnce = 2 << 10
+
     /// - Parameters:
     ///   - reader: of an output to the same address that has ended, to go on with.
+    ///   - history: where older lines than the log's are; nil for nowhere.
     ///   - connect: opens the connection; on the loop.
     package init(
         _ target: PushTarget, store: EventStore, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from reader: ReaderID? = nil,
+        history: HistoryDesk? = nil,
         tell: @escaping @Sendable (String) async -> Void,
         connect: @escaping @Sendable () async throws -> LoopBound<any ByteStream>
     ) {
         self.target = target
         self.store = store
+        self.history = history
         self.loop = loop
         self.random = random
         self.tell = tell
@@ -99,6 +111,8 @@ package actor PushOutput {
             await store.close(reader)
         } else if hasConnected {
             await goBack(reader)
+            // Whoever follows knows nothing of the past, and is told what it misses.
+            if isAway { _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false) }
         }
     }
 
@@ -124,9 +138,13 @@ package actor PushOutput {
 
     private func goBack(_ reader: ReaderID) async {
         // Never back beyond where the last connection began: what lies before was written before that one, too.
-        first = await store.rewind(
-            reader, bytes: resend + unwritten, notBefore: first,
-            fallback: trail.sequence(bytesBack: resend + unwritten) ?? first)
+        let fallback = trail.sequence(bytesBack: resend + unwritten) ?? first
+        let isOver = run != (await store.run)
+        if history != nil, isAway || isOver {
+            first = fallback
+        } else {
+            first = await store.rewind(reader, bytes: resend + unwritten, notBefore: first, fallback: fallback)
+        }
     }
 
     /// Pushes over one connection; true when the feed has ended, or what it is to write before it stops is written.
@@ -142,12 +160,20 @@ package actor PushOutput {
         if hasConnected {
             await goBack(reader)
         } else {
+            run = await store.run
             first = await store.place(of: reader)
         }
         hasConnected = true
         trail.removeAll()
         unwritten = 0
-        if target.sendsControl { try await stream.write(all: await store.greeting(isFiltered: false)) }
+        past = nil
+        if history != nil, !(await store.holds(FeedPlace(run, first))) {
+            past = PastReading(from: .after(first - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered)
+        } else if isAway {
+            isAway = false
+            _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false)
+        }
+        if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(isFiltered: false)) }
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await self.push(reader, to: bound) }
@@ -162,6 +188,7 @@ package actor PushOutput {
 
     private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
+        try await pushPast(reader, to: stream)
         while true {
             if let goal, await store.place(of: reader) >= goal { return true }
             switch try await store.next(for: reader) {
@@ -185,6 +212,72 @@ package actor PushOutput {
                 if target.sendsControl { try await stream.write(all: line) }
                 return true
             }
+        }
+    }
+
+    /// Writes the lines that the log does not have any more, up to where it has what follows.
+    private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws {
+        guard let history, var reading = past else { return }
+        var lost: [UInt8] = []
+        reading: while true {
+            if let place = reading.place, await store.holds(place) { break }
+            let result: Result<PastReading.Step, JournalFault>
+            (reading, result) = try await history.step(reading)
+            if reading.isFound, !isAway {
+                isAway = true
+                await store.sendAway(reader)
+            }
+            switch result {
+            case .success(.bytes(let bytes)):
+                if let place = reading.place, place.run != run {
+                    run = place.run
+                    first = reading.first ?? place.sequence
+                    trail.removeAll()
+                }
+                try await write(bytes, to: stream)
+            case .success(.end): break reading
+            case .failure:
+                if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
+                break reading
+            }
+        }
+        past = nil
+        var greeting: [UInt8] = []
+        if isAway, let place = reading.place {
+            isAway = false
+            greeting = await store.join(reader, at: place, isFiltered: false)
+            let now = await store.run
+            if now != run {
+                run = now
+                first = await store.place(of: reader)
+                trail.removeAll()
+            }
+        } else {
+            greeting = await store.greeting(isFiltered: false)
+        }
+        if target.sendsControl { try await stream.write(all: lost + greeting) }
+    }
+
+    /// Writes lines a few at a time, so that the way back leads to few that were written before.
+    private func write(_ bytes: [UInt8], to stream: any ByteStream) async throws {
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            var first: Int?
+            while end < bytes.count, end - start < Self.linesAtOnce {
+                let next = bytes[end...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+                if first == nil { first = bytes[end..<next].withUnsafeBytes { FeedLine.number(of: $0) } }
+                end = next
+            }
+            unwritten = end - start
+            if let first { trail.note(sequence: first, bytes: unwritten) }
+            while unwritten > 0 {
+                unwritten -= try bytes.withUnsafeBytes { bytes throws(SystemError) in
+                    try stream.write(UnsafeRawBufferPointer(rebasing: bytes[(end - unwritten)..<end]))
+                }
+                if unwritten > 0 { try await stream.waitUntilWritable() }
+            }
+            start = end
         }
     }
 

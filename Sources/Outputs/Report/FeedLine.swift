@@ -1,3 +1,5 @@
+internal import Feed
+
 /// Looks at the feed's lines just as far as it takes to pass over most of them.
 enum FeedLine {
     /// Calls `body` with every line, without its newline.
@@ -7,6 +9,14 @@ enum FeedLine {
             body(UnsafeRawBufferPointer(rebasing: rest[..<end]))
             rest = rest[(end + 1)...]
         }
+    }
+
+    /// The number in `{"seq":N,`; nil for a line without one.
+    static func number(of line: UnsafeRawBufferPointer) -> Int? {
+        guard line.starts(with: "{\"seq\":".utf8), let comma = line.firstIndex(of: UInt8(ascii: ",")) else {
+            return nil
+        }
+        return JSONNumber.integer(UnsafeRawBufferPointer(rebasing: line[7..<comma]).assumingMemoryBound(to: UInt8.self))
     }
 
     /// Whether a numbered line's type is `type`, which is written with its quotes: it stands behind the number and the time,

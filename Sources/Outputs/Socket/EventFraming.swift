@@ -28,25 +28,35 @@ enum EventFraming {
     static func events(
         of span: LineSpan, from offset: Int, _ sequence: Int, run: String, _ filter: LineFilter?
     ) -> Piece {
-        let id = Array("id: \(run)-".utf8)
+        let id = idField(run)
         var piece = Piece(next: sequence)
         span.withUnsafeBytes { bytes in
             var rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
             piece.bytes.reserveCapacity(min(rest.count, mostBytes) * 5 / 4 + 64)
             while !rest.isEmpty, piece.bytes.count < mostBytes {
                 let line = UnsafeRawBufferPointer(rebasing: rest[..<length(of: rest)])
-                if filter?.admits(line) != false {
-                    piece.bytes += id
-                    append(piece.next, to: &piece.bytes)
-                    piece.bytes.append(UInt8(ascii: "\n"))
-                    append(line, to: &piece.bytes)
-                }
+                if filter?.admits(line) != false { append(line, id, piece.next, to: &piece.bytes) }
                 piece.length += line.count
                 piece.next += 1
                 rest = UnsafeRawBufferPointer(rebasing: rest[line.count...])
             }
         }
         return piece
+    }
+
+    /// What the ids of a run's lines begin with.
+    static func idField(_ run: String) -> [UInt8] { Array("id: \(run)-".utf8) }
+
+    /// Adds the event of a line with its newline.
+    ///
+    /// - Parameter id: as `idField` has it.
+    static func append(
+        _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ sequence: Int, to bytes: inout [UInt8]
+    ) {
+        bytes += id
+        bytes += LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.integer(sequence) }
+        bytes.append(UInt8(ascii: "\n"))
+        append(line, to: &bytes)
     }
 
     /// Events of lines that have no number, and so no id.
@@ -89,8 +99,4 @@ enum EventFraming {
     }
 
     private static let dataField = Array("data: ".utf8)
-
-    private static func append(_ number: Int, to bytes: inout [UInt8]) {
-        bytes += LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.integer(number) }
-    }
 }

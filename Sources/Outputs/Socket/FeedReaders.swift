@@ -7,6 +7,8 @@ package import Reactor
 package final class FeedReaders: @unchecked Sendable {
     let store: EventStore
     let desk: PollDesk
+    /// Where older lines than the log's are; nil for nowhere.
+    let history: HistoryDesk?
     let loop: EventLoop
     /// A reader that takes nothing for so long is closed.
     private(set) var stall: Duration
@@ -40,9 +42,13 @@ package final class FeedReaders: @unchecked Sendable {
     /// What of the time until the end readers have for the line that they are in the middle of, if they are slow.
     private static let timeForALine = Duration.seconds(1)
 
-    package init(store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits, seats: ReaderSeats) {
+    package init(
+        store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits, seats: ReaderSeats,
+        history: HistoryDesk? = nil
+    ) {
         self.store = store
         self.desk = desk
+        self.history = history
         self.loop = loop
         self.seats = seats
         stall = limits.stall

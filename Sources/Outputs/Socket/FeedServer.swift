@@ -13,13 +13,15 @@ package actor FeedServer {
     /// How long to wait when there is no descriptor or memory left for one more reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
 
-    /// - Parameter seats: shared with who else has readers.
+    /// - Parameters:
+    ///   - seats: shared with who else has readers.
+    ///   - history: where older lines than the log's are; nil for nowhere.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits = ReaderLimits(),
-        seats: ReaderSeats = ReaderSeats()
+        seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil
     ) {
         self.loop = loop
-        readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats)
+        readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats, history: history)
     }
 
     /// How many readers there are now.

@@ -1,4 +1,5 @@
 internal import Feed
+internal import Journal
 internal import Reactor
 
 /// How a reader gets the feed.
@@ -40,6 +41,14 @@ final class ReaderConnection: @unchecked Sendable {
         case lastRefusal(Failure)
     }
 
+    /// Where it is with lines that are older than the log's.
+    private enum Past {
+        /// There may be more of them.
+        case open(PastReading)
+        case asked(HistoryDesk.Ticket)
+        case answered(PastReading, Result<PastReading.Step, JournalFault>)
+    }
+
     let form: ReaderForm
     private let stream: any WatchedStream
     /// Not unowned, which is counted at every use; `close` takes this one out of there.
@@ -47,7 +56,15 @@ final class ReaderConnection: @unchecked Sendable {
     /// Where `readers` has it.
     var place = 0
     private var reader: ReaderID?
-    private var filter: LineFilter?
+    private var terms = ReaderRequest.Terms()
+    private var filter: LineFilter? { terms.filter }
+    /// Nil for one that reads the log.
+    private var past: Past?
+    /// The number of the line before which it ends, and whose `bye` that is if nothing comes of the run that is now.
+    private var goal: Int?
+    private var pastRun: (name: String, last: Int)?
+    /// What comes before the next line of the log, if one comes.
+    private var owedGreeting: [UInt8] = []
     private var outgoing = Outgoing.nothing
     /// What follows it.
     private var events: Events?
@@ -174,6 +191,7 @@ final class ReaderConnection: @unchecked Sendable {
         isClosed = true
         outgoing = .nothing
         events = nil
+        leavePast()
         if let stallTimer { readers.loop.cancel(stallTimer) }
         stallTimer = nil
         stream.close()
@@ -202,14 +220,26 @@ final class ReaderConnection: @unchecked Sendable {
                 outgoing = .bytes(readers.beat)
                 continue
             }
+            if let past {
+                guard goOn(past, reader, &room) else { return }
+                continue
+            }
+            if let goal, readers.store.assumeIsolated({ $0.place(of: reader) }) >= goal {
+                outgoing = .bytes(framed(byeUntil(goal)))
+                isLast = true
+                continue
+            }
             switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
             case .lines(let span) where form == .events:
                 let run = readers.store.assumeIsolated { $0.run }
                 give(Events(span: span, run: run, sequence: span.sequences.lowerBound), &room)
             case .lines(let span):
                 room -= span.count
-                outgoing = filter.map { .bytes($0.chosen(of: span)) } ?? .lines(span)
-            case .gap(let line), .greeting(let line): outgoing = .bytes(framed(line))
+                outgoing = filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
+            case .gap(let line): outgoing = .bytes(greeted(framed(line)))
+            case .greeting(let line):
+                owedGreeting = []
+                outgoing = .bytes(framed(line))
             case .interrupted: break
             case .end(let line):
                 outgoing = .bytes(framed(line))
@@ -223,7 +253,7 @@ final class ReaderConnection: @unchecked Sendable {
     private func give(_ next: Events, _ room: inout Int) {
         let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
         room -= piece.length
-        outgoing = .bytes(piece.bytes)
+        outgoing = .bytes(greeted(piece.bytes))
         var next = next
         (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
         events = next.offset < next.span.count ? next : nil
@@ -285,20 +315,131 @@ final class ReaderConnection: @unchecked Sendable {
         }
     }
 
-    /// Goes on by other terms, with the `hello` and `stats` that come before.
+    /// Goes on by other terms, with the `hello` and `stats` that come before, if they do not come with older lines.
     private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
+        leavePast()
+        self.terms = terms
+        (goal, pastRun, owedGreeting) = (nil, nil, [])
+        if let reading = reading(terms) {
+            past = .open(reading)
+            readers.store.assumeIsolated { $0.sendAway(reader) }
+            return []
+        }
+        return begin(reader)
+    }
+
+    /// Reads the log by its terms, with the `hello` and `stats` that come before.
+    private func begin(_ reader: ReaderID) -> [UInt8] {
         let start: ReaderStart
         var run: String?
         switch terms.start {
-        case .oldest: start = .oldest
+        case .oldest, .time: start = .oldest
         case .newest: start = .newest
         case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
         }
-        filter = terms.filter
-        let most = form == .socket ? Int.max : FeedReaders.mostReplayed
         return readers.store.assumeIsolated {
-            $0.move(reader, to: start, of: run, isFiltered: terms.filter != nil, replaying: most)
+            if terms.until != nil { goal = $0.nextSequence }
+            return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
         }
+    }
+
+    /// How many bytes of lines that there are already it gets at the most.
+    private var mostReplayed: Int {
+        if case .time = terms.start { return FeedReaders.mostReplayed }
+        return form == .socket ? .max : FeedReaders.mostReplayed
+    }
+
+    // MARK: Older lines
+
+    /// What is asked for that the log does not have.
+    private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
+        guard readers.history != nil else { return nil }
+        let start: PastReading.Start
+        switch terms.start {
+        case .oldest, .newest: return nil
+        case .time(let from): start = .time(from, until: terms.until)
+        case .after(let sequence, let run):
+            let run = run ?? readers.store.assumeIsolated { $0.run }
+            let place = FeedPlace(run, sequence.addingSaturated(1))
+            if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
+            start = .after(sequence, run: run)
+        }
+        return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
+    }
+
+    /// Goes on with older lines.
+    ///
+    /// - Returns: false when it waits for them.
+    private func goOn(_ past: Past, _ reader: ReaderID, _ room: inout Int) -> Bool {
+        switch past {
+        case .asked: return false
+        case .open(let reading):
+            guard let history = readers.history else { return false }
+            if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
+                join(reader, behind: reading)
+                return true
+            }
+            self.past = .asked(
+                history.assumeIsolated {
+                    $0.ask(reading) { reading, result in
+                        self.past = .answered(reading, result)
+                        self.goOn()
+                    }
+                })
+            return false
+        case .answered(let reading, .success(.bytes(let bytes))):
+            room -= bytes.count
+            if !bytes.isEmpty { outgoing = .bytes(bytes) }
+            self.past = .open(reading)
+        case .answered(let reading, .success(.end)): join(reader, behind: reading)
+        case .answered(var reading, .failure):
+            var lost: [UInt8] = []
+            // Of the run that is now the log has the rest, and tells what it has not.
+            if reading.place?.run != readers.store.assumeIsolated({ $0.run }) {
+                lost = reading.giveUp(at: readers.store.wallTime)
+            }
+            join(reader, behind: reading, lost)
+        }
+        return true
+    }
+
+    /// Goes on with the log behind the older lines that it has got.
+    private func join(_ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = []) {
+        past = nil
+        guard reading.isFound, let place = reading.place else {
+            outgoing = .bytes(framed(begin(reader)))
+            return
+        }
+        let (run, greeting) = readers.store.assumeIsolated {
+            if terms.until != nil { goal = $0.nextSequence }
+            return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
+        }
+        outgoing = .bytes(lost)
+        if terms.until == nil || reading.end == nil {
+            outgoing = .bytes(lost + framed(greeting))
+        } else if place.run != run {
+            owedGreeting = framed(greeting)
+            pastRun = (place.run, reading.end ?? 0)
+        }
+    }
+
+    private func leavePast() {
+        if case .asked(let ticket) = past { readers.history?.assumeIsolated { $0.cancel(ticket) } }
+        past = nil
+    }
+
+    /// Lines of the log, behind the greeting that they are owed.
+    private func greeted(_ lines: [UInt8]) -> [UInt8] {
+        guard !owedGreeting.isEmpty, !lines.isEmpty else { return lines }
+        defer { owedGreeting = [] }
+        return owedGreeting + lines
+    }
+
+    /// The last line for who asked for lines up to some time.
+    private func byeUntil(_ goal: Int) -> [UInt8] {
+        var (run, last) = (readers.store.assumeIsolated { $0.run }, goal - 1)
+        if let pastRun, !owedGreeting.isEmpty { (run, last) = pastRun }
+        return ControlLine.bye(time: readers.store.wallTime, run: run, lastSequence: last, reason: "until")
     }
 
     // MARK: Reading

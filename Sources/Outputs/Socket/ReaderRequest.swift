@@ -1,7 +1,8 @@
 package import Feed
+package import Reactor
 
 /// What a reader of a socket asks for, in one line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
-/// `{"types":["latency"],"sources":["fact"]}`, `{"poll":"fact"}` or `{"poll":"fibonacci","n":500}`. See docs/wire-format.md.
+/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}` or `{"poll":"fibonacci","n":500}`. See docs/wire-format.md.
 package enum ReaderRequest: Sendable, Equatable {
     /// New terms for the connection, answered by a new `hello`.
     case terms(Terms)
@@ -13,6 +14,8 @@ package enum ReaderRequest: Sendable, Equatable {
         package var start = Start.oldest
         /// Which lines come at all; nil for every one.
         package var filter: LineFilter?
+        /// Up to when, which is not included: then the connection ends. Nil for one that goes on.
+        package var until: Timestamp?
 
         package init() {}
     }
@@ -22,6 +25,8 @@ package enum ReaderRequest: Sendable, Equatable {
         case newest
         /// Behind this number of this run (nil: whichever there is); everything, when the run is another one.
         case after(Int, run: String?)
+        /// The first line of this time or later (nil: the oldest), of whichever run.
+        case time(Timestamp?)
     }
 
     /// The longest request, in bytes.
@@ -40,6 +45,8 @@ package enum ReaderRequest: Sendable, Equatable {
         package var replay = true
         package var types: [String]?
         package var sources: [String]?
+        package var from: Timestamp?
+        package var until: Timestamp?
 
         package init() {}
 
@@ -50,14 +57,22 @@ package enum ReaderRequest: Sendable, Equatable {
             guard run == nil || since != nil else { throw wrong("\"run\" says nothing without \"since\"") }
             guard replay || since == nil else { throw wrong("\"since\" and \"replay\":false exclude each other") }
             var terms = Terms()
+            if from != nil || until != nil {
+                guard since == nil, replay else {
+                    throw wrong("\"from\" and \"until\" go neither with \"since\" nor with \"replay\":false")
+                }
+                if let from, let until, from >= until { throw wrong("\"until\" is to be later than \"from\"") }
+                terms.start = .time(from)
+                terms.until = until
+            }
             if let since { terms.start = .after(since, run: run) } else if !replay { terms.start = .newest }
             for (key, names) in [("types", types), ("sources", sources)] {
                 guard let names else { continue }
                 guard names.count <= mostNames else { throw wrong("\"\(key)\" has more than \(mostNames) names") }
                 guard names.allSatisfy({ $0.utf8.count <= longestText }) else { throw tooLong(key) }
             }
-            if types != nil || sources != nil {
-                let filter = LineFilter(types: types, sources: sources)
+            if types != nil || sources != nil || from != nil || until != nil {
+                let filter = LineFilter(types: types, sources: sources, from: from, until: until)
                 guard filter.bytes <= longestFilter else {
                     throw wrong("\"types\" and \"sources\" have more than \(longestFilter) bytes together")
                 }
@@ -85,6 +100,8 @@ package enum ReaderRequest: Sendable, Equatable {
             case "replay": wish.replay = try bool(member.value, key)
             case "types": wish.types = try names(member.value, key)
             case "sources": wish.sources = try names(member.value, key)
+            case "from": wish.from = try time(try text(member.value, key), key)
+            case "until": wish.until = try time(try text(member.value, key), key)
             case "poll": poll = try text(member.value, key)
             case "n": n = try digits(member.value, key)
             default: throw wrong("a request has no \"\(key.prefix(40))\"")
@@ -114,6 +131,16 @@ package enum ReaderRequest: Sendable, Equatable {
             request.n = try digits(member.value, key)
         }
         return request
+    }
+
+    /// Reads a time as RFC 3339 has it.
+    ///
+    /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
+    package static func time(_ text: String, _ key: String) throws(Failure) -> Timestamp {
+        guard let time = RFC3339.parse(Array(text.utf8)[...]) else {
+            throw wrong("\"\(key)\" takes a time like 2026-11-22T08:30:00Z")
+        }
+        return time
     }
 
     private static func object(_ text: Bytes) throws(Failure) -> JSONDocument {

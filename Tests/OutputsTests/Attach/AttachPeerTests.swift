@@ -102,7 +102,9 @@ import Testing
             let gap = String(
                 decoding: ControlLine.gap(time: FeedStage.start, missing: 1...50, reason: "slow_reader"),
                 as: UTF8.self)
-            let greetings = [Self.hello, Self.hello + gap, Self.hello.replacing("r1", with: "r2"), Self.hello]
+            let other = Self.hello.replacing("r1", with: "r2")
+            // The greeting, and the answer.
+            let greetings = [Self.hello, Self.hello + gap, other + other, Self.hello]
             let said = LoopBound(Said())
             let input = AttachInput(
                 store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4), tell: { _ in },

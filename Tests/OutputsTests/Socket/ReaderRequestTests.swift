@@ -17,6 +17,16 @@ import Testing
         return .terms(terms)
     }
 
+    private static func times(_ from: String?, _ until: String?) -> ReaderRequest {
+        var terms = ReaderRequest.Terms()
+        let (from, until) = (
+            from.flatMap { RFC3339.parse(Array($0.utf8)[...]) }, until.flatMap { RFC3339.parse(Array($0.utf8)[...]) }
+        )
+        (terms.start, terms.until) = (.time(from), until)
+        terms.filter = LineFilter(types: nil, sources: nil, from: from, until: until)
+        return .terms(terms)
+    }
+
     static let good: [(String, ReaderRequest)] = [
         (#"{"since":0}"#, terms(.after(0, run: nil))),
         (#"{"since":9223372036854775807}"#, terms(.after(.max, run: nil))),
@@ -30,6 +40,12 @@ import Testing
         (#"{"sources":["a","b"],"since":7}"#, terms(.after(7, run: nil), sources: ["a", "b"])),
         (#"{"types":["gr\u00fcn\n"]}"#, terms(.oldest, types: ["grün\n"])),
         (#"{"s\u0069nce":3}"#, terms(.after(3, run: nil))),
+        (#"{"from":"2026-11-22T08:30:00Z"}"#, times("2026-11-22T08:30:00Z", nil)),
+        (#"{"until":"2026-11-22T08:30:00.5+01:00"}"#, times(nil, "2026-11-22T07:30:00.5Z")),
+        (
+            #"{"until":"9999-12-31T23:59:59-23:59","from":"0000-01-01T00:00:00+23:59"}"#,
+            times("0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
+        ),
         (#"{"poll":"fact"}"#, .poll(source: "fact", PollRequest())),
         (#"{"poll":"f","n":500}"#, .poll(source: "f", PollRequest(n: 500))),
         (#"{"n":0,"poll":"f"}"#, .poll(source: "f", PollRequest(n: 0))),
@@ -80,7 +96,12 @@ import Testing
             (#"{"poll":"a","n":99999999999999999999}"#, "digits"),
             (#"{"poll":"\#(String(repeating: "a", count: 257))"}"#, "256"),
             (#"{"types":[\#(Array(repeating: "\"a\"", count: 1_001).joined(separator: ","))]}"#, "1000"),
-            (String(repeating: "[", count: 5_000), "JSON"),
+            (String(repeating: "[", count: 5_000), "JSON"), (#"{"from":1}"#, "from"), (#"{"from":"-1h"}"#, "2026"),
+            (#"{"until":""}"#, "2026"), (#"{"until":null}"#, "until"), (#"{"from":"2026-02-30T00:00:00Z"}"#, "2026"),
+            (#"{"from":"2026-11-22T08:30:00Z","since":1}"#, "neither"),
+            (#"{"until":"2026-11-22T08:30:00Z","replay":false}"#, "neither"),
+            (#"{"from":"2026-11-22T08:30:00Z","until":"2026-11-22T08:30:00Z"}"#, "later"),
+            (#"{"from":"\#(String(repeating: "2", count: 300))"}"#, "256"),
         ])
     func refuses(text: String, word: String) throws {
         let failure = try #require(throws: Failure.self) { try Self.parse(text) }

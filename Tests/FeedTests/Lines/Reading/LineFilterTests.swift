@@ -22,6 +22,27 @@ import Testing
         #expect(Self.admits(Array((line + "\n").utf8), types: types, sources: sources) == isAdmitted)
     }
 
+    @Test(
+        arguments: [
+            ("2025-01-02T03:04:05.678901Z", nil, true), ("2025-01-02T03:04:05.678902Z", nil, false),
+            (nil, "2025-01-02T03:04:05.678901Z", false), (nil, "2025-01-02T03:04:05.678902Z", true),
+            ("2024-12-31T23:59:59Z", "2025-01-02T03:04:06Z", true), ("2025-01-02T04:04:05+01:00", nil, true),
+            ("9999-12-31T23:59:59-23:59", nil, false), (nil, "9999-12-31T23:59:59-23:59", true),
+            ("0000-01-01T00:00:00+23:59", nil, true), (nil, "0000-01-01T00:00:00+23:59", false),
+        ] as [(String?, String?, Bool)])
+    func choosesByTime(from: String?, until: String?, isAdmitted: Bool) {
+        let (from, until) = (
+            from.flatMap { RFC3339.parse(Array($0.utf8)[...]) }, until.flatMap { RFC3339.parse(Array($0.utf8)[...]) }
+        )
+        let line = Array(#"{"seq":1,"time":"2025-01-02T03:04:05.678901Z","type":"fact","source":"fact"}"#.utf8)
+        for (types, isOfType) in [(nil, true), (["fact"], true), (["dog"], false)] as [([String]?, Bool)] {
+            let filter = LineFilter(types: types, sources: nil, from: from, until: until)
+            #expect(line.withUnsafeBytes { filter.admits($0) } == (isAdmitted && isOfType))
+            // What is cut anywhere is no line, and is not read beyond.
+            for length in 0..<45 { #expect(!Array(line[..<length]).withUnsafeBytes { filter.admits($0) }) }
+        }
+    }
+
     @Test func knowsNamesThatNeedEscaping() async throws {
         let names = ["a\"b", "back\\slash", "new\nline", "grün", "\u{0}", "c\\", "x\",\"source\":\"y", ""]
         try await withLoop(virtual: true) { loop in

@@ -1,0 +1,127 @@
+package import Journal
+package import Reactor
+
+/// Where readers ask for lines older than the log's: one page at a time is read, for those who wait in their order, on a thread
+/// that waits for the disk.
+package actor HistoryDesk {
+    /// A step of somebody's reading; nothing but what `cancel` takes.
+    package struct Ticket: Sendable, Equatable { fileprivate let number: Int }
+
+    /// What a step came to, and the reading as it is behind it.
+    package typealias Answer = @Sendable (PastReading, Result<PastReading.Step, JournalFault>) -> Void
+
+    private struct Order {
+        let ticket: Ticket
+        let reading: PastReading
+        let answer: Answer
+        let timer: LoopTimer
+    }
+
+    private let history: any LineHistory
+    private let worker: Worker
+    private let loop: EventLoop
+    private let wall: any WallClock
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// One for each reader at the most.
+    private var orders: [Order] = []
+    private var next = 0
+    private let wakeup: Wakeup
+
+    /// How long a step may take, the wait for others' included: then the reader goes on without the journal.
+    package static let patience = Duration.seconds(10)
+
+    /// - Parameter worker: where the disk is waited for, from the first page on; its own. Nobody else uses `history`.
+    package init(_ history: any LineHistory, on loop: EventLoop, worker: Worker, wall: any WallClock) {
+        self.history = history
+        self.loop = loop
+        self.worker = worker
+        self.wall = wall
+        wakeup = Wakeup(loop: loop)
+    }
+
+    /// Reads what is asked for until the task is cancelled.
+    package func run() async throws(CancellationError) {
+        defer { worker.stop() }
+        while true {
+            while let order = orders.first {
+                guard let disk = worker.loop else {
+                    giveUp(order.ticket, "there is no thread for the journal")
+                    continue
+                }
+                let (history, reading, time) = (history, order.reading, wall.now)
+                let outcome: (PastReading, Result<PastReading.Step, JournalFault>)
+                do {
+                    outcome = try await loop.offload(to: disk) {
+                        var reading = reading
+                        let result = Result { () throws(JournalFault) in try reading.advance(history, at: time) }
+                        return (reading, result)
+                    }
+                } catch {
+                    throw CancellationError()
+                }
+                // Unless it was cancelled, or is over its time.
+                if let order = take(order.ticket) { order.answer(outcome.0, outcome.1) }
+            }
+            try await wakeup.wait()
+        }
+    }
+
+    /// Has a reading go on by a step.
+    ///
+    /// - Parameter answer: called on the loop, once, in a later turn; not after `cancel`.
+    package func ask(_ reading: PastReading, _ answer: @escaping Answer) -> Ticket {
+        next += 1
+        let ticket = Ticket(number: next)
+        let timer = loop.schedule(after: Self.patience) { [weak self] in
+            self?.assumeIsolated { $0.giveUp(ticket, "the journal takes too long") }
+        }
+        orders.append(Order(ticket: ticket, reading: reading, answer: answer, timer: timer))
+        wakeup.signal()
+        return ticket
+    }
+
+    /// Nobody waits for a step any more.
+    package func cancel(_ ticket: Ticket) { _ = take(ticket) }
+
+    /// How many wait for a page, also the one that is being read.
+    package var waiting: Int { orders.count }
+
+    /// The same for who has a task.
+    package func step(_ reading: PastReading) async throws(CancellationError) -> (
+        PastReading, Result<PastReading.Step, JournalFault>
+    ) {
+        let outcome = Outcome(on: loop)
+        let ticket = ask(reading) { outcome.come($0, $1) }
+        defer { cancel(ticket) }
+        while true {
+            if let value = outcome.value { return value }
+            try await outcome.wakeup.wait()
+        }
+    }
+
+    /// Unchecked: touched on the loop only.
+    private final class Outcome: @unchecked Sendable {
+        private(set) var value: (PastReading, Result<PastReading.Step, JournalFault>)?
+        let wakeup: Wakeup
+
+        init(on loop: EventLoop) { wakeup = Wakeup(loop: loop) }
+
+        func come(_ reading: PastReading, _ result: Result<PastReading.Step, JournalFault>) {
+            value = (reading, result)
+            wakeup.signal()
+        }
+    }
+
+    private func take(_ ticket: Ticket) -> Order? {
+        guard let index = orders.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+        let order = orders.remove(at: index)
+        loop.cancel(order.timer)
+        return order
+    }
+
+    private func giveUp(_ ticket: Ticket, _ reason: String) {
+        guard let order = take(ticket) else { return }
+        order.answer(order.reading, .failure(JournalFault(.disk, reason)))
+    }
+}

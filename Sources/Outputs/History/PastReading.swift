@@ -1,0 +1,239 @@
+package import Feed
+package import Journal
+package import Reactor
+
+/// One reader's way through what a journal has: page by page and run by run, until the log has what follows.
+///
+/// It has neither a clock nor a thread, and blocks where the `LineHistory` does that it is lent.
+package struct PastReading: Sendable {
+    package enum Start: Sendable, Equatable {
+        /// Behind the line with this number of this run.
+        case after(Int, run: String)
+        /// With the first line of this time or later (nil: the oldest), up to another one, which is not included.
+        case time(Timestamp?, until: Timestamp?)
+    }
+
+    /// How lines are written.
+    package enum Form: Sendable {
+        case lines
+        /// As Server-Sent Events.
+        case events
+        /// Numbered ones only.
+        case numbered
+    }
+
+    /// What a step came to.
+    package enum Step: Sendable, Equatable {
+        /// What the reader gets: whole lines, behind a `hello` and `stats` where a run begins; maybe nothing.
+        case bytes([UInt8])
+        /// The journal has nothing, or nothing more.
+        case end
+    }
+
+    private enum Phase {
+        case beginning
+        /// Counts the newest lines back from here, until they have so many bytes.
+        case measuring(behind: JournalPlace?, left: Int)
+        case reading
+    }
+
+    private let start: Start
+    private let filter: LineFilter?
+    private let form: Form
+    /// How many bytes of lines it gives at the most, about: the newest.
+    private let most: Int
+    private var phase = Phase.beginning
+    /// Behind which place lines come, and with which one they end.
+    private var low: JournalPlace?
+    private var high: JournalPlace?
+    /// The journal's number of the run whose lines come.
+    private var runNumber: Int64?
+    /// The line that comes next; nil while that is not known.
+    package private(set) var place: FeedPlace?
+    /// The number of the first line that the step before gave; nil for none.
+    package private(set) var first: Int?
+    /// The number of the last line that the journal had of that run when it began; nil while none of it has come.
+    package private(set) var end: Int?
+
+    /// Whether the journal has what it is to begin with.
+    package var isFound: Bool { low != nil }
+
+    /// Of lines that are read at once: as many as a piece of the log has.
+    package static let pageBytes = 64 << 10
+
+    package init(from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max) {
+        (self.start, self.filter, self.form, self.most) = (start, filter, form, most)
+        if case .after(let sequence, let run) = start { place = FeedPlace(run, sequence.addingSaturated(1)) }
+    }
+
+    /// Goes on by a page at the most.
+    ///
+    /// - Parameter time: when a `hello` is written.
+    package mutating func advance(_ history: any LineHistory, at time: Timestamp) throws(JournalFault) -> Step {
+        switch phase {
+        case .beginning: return try begin(history)
+        case .measuring(let place, let left):
+            try measure(history, behind: place, left)
+            return .bytes([])
+        case .reading: return try read(history, time)
+        }
+    }
+
+    private mutating func begin(_ history: any LineHistory) throws(JournalFault) -> Step {
+        switch start {
+        case .after(let sequence, let run):
+            // The run may begin with the line that comes next, and have no place for the one before.
+            guard let next = try history.place(of: sequence.addingSaturated(1), in: run) else { return .end }
+            low = JournalPlace(id: next.id.subtractingSaturated(1))
+        case .time(let from, let until):
+            var query = JournalQuery()
+            (query.from, query.until) = (from, until)
+            guard let first = try history.page(query, behind: nil, bytes: 1)?.last else { return .end }
+            low = JournalPlace(id: first.id.subtractingSaturated(1))
+            query.isReversed = true
+            if until != nil { high = try history.page(query, behind: nil, bytes: 1)?.last }
+        }
+        let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
+        phase = most < .max ? .measuring(behind: behind, left: most) : .reading
+        return .bytes([])
+    }
+
+    /// Counts a page of lines, the newest first; of one that is too much nothing comes, nor of what is older.
+    private mutating func measure(
+        _ history: any LineHistory, behind place: JournalPlace?, _ left: Int
+    ) throws(JournalFault) {
+        var query = JournalQuery()
+        query.isReversed = true
+        phase = .reading
+        guard let page = try history.page(query, behind: place, bytes: Self.pageBytes) else { return }
+        if let place, page.last >= place { throw Self.circle }
+        var left = left
+        page.lines.withUnsafeBytes { bytes in
+            FeedLine.forEach(in: bytes) { line in if filter?.admits(line) != false { left -= line.count + 1 } }
+        }
+        if left < 0 {
+            if let place { low = max(low ?? place, JournalPlace(id: place.id.subtractingSaturated(1))) }
+        } else if low.map({ page.last > $0 }) ?? true {
+            phase = .measuring(behind: page.last, left: left)
+        }
+    }
+
+    private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
+        first = nil
+        if let low, let high, low >= high { return .end }
+        guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end }
+        if let low, page.last <= low { throw Self.circle }
+        guard RunName.isValid(page.run.name) else { throw JournalFault(.corrupt, "the name of a run makes no sense") }
+        var bytes: [UInt8] = []
+        if page.run.number != runNumber {
+            if runNumber == nil, let place, place.run != page.run.name {
+                try bytes += rest(of: place, history, time)
+            }
+            if place?.run != page.run.name { place = FeedPlace(page.run.name, page.sequences.lowerBound) }
+            runNumber = page.run.number
+            try bytes += greeting(page, first: page.sequences.lowerBound, history, time)
+        }
+        low = page.last
+        let id = EventFraming.idField(page.run.name)
+        page.lines.withUnsafeBytes { lines in
+            FeedLine.forEach(in: lines) { add($0, id, time, to: &bytes) }
+        }
+        return .bytes(bytes)
+    }
+
+    /// What is left out of a run of which nothing comes, so that whoever has some of it knows.
+    private mutating func rest(
+        of place: FeedPlace, _ history: any LineHistory, _ time: Timestamp
+    ) throws(JournalFault) -> [UInt8] {
+        guard let page = try lastPage(of: place.run, history), page.sequences.upperBound >= place.sequence else {
+            return []
+        }
+        var bytes = try greeting(page, first: place.sequence, history, time)
+        addGap(through: page.sequences.upperBound, time, to: &bytes)
+        return bytes
+    }
+
+    /// The last line of a run.
+    private func lastPage(of run: String, _ history: any LineHistory) throws(JournalFault) -> JournalPage? {
+        guard let behind = try history.place(of: .max, in: run) else { return nil }
+        var query = JournalQuery()
+        query.isReversed = true
+        let page = try history.page(query, behind: behind, bytes: 1)
+        return page?.run.name == run ? page : nil
+    }
+
+    // MARK: Lines
+
+    /// The `hello` and `stats` of a page's run as this reader gets them: written now, and by ourselves, as a file may say anything.
+    private mutating func greeting(
+        _ page: JournalPage, first: Int, _ history: any LineHistory, _ time: Timestamp
+    ) throws(JournalFault) -> [UInt8] {
+        guard let line = try? LineDecoder.decode(page.run.hello.filter { $0 != 0x0A }[...]),
+            case .hello(let hello) = line.body
+        else { throw JournalFault(.corrupt, "the beginning of a run makes no sense") }
+        let last = max(page.sequences.upperBound, try lastPage(of: page.run.name, history)?.sequences.upperBound ?? 0)
+        end = last
+        guard form != .numbered else { return [] }
+        let identity = AgentIdentity(
+            run: page.run.name, version: hello.app.version ?? "", started: hello.app.started ?? line.time,
+            host: hello.host)
+        var lines = ControlLine.hello(
+            time: time, identity: identity, isFiltered: filter != nil, interval: hello.interval,
+            history: hello.history, firstSequence: first, nextSequence: last.addingSaturated(1))
+        if let stats = page.stats, stats.firstIndex(of: 0x0A) == stats.count - 1,
+            stats.count <= LineEncoder.longestLine,
+            let line = try? LineDecoder.decode(stats.dropLast()), case .stats = line.body
+        {
+            lines += stats
+        } else {
+            lines += ControlLine.stats(time: time, asOf: max(0, first - 1), endpoints: [], sources: [])
+        }
+        return form == .events ? EventFraming.events(of: lines) : lines
+    }
+
+    /// Adds a line of a page, if it is one that follows; of what is missing before it a `gap` tells, and so it does of one that is
+    /// no line at all, as soon as another one follows.
+    private mutating func add(
+        _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
+    ) {
+        guard line.count < LineEncoder.longestLine, let place else { return }
+        guard let sequence = FeedLine.number(of: line) else {
+            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body {
+                addGap(through: missing.to, time, to: &bytes)
+            }
+            return
+        }
+        guard sequence >= place.sequence, sequence < .max,
+            (try? LineIndex(line.assumingMemoryBound(to: UInt8.self))) != nil
+        else { return }
+        addGap(through: sequence - 1, time, to: &bytes)
+        self.place?.sequence = sequence + 1
+        guard filter?.admits(line) != false, let start = line.baseAddress else { return }
+        first = first ?? sequence
+        // `FeedLine` has found the newline behind it.
+        let whole = UnsafeRawBufferPointer(start: start, count: line.count + 1)
+        if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
+    }
+
+    /// Says that the lines up to a number do not come, unless they have.
+    private mutating func addGap(through last: Int, _ time: Timestamp, to bytes: inout [UInt8]) {
+        guard let place, last >= place.sequence, last < .max else { return }
+        bytes += gap(through: last, time)
+        self.place?.sequence = last + 1
+    }
+
+    private func gap(through last: Int, _ time: Timestamp) -> [UInt8] {
+        guard form != .numbered, let place else { return [] }
+        let line = ControlLine.gap(time: time, missing: place.sequence...last, reason: "journal")
+        return form == .events ? EventFraming.events(of: line) : line
+    }
+
+    /// What is said when the journal fails in the middle of a run: which lines of it do not come, as far as is known.
+    package mutating func giveUp(at time: Timestamp) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let end { addGap(through: end, time, to: &bytes) }
+        return bytes
+    }
+
+    private static let circle = JournalFault(.corrupt, "the lines have no order")
+}

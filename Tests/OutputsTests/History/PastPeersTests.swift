@@ -1,0 +1,152 @@
+import Feed
+import Inputs
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+/// Who comes back after a long time, or after another run has begun: an attached agent, and somebody that is pushed to.
+@Suite(.limited) struct PastPeersTests {
+    /// Whom a push reaches, while it is there. Unchecked: used by tasks of one loop.
+    private final class Peer: @unchecked Sendable {
+        private let loop: EventLoop
+        var isPresent = true
+        private(set) var reader: FeedReader?
+
+        init(on loop: EventLoop) { self.loop = loop }
+
+        func connect() throws -> LoopBound<any ByteStream> {
+            guard isPresent else { throw SystemError(code: 111, call: "connect") }
+            let (here, there) = SimulatedStream.pair(capacity: 2_000, on: loop)
+            reader = FeedReader(there)
+            return LoopBound(here)
+        }
+
+        func leave() {
+            reader?.stream.close()
+            reader = nil
+            isPresent = false
+        }
+
+        /// The next reader there is.
+        func comeBack() async throws -> FeedReader {
+            isPresent = true
+            while true {
+                if let reader { return reader }
+                try await loop.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aPushThatFoundNobodyForLongGoesOnFromTheJournal(sendsControl: Bool) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await PastReaderTests.Stage(on: loop)
+            let peer = Peer(on: loop)
+            let target = try PushTarget("unix:/x?resend=2000&control=\(sendsControl)")
+            let output = PushOutput(
+                target, store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1), history: stage.desk,
+                tell: { _ in }, connect: { try peer.connect() })
+            stage.history.begin("r1")
+            await stage.publish(100)
+            try await stage.serving {
+                try await running {
+                    try await output.run()
+                } while: {
+                    var next = 1
+                    // Away, and cut off in the middle of what is older, again and again.
+                    for round in 0..<4 {
+                        let reader = try await peer.comeBack()
+                        var isFirst = true
+                        for _ in 0..<60 {
+                            guard let line = try await reader.line() else { break }
+                            let number = FeedTranscript.number(line)
+                            if let number, isFirst {
+                                // What was on its way comes again.
+                                #expect(number <= next && number > next - 50, "\(number) where \(next) was due")
+                                (next, isFirst) = (number, false)
+                            }
+                            if let number {
+                                #expect(number == next)
+                                next = number + 1
+                            }
+                        }
+                        peer.leave()
+                        await stage.publish(round < 2 ? 800 : 0)
+                    }
+                    #expect(next > 100)
+                    let reader = try await peer.comeBack()
+                    await stage.feed.store.finish("end")
+                    var numbers: [Int] = []
+                    var gaps: [ClosedRange<Int>] = []
+                    while let line = try await reader.next() {
+                        if let sequence = line.seq { numbers.append(sequence) }
+                        if case .gap(let gap) = line.body { gaps.append(gap.from...gap.to) }
+                    }
+                    #expect(numbers.last == 1_700 && (numbers.first ?? .max) <= next)
+                    let missing = zip(numbers, numbers.dropFirst()).filter { $1 != $0 + 1 }
+                    #expect(missing.isEmpty && gaps.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test func anAttachedAgentGetsTheRestOfARunThatIsOver() async throws {
+        try await withLoop(virtual: true) { loop in
+            let first = await FeedStage(on: loop)
+            let second = await PastReaderTests.Stage(on: loop, run: "r2")
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let way = Way(to: first)
+            let input = AttachInput(
+                store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 3), tell: { _ in },
+                connect: { _ throws(SystemError) in try way.connect() })
+            try await relay.serving { _ in
+                try await running {
+                    try await input.run()
+                } while: {
+                    let reader = FeedReader(try relay.openStream(capacity: 100_000))
+                    try await first.serving { _ in
+                        await first.publish(20)
+                        try await loop.sleep(for: .seconds(1))
+                        way.stage = nil
+                    }
+                    way.cut()
+                    try await loop.sleep(for: .seconds(5))
+                    second.history.begin("r1")
+                    second.history.add(1...300)
+                    second.history.begin("r2")
+                    await second.publish(700)
+                    try await second.serving {
+                        way.stage = second.feed
+                        try await loop.sleep(for: .seconds(30))
+                        await relay.store.finish("end")
+                    }
+                    let transcript = try await reader.transcript(on: loop)
+                    // A run has more than one where its sources have changed.
+                    let runs = transcript.hellos.map(\.run)
+                    #expect(runs.first == "r1" && runs.last == "r2" && !runs.drop { $0 == "r1" }.contains("r1"))
+                    #expect(transcript.gaps.isEmpty)
+                    #expect(transcript.numbers == Array(1...300) + Array(1...700))
+                    #expect(transcript.fault == nil && transcript.bye?.run == "r2")
+                }
+            }
+        }
+    }
+
+    /// Where the attached agent is. Unchecked: used by tasks of one loop.
+    private final class Way: @unchecked Sendable {
+        var stage: FeedStage?
+        private var stream: SimulatedStream?
+
+        init(to stage: FeedStage?) { self.stage = stage }
+
+        func connect() throws(SystemError) -> any ByteStream {
+            guard let stage else { throw SystemError(code: 111, call: "connect") }
+            let stream = try stage.openStream(capacity: 1 << 16)
+            self.stream = stream
+            return stream
+        }
+
+        func cut() { stream?.close() }
+    }
+}

@@ -1,0 +1,487 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Readers of a socket and by HTTP that ask for lines older than the log's.
+@Suite(.limited) struct PastReaderTests {
+    /// A feed whose log holds little, with a journal beside it that has as much of it as a test says.
+    struct Stage: Sendable {
+        let feed: FeedStage
+        let history: MemoryHistory
+        let desk: HistoryDesk
+
+        init(on loop: EventLoop, run: String = "r1", logCapacity: Int = 1 << 16) async {
+            feed = await FeedStage(on: loop, run: run) {
+                ($0.logCapacity, $0.history) = (logCapacity, .seconds(1_000_000))
+            }
+            history = MemoryHistory()
+            desk = HistoryDesk(history, on: loop, worker: Worker(simulatedOn: loop), wall: feed.wall)
+        }
+
+        /// Publishes events, and has the journal keep what there is new, but for what `isKept` says no to.
+        func publish(_ count: Int, text: Int = 100, isKept: (Int) -> Bool = { _ in true }) async {
+            let first = await feed.store.nextSequence
+            let (reader, _) = await feed.store.open(nil, from: .newest)
+            var left = count
+            while left > 0 {
+                await feed.publish(min(left, 20), text: text)
+                left -= 20
+                while case .lines(let span)? = await feed.store.take(for: reader) {
+                    var sequence = span.sequences.lowerBound
+                    span.withUnsafeBytes { bytes in
+                        FeedLine.forEach(in: bytes) { line in
+                            if isKept(sequence) { history.add(Array(line), sequence, feed.wall.now) }
+                            sequence += 1
+                        }
+                    }
+                }
+            }
+            await feed.store.close(reader)
+            #expect(await feed.store.nextSequence >= first + count)
+        }
+
+        /// Serves the feed while `body` runs.
+        func serving<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+            let (feed, desk) = (feed, desk)
+            return try await running {
+                try await desk.run()
+            } while: {
+                try await feed.serving(history: desk) { _ in try await body() }
+            }
+        }
+
+        /// The number of the oldest line in the log.
+        var firstHeld: Int {
+            get async throws {
+                let greeting = await feed.store.greeting(isFiltered: false)
+                guard case .hello(let hello) = try LineDecoder.decode(greeting.prefix { $0 != 0x0A }).body else {
+                    return 0
+                }
+                return hello.firstSeq
+            }
+        }
+
+        /// Connects and asks, and skips what comes before the `hello` that answers.
+        func ask(_ request: String, capacity: Int = 1 << 20) async throws -> (FeedReader, Line.Hello) {
+            let reader = try feed.connect(capacity: capacity)
+            try await reader.ask(request)
+            var hellos = 0
+            while let line = try await reader.next() {
+                guard case .hello(let hello) = line.body else { continue }
+                hellos += 1
+                if hellos == 2 { return (reader, hello) }
+            }
+            throw CancellationError()
+        }
+    }
+
+    private static func withStage(
+        logCapacity: Int = 1 << 16, _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop, logCapacity: logCapacity)
+            try await stage.serving { try await body(stage) }
+        }
+    }
+
+    /// What came up to the end of the feed, as `PastReadingTests.summary` says it.
+    private static func summary(_ stage: Stage, _ request: String) async throws -> String {
+        let reader = try stage.feed.connect(capacity: 1 << 20)
+        try await reader.ask(request)
+        try await stage.feed.loop.sleep(for: .seconds(1))
+        await stage.feed.publish(2)
+        await stage.feed.store.finish("end")
+        return try await rest(of: reader)
+    }
+
+    private static func rest(of reader: FeedReader) async throws -> String {
+        var bytes: [UInt8] = []
+        var hellos = 0
+        while let line = try await reader.line() {
+            if line.starts(with: "{\"type\":\"hello\"".utf8) { hellos += 1 }
+            // The greeting and what came before the answer.
+            if hellos > 1 { bytes += line + [0x0A] }
+        }
+        return try PastReadingTests.summary(bytes)
+    }
+
+    @Test func whatTheLogHasLetGoOfComesFromTheJournal() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(2_000)
+            let summary = try await Self.summary(stage, #"{"since":5,"run":"r1"}"#)
+            // The log's own part is told by its own greeting, behind which the next line stands.
+            #expect(summary.hasPrefix("r1(6,2001): 6…") && !summary.contains("!"), "\(summary)")
+            #expect(Self.covers(summary, 6...2_002), "\(summary)")
+        }
+    }
+
+    /// Whether the ranges of a summary follow on each other.
+    private static func covers(_ summary: String, _ range: ClosedRange<Int>) -> Bool {
+        var next = range.lowerBound
+        for part in summary.split(separator: " ") where part.contains("…") {
+            let ends = part.drop { $0 == "!" }.split(separator: "…").compactMap { Int($0) }
+            guard ends.count == 2, ends[0] == next else { return false }
+            next = ends[1] + 1
+        }
+        return next == range.upperBound + 1
+    }
+
+    @Test func whatTheLogHasIsNotAskedOfTheJournal() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(10)
+            let summary = try await Self.summary(stage, #"{"since":0}"#)
+            #expect(summary == "r1(1,11): 1…12 bye(r1,12)")
+            #expect(stage.history.pages == 0)
+        }
+    }
+
+    @Test func withoutAJournalAllIsAsBefore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
+            await stage.publish(2_000, text: 100)
+            try await stage.serving { _ in
+                let reader = try stage.connect(capacity: 1 << 20)
+                try await reader.ask(#"{"since":5,"run":"r1"}"#)
+                try await loop.sleep(for: .seconds(1))
+                await stage.store.finish("end")
+                let summary = try await Self.rest(of: reader)
+                #expect(summary.contains(" !6…") && Self.covers(summary, 6...2_000), "\(summary)")
+            }
+        }
+    }
+
+    /// The journal's end is where the log begins, before it, or behind it; each line comes once, or in a gap.
+    @Test(arguments: [0, 5, 300, 1_000, 1_500, 1_999]) func goesOverIntoTheLogWithoutAHole(kept: Int) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(2_000) { $0 <= kept }
+            let held = try await stage.firstHeld
+            let summary = try await Self.summary(stage, #"{"since":5,"run":"r1"}"#)
+            #expect(Self.covers(summary, 6...2_002), "\(summary)")
+            let gap = kept + 1 < held ? "!\(max(6, kept + 1))…\(held - 1)" : nil
+            #expect(
+                summary.split(separator: " ").filter { $0.hasPrefix("!") }.map(String.init) == (gap.map { [$0] } ?? []))
+        }
+    }
+
+    @Test func goesFromARunThatIsOverIntoTheOneThatIs() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30)
+            stage.history.begin("r1")
+            await stage.publish(2_000)
+            let summary = try await Self.summary(stage, #"{"since":20,"run":"r0"}"#)
+            #expect(summary.hasPrefix("r0(21,31): 21…30 r1(1,2001): 1…"), "\(summary)")
+            #expect(Self.covers(String(summary.dropFirst("r0(21,31): 21…30 ".count)), 1...2_002), "\(summary)")
+        }
+    }
+
+    /// Within the first moments of a run the journal knows nothing of it.
+    @Test func goesIntoARunThatTheJournalDoesNotHaveYet() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30)
+            await stage.feed.publish(5)
+            let summary = try await Self.summary(stage, #"{"since":20,"run":"r0"}"#)
+            #expect(summary == "r0(21,31): 21…30 r1(1,6): 1…7 bye(r1,7)")
+        }
+    }
+
+    @Test func aRunThatNobodyKnowsIsAnsweredByTheLog() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(5)
+            let summary = try await Self.summary(stage, #"{"since":20,"run":"other"}"#)
+            #expect(summary == "r1(1,6): 1…7 bye(r1,7)")
+        }
+    }
+
+    @Test func aJournalThatFailsLeavesAGap() async throws {
+        for pages in 0..<6 {
+            try await Self.withStage { stage in
+                stage.history.begin("r0")
+                stage.history.add(1...600, text: 200)
+                stage.history.begin("r1")
+                await stage.publish(2_000)
+                stage.history.failsAfter = pages
+                let summary = try await Self.summary(stage, #"{"since":20,"run":"r0"}"#)
+                if pages == 0 {
+                    #expect(!summary.contains("r0") && summary.hasPrefix("r1("), "\(summary)")
+                    return
+                }
+                #expect(summary.contains("!"), "\(pages): \(summary)")
+                let parts = summary.split(separator: " r1(", maxSplits: 1).map(String.init)
+                if summary.hasPrefix("r0") { #expect(Self.covers(parts[0], 21...600), "\(pages): \(summary)") }
+                #expect(Self.covers(parts.last ?? "", 1...2_002), "\(pages): \(summary)")
+            }
+        }
+    }
+
+    /// Nobody reads what is asked for: a disk that does not answer.
+    @Test func aJournalThatDoesNotAnswerIsWaitedForTenSeconds() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            stage.history.begin("r1")
+            await stage.publish(2_000)
+            try await stage.feed.serving(history: stage.desk) { _ in
+                let reader = try stage.feed.connect(capacity: 1 << 20)
+                try await reader.ask(#"{"since":5,"run":"r1"}"#)
+                try await loop.sleep(for: .seconds(9))
+                #expect(await stage.desk.waiting == 1)
+                try await loop.sleep(for: .seconds(2))
+                #expect(await stage.desk.waiting == 0)
+                await stage.feed.store.finish("end")
+                let summary = try await Self.rest(of: reader)
+                #expect(summary.contains(" !6…") && Self.covers(summary, 6...2_000), "\(summary)")
+            }
+        }
+    }
+
+    @Test func whoLeavesOrAsksAnewIsNotReadForAnyMore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await Stage(on: loop)
+            stage.history.begin("r1")
+            await stage.publish(2_000)
+            try await stage.feed.serving(history: stage.desk) { server in
+                let leaving = try stage.feed.connect(capacity: 1 << 20)
+                let staying = try stage.feed.connect(capacity: 1 << 20)
+                for reader in [leaving, staying] { try await reader.ask(#"{"since":5,"run":"r1"}"#) }
+                try await loop.sleep(for: .seconds(1))
+                #expect(await stage.desk.waiting == 2)
+                leaving.stream.close()
+                try await staying.ask(#"{"since":1990}"#)
+                try await loop.sleep(for: .seconds(1))
+                #expect(await stage.desk.waiting == 0)
+                #expect(await server.readerCount == 1)
+                await stage.feed.store.finish("end")
+                #expect(try await Self.rest(of: staying).hasSuffix("1991…2000 bye(r1,2000)"))
+            }
+        }
+    }
+
+    /// One page for each of them is all that is read ahead for who takes nothing.
+    @Test func whoTakesNothingHoldsNobodyUp() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            await stage.publish(3_000)
+            var slow: [FeedReader] = []
+            for _ in 0..<20 {
+                slow.append(try stage.feed.connect(capacity: 500))
+                try await slow[slow.count - 1].ask(#"{"since":5,"run":"r1"}"#)
+            }
+            // They take the greeting, and then the beginning of what they have asked for.
+            for reader in slow { for _ in 0..<40 { _ = try await reader.line() } }
+            let pages = stage.history.pages
+            let (quick, _) = try await stage.ask(#"{"since":5,"run":"r1"}"#)
+            var next = 6
+            while next <= 3_000, let line = try await quick.line() {
+                guard let number = FeedTranscript.number(line) else { continue }
+                #expect(number == next)
+                next += 1
+            }
+            #expect(next == 3_001 && pages < 200)
+            #expect(await stage.desk.waiting == 0)
+        }
+    }
+
+    @Test func aFilterHoldsInTheJournalToo() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            for sequence in 1...50 {
+                let type = sequence % 10 == 0 ? "dog" : "fact"
+                let line = MemoryHistory.line(sequence, FeedStage.start, type: type)
+                stage.history.add(line, sequence, FeedStage.start)
+            }
+            await stage.feed.publish(5)
+            let summary = try await Self.summary(stage, #"{"since":20,"run":"r0","types":["dog"]}"#)
+            #expect(summary == "r0(21,51): 30…30 40…40 50…50 r1(1,6): bye(r1,7)")
+        }
+    }
+
+    // MARK: Times
+
+    @Test func fromGoesOnIntoWhatIsNew() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30, from: FeedStage.start - .seconds(60))
+            stage.history.begin("r1")
+            await stage.publish(2_000)
+            let summary = try await Self.summary(stage, #"{"from":"2023-11-14T22:12:40Z"}"#)
+            #expect(summary.hasPrefix("r0(21,31): 21…30 r1(1,2001): 1…"), "\(summary)")
+            #expect(Self.covers(String(summary.dropFirst("r0(21,31): 21…30 ".count)), 1...2_002), "\(summary)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (#"{"from":"2023-11-14T22:12:30Z","until":"2023-11-14T22:12:40Z"}"#, "r0(11,31): 11…20 bye(r0,30)"),
+            (#"{"until":"2023-11-14T22:12:22+00:00"}"#, "r0(1,31): 1…2 bye(r0,30)"),
+            (
+                #"{"from":"2023-11-14T22:12:48Z","until":"2029-01-01T00:00:00Z"}"#,
+                "r0(29,31): 29…30 r1(1,9): 1…8 bye(r1,8)"
+            ),
+            (#"{"from":"2030-01-01T00:00:00Z","until":"2031-01-01T00:00:00Z"}"#, "r1(1,9): bye(r1,8)"),
+            (#"{"until":"0000-01-01T00:00:00Z"}"#, "r1(1,9): bye(r1,8)"),
+            (#"{"types":["dog"],"until":"9999-12-31T23:59:59-23:59"}"#, "r0(1,31): bye(r0,30)"),
+        ])
+    func untilEndsTheConnection(request: String, expected: String) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30, from: FeedStage.start - .seconds(60))
+            // The journal has nothing of the run that is now, but the log has.
+            await stage.feed.publish(8)
+            let reader = try stage.feed.connect(capacity: 1 << 20)
+            try await reader.ask(request)
+            #expect(try await Self.rest(of: reader) == expected)
+        }
+    }
+
+    @Test func timesChooseAmongWhatTheLogHas() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            for _ in 0..<5 {
+                await stage.publish()
+                try await loop.sleep(for: .seconds(1))
+            }
+            try await stage.serving { _ in
+                let reader = try stage.connect()
+                try await reader.ask(#"{"from":"2023-11-14T22:13:21Z","until":"2023-11-14T22:13:23Z"}"#)
+                #expect(try await Self.rest(of: reader) == "r1(1,6): 2…3 bye(r1,5)")
+            }
+        }
+    }
+
+    // MARK: HTTP
+
+    private static func http(
+        _ stage: Stage, _ form: ReaderForm, _ adjust: (inout ReaderRequest.Wish) -> Void
+    ) async throws -> [UInt8] {
+        var wish = ReaderRequest.Wish()
+        adjust(&wish)
+        let readers = FeedReaders(
+            store: stage.feed.store, desk: stage.feed.desk, on: stage.feed.loop, limits: ReaderLimits(),
+            seats: ReaderSeats(), history: stage.desk)
+        let (client, server) = SimulatedStream.pair(capacity: 32 << 20, on: stage.feed.loop)
+        readers.admit(server, behind: Array("head\n".utf8), as: form, try wish.terms())
+        try await stage.feed.loop.sleep(for: .seconds(1))
+        readers.closeAll()
+        var bytes: [UInt8] = []
+        let buffer = ReadBuffer(count: 1 << 20)
+        while let count = try client.read(into: buffer.memory), count > 0 { bytes += buffer.memory[..<count] }
+        return bytes
+    }
+
+    @Test func anEventIDLeadsFromRunToRun() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30)
+            stage.history.begin("r1")
+            await stage.publish(1_000)
+            let bytes = try await Self.http(stage, .events) { ($0.since, $0.run) = (28, "r0") }
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.hasPrefix("head\nretry: 2000\ndata: {\"type\":\"hello\""))
+            let stream = EventStream(bytes.dropFirst(5))
+            let ids = stream.events.filter { $0.data.hasPrefix("{\"seq\"") }.map(\.id)
+            #expect(ids == ["r0-29", "r0-30"] + (1...1_000).map { "r1-\($0)" })
+            #expect(!stream.isTorn)
+        }
+    }
+
+    @Test func aReaderByHTTPGetsTheNewestThatFit() async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...200, text: 60_000)
+            await stage.feed.publish(3)
+            let bytes = try await Self.http(stage, .lines) { ($0.since, $0.run) = (10, "r0") }
+            let summary = try PastReadingTests.summary(Array(bytes.dropFirst(5)))
+            let first = 200 - (FeedReaders.mostReplayed / 60_000)
+            #expect(bytes.count <= FeedReaders.mostReplayed + 2_000)
+            #expect(
+                (first...first + 4).contains { summary == "r0(11,201): !11…\($0 - 1) \($0)…200 r1(1,4): 1…3" }
+                    || summary.hasPrefix("r0("), "\(summary)")
+        }
+    }
+
+    /// Reads to the end what comes behind a number, over all greetings.
+    private static func follow(
+        _ stage: Stage, _ request: String, capacity: Int, _ since: Int, _ wanted: String
+    ) async throws -> (end: Int, gaps: Int, hole: String?) {
+        let (reader, answer) = try await stage.ask(request, capacity: capacity)
+        var (run, gaps) = (answer.run, 0)
+        var next = run == wanted ? since + 1 : answer.firstSeq
+        while let line = try await reader.next() {
+            switch line.body {
+            case .hello(let hello):
+                if hello.run != run { (run, next) = (hello.run, 1) }
+            case .gap(let gap):
+                // Of the run that is now, where the journal fails before anything has come.
+                if gap.from == 1, next == answer.firstSeq, run != wanted { next = 1 }
+                if gap.from != next { return (0, gaps, "gap from \(gap.from) where \(next) was due") }
+                next = gap.to + 1
+                gaps += 1
+            case .bye(let bye): return (next - 1, gaps, bye.lastSeq == next - 1 ? nil : "the end comes early")
+            default:
+                guard let sequence = line.seq else { continue }
+                if sequence != next { return (0, gaps, "\(run)-\(sequence) came where \(next) was due") }
+                next += 1
+            }
+        }
+        return (0, gaps, "no end")
+    }
+
+    /// What comes and goes at random, with a journal that is late, fails and comes back.
+    @Test func everyLineComesOnceOrInAGap() async throws {
+        for seed in 1...UInt64(LongRun.rounds(short: 6, long: 500)) {
+            try await Self.withStage { stage in
+                var random = SeededGenerator(seed: seed)
+                let fails = seed % 3 == 0
+                stage.history.begin("r0")
+                stage.history.add(1...Int(50 + random.next() % 500), text: 100)
+                stage.history.begin("r1")
+                var waiting: [(Int, [UInt8])] = []
+                let (keeper, _) = await stage.feed.store.open(nil)
+                var readers: [Task<(end: Int, gaps: Int, hole: String?), any Error>] = []
+                for round in 0..<40 {
+                    await stage.feed.publish(Int(random.next() % 60), text: Int(random.next() % 200))
+                    while case .lines(let span)? = await stage.feed.store.take(for: keeper) {
+                        var sequence = span.sequences.lowerBound
+                        span.withUnsafeBytes { bytes in
+                            FeedLine.forEach(in: bytes) { line in
+                                waiting.append((sequence, Array(line)))
+                                sequence += 1
+                            }
+                        }
+                    }
+                    let kept = Int(random.next() % UInt64(waiting.count + 1))
+                    stage.history.keep(waiting[..<kept].map { (number: $0.0, bytes: $0.1) })
+                    waiting.removeFirst(kept)
+                    if fails { stage.history.failsAfter = random.next() % 4 == 0 ? stage.history.pages + 1 : nil }
+                    if round % 6 == 0 {
+                        let last = await stage.feed.store.nextSequence
+                        let run = random.next() % 2 == 0 ? "r0" : "r1"
+                        let since = Int(random.next() % (run == "r0" ? 60 : UInt64(last)))
+                        let request = #"{"since":\#(since),"run":"\#(run)"}"#
+                        let capacity = Int(500 + random.next() % 60_000)
+                        readers.append(
+                            Task(executorPreference: stage.feed.loop) {
+                                try await Self.follow(stage, request, capacity: capacity, since, run)
+                            })
+                    }
+                    try await stage.feed.loop.sleep(for: .milliseconds(Int64(random.next() % 300)))
+                }
+                await stage.feed.store.finish("end")
+                let last = await stage.feed.store.nextSequence - 1
+                for reader in readers {
+                    let got = try await reader.value
+                    #expect(got.hole == nil && got.end == last, "seed \(seed): \(got.hole ?? "")")
+                    if !fails { #expect(got.gaps == 0, "seed \(seed)") }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+import Feed
+import Journal
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// What one gets of a journal, without a loop.
+@Suite(.limited) struct PastReadingTests {
+    private static let time = Timestamp(seconds: 1_800_000_000)
+
+    /// Everything that comes up to the end.
+    private static func read(
+        _ history: MemoryHistory, _ start: PastReading.Start, _ filter: LineFilter? = nil,
+        as form: PastReading.Form = .lines, atMost most: Int = .max
+    ) throws -> [UInt8] {
+        var reading = PastReading(from: start, filter, as: form, atMost: most)
+        var bytes: [UInt8] = []
+        for _ in 0..<10_000 {
+            switch try reading.advance(history, at: time) {
+            case .bytes(let more): bytes += more
+            case .end: return bytes
+            }
+        }
+        Issue.record("no end")
+        return bytes
+    }
+
+    /// `A:3…5` for lines of a run, `!4…9` for a gap, in their order.
+    static func summary(_ bytes: [UInt8]) throws -> String {
+        var parts: [String] = []
+        var range: ClosedRange<Int>?
+        func end() {
+            if let range { parts.append("\(range.lowerBound)…\(range.upperBound)") }
+            range = nil
+        }
+        for line in bytes.split(separator: 0x0A) {
+            let decoded = try LineDecoder.decode(line)
+            if let sequence = decoded.seq {
+                if let known = range, known.upperBound + 1 == sequence {
+                    range = known.lowerBound...sequence
+                } else {
+                    end()
+                    range = sequence...sequence
+                }
+                continue
+            }
+            end()
+            switch decoded.body {
+            case .hello(let hello): parts.append("\(hello.run)(\(hello.firstSeq),\(hello.nextSeq)):")
+            case .gap(let gap): parts.append("!\(gap.from)…\(gap.to)")
+            case .stats: break
+            case .bye(let bye): parts.append("bye(\(bye.run ?? ""),\(bye.lastSeq ?? -1))")
+            default: parts.append(decoded.type)
+            }
+        }
+        end()
+        return parts.joined(separator: " ")
+    }
+
+    private static func three() -> MemoryHistory {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...10, text: 200)
+        history.begin("B")
+        history.add(1...5, from: FeedStage.start + .seconds(100), text: 200)
+        history.begin("C")
+        history.add(1...700, from: FeedStage.start + .seconds(200), text: 200)
+        return history
+    }
+
+    @Test(
+        arguments: [
+            (8, "A", "A(9,11): 9…10 B(1,6): 1…5 C(1,701): 1…700"),
+            (0, "A", "A(1,11): 1…10 B(1,6): 1…5 C(1,701): 1…700"),
+            (10, "A", "B(1,6): 1…5 C(1,701): 1…700"), (99, "A", "B(1,6): 1…5 C(1,701): 1…700"),
+            (Int.max, "A", "B(1,6): 1…5 C(1,701): 1…700"), (699, "C", "C(700,701): 700…700"), (700, "C", ""),
+            (3, "nobody", ""),
+        ])
+    func goesFromRunToRun(sequence: Int, run: String, summary: String) throws {
+        let history = Self.three()
+        #expect(try Self.summary(Self.read(history, .after(sequence, run: run))) == summary)
+        #expect(history.mostBytes <= PastReading.pageBytes)
+    }
+
+    @Test func namesWhatTheJournalHasLetGoOf() throws {
+        let history = Self.three()
+        history.drop(4)
+        #expect(
+            try Self.summary(Self.read(history, .after(1, run: "A")))
+                == "A(5,11): !2…4 5…10 B(1,6): 1…5 C(1,701): 1…700")
+    }
+
+    @Test func passesOnWhatTheJournalItselfHasMissed() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...3)
+        history.addGap(4...9)
+        history.add(10...12)
+        // A hole that nobody has named, and a line that is there twice.
+        history.add(20...21)
+        history.add(MemoryHistory.line(20, FeedStage.start), 22, FeedStage.start)
+        history.add(23...24)
+        #expect(
+            try Self.summary(Self.read(history, .after(1, run: "A")))
+                == "A(2,25): 2…3 !4…9 10…12 !13…19 20…21 !22…22 23…24")
+        let filter = LineFilter(types: ["dog"], sources: nil)
+        #expect(
+            try Self.summary(Self.read(history, .after(1, run: "A"), filter))
+                == "A(2,25): !4…9 !13…19 !22…22")
+    }
+
+    @Test func choosesByTypeSourceAndTime() throws {
+        let history = Self.three()
+        let (from, until) = (FeedStage.start + .seconds(7), FeedStage.start + .seconds(202))
+        let start = PastReading.Start.time(from, until: until)
+        let filter = LineFilter(types: nil, sources: nil, from: from, until: until)
+        #expect(try Self.summary(Self.read(history, start, filter)) == "A(8,11): 8…10 B(1,6): 1…5 C(1,701): 1…2")
+        let none = LineFilter(types: ["dog"], sources: ["fact"], from: from, until: until)
+        #expect(try Self.summary(Self.read(history, start, none)) == "A(8,11): B(1,6): C(1,701):")
+        let late = PastReading.Start.time(FeedStage.start + .seconds(10_000), until: nil)
+        #expect(try Self.summary(Self.read(history, late)) == "")
+        // What lies in between by number, and not by time.
+        history.begin("D")
+        history.add(1...1, from: from)
+        history.add(2...2, from: FeedStage.start)
+        history.add(3...3, from: from)
+        #expect(
+            try Self.summary(
+                Self.read(history, .time(until, until: nil), LineFilter(types: nil, sources: nil, from: until)))
+                == "C(3,701): 3…700 D(1,4):")
+        #expect(
+            try Self.summary(Self.read(history, start, filter))
+                == "A(8,11): 8…10 B(1,6): 1…5 C(1,701): 1…2 D(1,4): 1…1 3…3")
+    }
+
+    @Test func givesTheNewestThatFit() throws {
+        let history = Self.three()
+        let size = MemoryHistory.line(100, FeedStage.start, text: 200).count + 1
+        for most in [100_000, 150_000, 180_000] {
+            let bytes = try Self.read(history, .after(8, run: "A"), atMost: most)
+            let summary = try Self.summary(bytes)
+            let first = try #require(numbers(bytes).first)
+            #expect(summary == "A(9,11): !9…10 C(\(first),701): \(first)…700", "\(most)")
+            #expect((most - PastReading.pageBytes - size)...most ~= (701 - first) * size, "\(most)")
+            let inside = try Self.summary(Self.read(history, .after(5, run: "C"), atMost: most))
+            #expect(inside == "C(\(first),701): !6…\(first - 1) \(first)…700")
+        }
+        let all = try Self.read(history, .after(8, run: "A"), atMost: 1 << 20)
+        #expect(try Self.summary(all) == "A(9,11): 9…10 B(1,6): 1…5 C(1,701): 1…700")
+        // Only what is asked for is counted.
+        let filter = LineFilter(types: ["dog"], sources: nil)
+        #expect(
+            try Self.summary(Self.read(history, .after(8, run: "A"), filter, atMost: 1_000))
+                == "A(9,11): B(1,6): C(1,701):")
+        let interval = PastReading.Start.time(nil, until: FeedStage.start + .seconds(500))
+        let newest = try Self.summary(Self.read(history, interval, atMost: 1_000 + PastReading.pageBytes))
+        #expect(newest.hasPrefix("C(") && newest.hasSuffix("…300"), "\(newest)")
+    }
+
+    /// Behind the end of the interval nothing is read: the number of pages says so.
+    @Test func endsWithTheIntervalsLastLine() throws {
+        let history = Self.three()
+        let until = FeedStage.start + .seconds(3)
+        let filter = LineFilter(types: nil, sources: nil, until: until)
+        #expect(try Self.summary(Self.read(history, .time(nil, until: until), filter)) == "A(1,11): 1…3")
+        #expect(history.pages < 6)
+    }
+
+    @Test func eachLineHasItsIDAcrossRuns() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...3)
+        history.begin("B")
+        history.add(1...2)
+        let bytes = try Self.read(history, .after(1, run: "A"), as: .events)
+        let events = EventStream(bytes).events
+        #expect(events.map(\.id) == ["", "", "A-2", "A-3", "A-3", "A-3", "B-1", "B-2"])
+        let lines = try Self.read(history, .after(1, run: "A"))
+        #expect(events.map(\.data) == lines.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) })
+        let numbered = try Self.read(history, .after(1, run: "A"), as: .numbered)
+        #expect(try Self.summary(numbered) == "2…3 1…2")
+    }
+
+    /// A file says what it likes; what comes of it is whole lines in order, or a fault.
+    @Test func takesNothingForALineThatIsNone() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...2)
+        let bad = [
+            "{\"seq\":3", "", "nonsense", "{\"seq\":3,\"time\":1,\"type\":\"x\"}", "{\"type\":\"bye\",\"time\":\"x\"}",
+            "{\"seq\":9223372036854775807,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":\"x\"}",
+            "{\"seq\":-3,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":\"x\"}", "\u{1B}[2J",
+            "{\"type\":\"gap\",\"time\":\"2026-01-01T00:00:00.000000Z\",\"from\":1,\"to\":9223372036854775807,\"reason\":\"x\"}",
+            String(repeating: "[", count: 100_000), "{\"seq\":3,\"time\":\"2026-01-01T00:00:00.000000Z\"}\n{\"seq\":4",
+        ]
+        for (index, text) in bad.enumerated() { history.add(Array(text.utf8), 3 + index, FeedStage.start) }
+        history.add(20...21)
+        #expect(try Self.summary(Self.read(history, .after(0, run: "A"))) == "A(1,22): 1…2 !3…19 20…21")
+    }
+
+    @Test(arguments: ["", "nonsense", "{\"type\":\"stats\"}", "\u{1B}"])
+    func aRunThatBeginsWithNothingIsAFault(hello: String) throws {
+        let history = MemoryHistory()
+        history.begin("A", hello: Array(hello.utf8))
+        history.add(1...2)
+        #expect(throws: JournalFault.self) { try Self.read(history, .after(0, run: "A")) }
+    }
+
+    @Test func aRunThatHasNoNameIsAFault() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...2)
+        history.begin("a b\"")
+        history.add(1...2)
+        #expect(throws: JournalFault.self) { try Self.read(history, .after(0, run: "A")) }
+    }
+
+    @Test func statsThatAreNoneAreReplaced() throws {
+        let good = ControlLine.stats(time: FeedStage.start, asOf: 7, endpoints: [], sources: [])
+        for (stats, asOf) in [(nil, 1), (good, 7), (Array("{\n}\n".utf8), 1), (good + good, 1), ([0x0A], 1)] {
+            let history = MemoryHistory()
+            history.begin("A", stats: stats)
+            history.add(1...3)
+            let lines = try Self.read(history, .after(1, run: "A")).split(separator: 0x0A)
+            guard case .stats(let found) = try LineDecoder.decode(lines[1]).body else {
+                Issue.record("no stats")
+                continue
+            }
+            #expect(lines.count == 4 && found.asOf == asOf)
+        }
+    }
+
+    @Test func saysWhatIsMissingWhenTheJournalFails() throws {
+        let history = Self.three()
+        var reading = PastReading(from: .after(8, run: "A"), nil, as: .lines)
+        for _ in 0..<4 { _ = try reading.advance(history, at: Self.time) }
+        // A, B and the first page of C.
+        let next = try #require(reading.place?.sequence)
+        #expect(reading.place?.run == "C" && next < 700)
+        #expect(try Self.summary(reading.giveUp(at: Self.time)) == "!\(next)…700")
+        #expect(reading.giveUp(at: Self.time).isEmpty)
+    }
+}
+
+/// The numbers of lines.
+private func numbers(_ bytes: [UInt8]) -> [Int] {
+    bytes.split(separator: 0x0A).compactMap { FeedTranscript.number(Array($0)) }
+}
