@@ -400,7 +400,9 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         guard let process, !unwritten.isEmpty else { return }
         let written = (try? unwritten.withUnsafeBytes { try process.standard(0).write($0) }) ?? 0
         unwritten.removeFirst(written)
-        if !unwritten.isEmpty { stalledUntil = max(stalledUntil, loop.clock.now.advanced(by: .seconds(2))) }
+        // What was written only now has been waiting for longer.
+        let patience: Duration = unwritten.isEmpty ? .milliseconds(500) : .seconds(2)
+        stalledUntil = max(stalledUntil, loop.clock.now.advanced(by: patience))
     }
 
     private func reload() {
