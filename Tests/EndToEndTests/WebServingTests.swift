@@ -7,7 +7,7 @@ import Testing
 /// `--http` of the real program.
 @Suite(.limited) struct WebServingTests {
     /// An agent that serves its page, and a client of it.
-    private struct Agent: Sendable {
+    struct Agent: Sendable {
         let program: ChildProcess
         let port: UInt16
         private let loop: EventLoop
@@ -40,14 +40,18 @@ import Testing
             try await talk { try WireAnswer($0.talk(Self.request(target, fields + ["Connection: close"]))) }
         }
 
-        /// Opens a stream and reads on, until a text has come.
-        func stream(_ target: String, _ fields: [String] = [], until text: String) async throws -> EventStream {
+        /// Asks for what does not end, and reads on until a text has come.
+        func body(_ target: String, _ fields: [String] = [], until text: String) async throws -> [UInt8] {
             try await talk { client in
                 let descriptor = try client.connect()
                 defer { RawClient.leave(descriptor) }
                 try client.send(Self.request(target, fields), to: descriptor)
-                return EventStream(try WireAnswer(client.receive(from: descriptor, until: text)).body)
+                return try WireAnswer(client.receive(from: descriptor, until: text)).body
             }
+        }
+
+        func stream(_ target: String, _ fields: [String] = [], until text: String) async throws -> EventStream {
+            EventStream(try await body(target, fields, until: text))
         }
 
         /// Opens a stream, says that it is open, and reads it to its end.
