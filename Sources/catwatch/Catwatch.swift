@@ -71,9 +71,9 @@ struct Catwatch {
                 let log = LogCommand(
                     journal, options, isTerminal: isatty(STDOUT_FILENO) == 1,
                     bar: shows ? JournalProgress(style: style, columns: columns) : nil
-                ) { if !isQuiet { complain($0) } }
-                exit(try log.run())
-            case .fibonacciRuns(let journal): exit(try FibonacciCommand.printRuns(of: journal))
+                ) { complain($0) }
+                exit(log.run())
+            case .fibonacciRuns(let journal): exit(FibonacciCommand.printRuns(of: journal) { complain($0) })
             case .help, .version, .completions, .manual: exit(0)
             }
         } catch let error as UsageError {

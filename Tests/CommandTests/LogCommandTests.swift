@@ -41,7 +41,7 @@ import Testing
         let command = LogCommand(
             journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal
         ) { printed.errors += $0 }
-        printed.status = try command.run()
+        printed.status = command.run()
         printed.text = String(decoding: try folder.read("out"), as: UTF8.self)
         return printed
     }
@@ -406,7 +406,7 @@ import Testing
                 defer { Glibc.close(number) }
                 var errors = ""
                 let command = LogCommand(journal, options, to: number, isTerminal: false, pause: 2) { errors += $0 }
-                return (try command.run(), errors)
+                return (command.run(), errors)
             }
             do {
                 try await body(reader)
@@ -480,7 +480,8 @@ import Testing
         try journal.add("two", [sum(3, 100_000, "1234.5")])
         let folder = try TemporaryFolder()
         let output = try Descriptor.open(folder.path("out"), flags: O_WRONLY | O_CREAT)
-        #expect(try FibonacciCommand.printRuns(of: journal.path, to: output.number) == 0)
+        var errors = ""
+        #expect(FibonacciCommand.printRuns(of: journal.path, to: output.number) { errors += $0 } == 0)
         #expect(
             try String(decoding: folder.read("out"), as: UTF8.self) == """
                 N                 ms
@@ -489,6 +490,9 @@ import Testing
 
                 """)
         let other = try self.journal()
-        #expect(try FibonacciCommand.printRuns(of: other.path, to: output.number) == 1)
+        #expect(FibonacciCommand.printRuns(of: other.path, to: output.number) { errors += $0 } == 1)
+        #expect(errors == "")
+        #expect(FibonacciCommand.printRuns(of: "/nowhere/j", to: output.number) { errors += $0 } == 2)
+        #expect(errors == "catwatch: /nowhere/j: No such file or directory\n")
     }
 }

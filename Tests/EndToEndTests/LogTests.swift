@@ -101,7 +101,7 @@ import Testing
 
     @Test func whatCannotBeReadIsSaid() async throws {
         try await Stage.run { stage in
-            let missing = try await stage.finish(["log", "\(stage.folder)/none", "--summary"])
+            let missing = try await stage.finish(["log", "\(stage.folder)/none", "--summary", "--quiet"])
             #expect(missing.ending == .exited(2) && missing.output == [])
             #expect(missing.errors == "catwatch: \(stage.folder)/none: No such file or directory\n")
             let full = try await stage.bash(

@@ -8,14 +8,16 @@ extension FibonacciCommand {
     /// `catwatch fibonacci --summary`: prints how long each computation took that a journal knows of, the oldest first: its
     /// N from the left, its milliseconds to the right, where they would be for the largest of them.
     ///
+    /// - Parameter complain: says something on standard error, in whole lines.
     /// - Returns: the exit status, as `LogCommand.run` has it.
-    /// - Throws: what reading or writing failed with.
-    static func printRuns(of journal: String, to output: Int32 = STDOUT_FILENO) throws -> Int32 {
-        let marker = Array("\"data\":{\"n\":".utf8)
-        var text = ""
-        var next = JournalPlace.first
-        var isEmpty = true
-        do {
+    static func printRuns(
+        of journal: String, to output: Int32 = STDOUT_FILENO, complain: (String) -> Void
+    ) -> Int32 {
+        JournalReading.status(of: journal) {
+            let marker = Array("\"data\":{\"n\":".utf8)
+            var text = ""
+            var next = JournalPlace.first
+            var isEmpty = true
             let scan = try JournalRows(path: journal)
             while true {
                 let last = try scan.rows(in: next...(.last)) { row in
@@ -34,9 +36,8 @@ extension FibonacciCommand {
                 guard let last, last < .last else { return isEmpty ? 1 : 0 }
                 next = last.next
             }
-        } catch let error as SystemError {
-            guard error.code == EPIPE else { throw error }
-            return 0
+        } complain: {
+            complain($0)
         }
     }
 

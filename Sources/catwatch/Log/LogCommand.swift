@@ -50,22 +50,13 @@ struct LogCommand {
     ///
     /// - Returns: the exit status: 0 when something was printed, or nobody reads any more; 1 when there is nothing; 2 when
     ///   the journal cannot be read or nothing be written, which was said.
-    func run() throws -> Int32 {
-        defer { bar?.end() }
-        do {
+    func run() -> Int32 {
+        JournalReading.status(of: journal) {
+            defer { bar?.end() }
             return try options[\.summary] ? summarise() : print()
-        } catch let error as SystemError {
-            if error.code == EPIPE { return 0 }
-            bar?.end()
-            complain("catwatch: stdout: \(error.reason)\n")
-        } catch let error as JournalFault {
-            bar?.end()
-            complain("catwatch: \(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))\n")
-        } catch let error as SQLiteFault {
-            bar?.end()
-            complain("catwatch: \(Sanitizer.visible(journal, limit: 500)): \(Sanitizer.visible(error.reason))\n")
+        } complain: {
+            complain($0)
         }
-        return 2
     }
 
     // MARK: Lines
@@ -151,12 +142,16 @@ struct LogCommand {
                 printer.beginAnew()
                 next = .first
                 isAway = false
-                complain("catwatch: the journal was moved aside; this goes on with the new one\n")
+                notice("this goes on with the new one")
             } else if !isAway {
                 isAway = true
-                complain("catwatch: the journal was moved aside; this waits for a new one\n")
+                notice("this waits for a new one")
             }
         }
+    }
+
+    private func notice(_ text: String) {
+        if options.verbosity > .quiet { complain("catwatch: the journal was moved aside; \(text)\n") }
     }
 
     private func retryingWhenBusy<Value>(
