@@ -28,7 +28,8 @@ import Testing
             "bands", "config", "connect", "count", "format", "from", "n", "name", "output", "series", "since", "source",
             "time", "timeout", "total", "type", "unit", "version",
         ],
-        "Inputs": ["http", "limit", "replay"], "Outputs": ["connect", "n", "replay", "since"],
+        "Inputs": ["http", "limit", "replay"],
+        "Outputs": ["connect", "from", "journal", "n", "replay", "since", "until"],
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source"], "Settings": ["source"],
         "Terminal": [
