@@ -85,6 +85,9 @@ static const unsigned char metrics_mjs[] = {
 static const unsigned char order_mjs[] = {
 #embed "Files/order.mjs"
 };
+static const unsigned char past_mjs[] = {
+#embed "Files/past.mjs"
+};
 static const unsigned char pictures_mjs[] = {
 #embed "Files/pictures.mjs"
 };
@@ -144,6 +147,7 @@ static const struct cw_page_file files[] = {
     ENTRY("main.mjs", main_mjs),
     ENTRY("metrics.mjs", metrics_mjs),
     ENTRY("order.mjs", order_mjs),
+    ENTRY("past.mjs", past_mjs),
     ENTRY("pictures.mjs", pictures_mjs),
     ENTRY("ring.mjs", ring_mjs),
     ENTRY("router.mjs", router_mjs),

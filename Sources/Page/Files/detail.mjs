@@ -9,12 +9,20 @@ import { rowsOf } from "./fields.mjs"
 import { age, clock } from "./format.mjs"
 import { createGraph, graphModel } from "./graph.mjs"
 import { setBadgeColor } from "./ink.mjs"
+import { PastSeries, fetchPast } from "./past.mjs"
 import { pictureAddress } from "./pictures.mjs"
 import { nameParts, shapes, standing } from "./standing.mjs"
 
 /** How long a graph stays as it is although values come, in microseconds. */
 const pace = 250_000
 const nothing = { form: "", content: "", at: 0 }
+const second = 1e6
+
+/** `2026-11-21 ` of a time that is not today's. */
+function day(time, offset) {
+    const date = at => isoTime(at + offset * second).slice(0, 10)
+    return date(time) === date(Date.now() * 1000) ? "" : date(time) + " "
+}
 
 export function create(context) {
     const prefix = element("span", { class: "prefix" })
@@ -25,9 +33,10 @@ export function create(context) {
     const band = element("span", { class: "band-name" })
     const arrow = element("span")
     const since = element("span", { class: "age" })
+    const before = element("p", { class: "detail-past", role: "status" })
     const head = element("header", { class: "detail-head" },
         element("h2", { id: "detail-title" }, prefix, rest),
-        element("p", { class: "detail-value" }, amount, " ", unit, " ", badge, " ", band, " ", arrow, " ", since))
+        element("p", { class: "detail-value" }, amount, " ", unit, " ", badge, " ", band, " ", arrow, " ", since), before)
 
     const graph = createGraph()
     const button = (text, run, more = {}) => element("button", { type: "button", onclick: run, ...more }, text)
@@ -57,6 +66,58 @@ export function create(context) {
     /** What the graph was made from, and when. */
     let drawn = nothing
     let hasTable = false
+    /** What of before is shown: `series` is a PastSeries, `state` says how it stands with it; null for what is now. */
+    let past = null
+
+    /** Shows the span of time behind the one that is shown, or before it (-1); false where that is the page's to do. */
+    function travel(direction) {
+        const { board } = context
+        const index = board.seriesNamed(shown)
+        if (index === undefined || context.isSnapshot || context.view.span !== null) return past !== null
+        const length = Math.max(context.span, second)
+        if (past === null && direction > 0) return false
+        const until = past === null ? context.lastWindow * context.width - length : past.series.until + direction * length
+        // What the board holds is shown from there.
+        if (until > context.lastWindow * context.width - length / 2) return stayHere()
+        leavePast()
+        const series = new PastSeries({ name: shown, source: board.series[index].source, from: until - length, until })
+        const asked = { series, control: new AbortController(), state: "asking" }
+        past = asked
+        const end = state => {
+            if (past !== asked) return
+            asked.state = state
+            drawn = nothing
+            context.invalidate()
+        }
+        fetchPast(series, asked.control).then(() => end("here"), ({ message }) => end(message))
+        drawn = nothing
+        context.invalidate()
+        return true
+    }
+
+    function leavePast() {
+        past?.control.abort()
+        past = null
+        drawn = nothing
+    }
+
+    function stayHere() {
+        leavePast()
+        graph.leave()
+        context.invalidate()
+        return true
+    }
+
+    function drawPast(offset) {
+        if (past === null) return setText(before, "")
+        const { series, state } = past
+        const times = `${day(series.from, offset)}${clock(series.from, offset)} – ${clock(series.until, offset)}`
+        let says = ""
+        if (state === "asking") says = " · asking"
+        else if (state !== "here") says = ` · not there: ${visible(state)}`
+        else if (series.samples.length === 0) says = " · nothing is kept of it"
+        setText(before, `from the journal ${times}${says}`)
+    }
 
     function ask() {
         const series = context.board.series[context.board.seriesNamed(shown)]
@@ -108,7 +169,7 @@ export function create(context) {
         const last = series.windows.at(-1)
         const offset = context.utcOffset(now)
         const form = JSON.stringify([
-            context.epoch, context.described, index, width, span, view, offset, isStale, context.isLost,
+            context.epoch, context.described, index, width, span, view, offset, isStale, context.isLost, past?.series.until,
         ])
         const content = [
             series.count, series.newest?.sequence, series.event?.sequence, series.event?.isCut, series.windows.length, last?.start, last?.revision,
@@ -120,6 +181,7 @@ export function create(context) {
             // What the newest value is and what came with it are of the same moment.
             drawHead(board, series)
             drawEvent(series, offset)
+            drawPast(offset)
             if (hasValues) drawGraph(board, index, now, offset, isStale)
         }
         fibonacci.update(board, series)
@@ -154,11 +216,13 @@ export function create(context) {
         const series = board.series[index]
         const described = board.describedSource(series.source)
         const { width, start, lastWindow, view } = context
-        graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), {
+        const looks = {
             name: series.name, kind: series.kind, unit: described?.unit ?? "", newest: series.newest.value,
             scale: series.kind === "data" ? described?.bands ?? null : null, isLog: view.isLog, range: view.range, offset,
             isStale: isStale || context.isLost, isTrimmed: board.isTrimmed(index), now,
-        })
+        }
+        if (past === null) graph.update(graphModel(board, index, { width, start, lastWindow, span: view.span }, now), looks)
+        else graph.update(past.series.model(width), { ...looks, newest: null, isStale: false, isTrimmed: false, now: past.series.until })
     }
 
     function drawEvent(series, offset) {
@@ -220,14 +284,14 @@ export function create(context) {
         }
         const described = board.describedSource(series.source)
         const ring = board.points(index)
-        const points = Array.from({ length: ring.count }, (_, place) =>
+        const points = past?.series.samples ?? Array.from({ length: ring.count }, (_, place) =>
             ({ time: ring.time(place), value: ring.value(place), sequence: ring.sequence(place) }))
-            .sort((a, b) => a.time - b.time)
+        points.sort((a, b) => a.time - b.time)
         const units = { latency: "ms", memory: "bytes" }
         const rows = seriesRows({
             name: series.name, unit: units[series.kind] ?? described?.unit ?? null,
             scale: series.kind === "data" ? described?.bands ?? null : null,
-        }, points, series.windows)
+        }, points, past === null ? series.windows : [])
         if (form === "csv") download(csv(rows), fileName(shown, "csv"), "text/csv;charset=utf-8")
         else download(json(rows), fileName(shown, "json"), "application/json")
     }
@@ -239,12 +303,16 @@ export function create(context) {
             const isOther = shown !== (name ?? null)
             shown = name ?? null
             if (!isOther) return
+            leavePast()
             drawn = nothing
             eventKey = null
             graph.leave()
             root.scrollTop = 0
         },
-        hide() { graph.leave() },
+        hide() {
+            leavePast()
+            graph.leave()
+        },
         keys: {
             ArrowLeft: { text: "read the graph", run: () => graph.step(-1) },
             ArrowRight: { run: () => graph.step(1) },
@@ -256,6 +324,9 @@ export function create(context) {
             ArrowDown: { run: () => context.step(1) },
             k: { run: () => context.step(-1) },
             j: { run: () => context.step(1) },
+            "]": { text: "more of the history; when all is shown, what was before, from the journal", run: () => travel(-1) },
+            "[": { text: "less of the history; from the past, back to what is now", run: () => travel(1) },
+            Escape: { run: () => past === null ? false : stayHere() },
             L: { text: "logarithmic scale", run: toggleLog },
             y: { text: "fix the range of values; again: what the values need", run: toggleRange },
             t: { text: "the graph as a table", run: toggleTable },

@@ -1,0 +1,96 @@
+// A series as it was before what the board holds: the agent has lines of before in its journal, and gives those of a span of time.
+//
+// They are no board's: runs that are over lie beside the one that is now, and a board forgets the one for the other.
+
+import { isoTime } from "./export.mjs"
+import { readLine } from "./line.mjs"
+import { windowsOver } from "./windows.mjs"
+
+/** As much as an answer has, in characters; the server gives 8 MiB of lines. */
+const mostCharacters = 16 << 20
+/** A server that says nothing for so long is waited for no longer, in milliseconds. */
+const longestSilence = 20_000
+
+/** What a page of the past holds of a series: `{time, value, sequence}` of its values, and `{time, code}` of its source's errors. */
+export class PastSeries {
+    constructor({ name, source, from, until }) {
+        Object.assign(this, { name, source, from, until })
+        this.samples = []
+        this.errors = []
+    }
+
+    /** Takes a line, without its newline. */
+    take(text) {
+        const line = readLine(text)
+        if (line === null || line.seq === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
+        const { kind, time, seq, body } = line
+        if (kind === "error") this.errors.push({ time, code: body.code })
+        let value = null
+        if (kind === "data" && body.series === this.name) value = body.value
+        else if (kind === "latency" && this.name === `latency:${line.source}`) value = body.ms
+        else if (kind === "memory" && this.name === `memory:${line.source}`) value = body.resident
+        if (value !== null) this.samples.push({ time, value, sequence: seq })
+    }
+
+    /** What a graph draws of it; see `graphModel`. */
+    model(width) {
+        const byTime = (one, other) => one.time - other.time
+        const samples = this.samples.sort(byTime)
+        const points = {
+            count: samples.length, time: place => samples[place].time, value: place => samples[place].value,
+            sequence: place => samples[place].sequence,
+        }
+        const windows = windowsOver(points, [], width, this.from, this.until)
+        return { samples, windows, errors: this.errors.sort(byTime), width, start: this.from, end: this.until }
+    }
+}
+
+/**
+ * Asks for what a `PastSeries` is about, and has it take that; fails with an error whose message a person is told.
+ *
+ * `control`, an AbortController, ends it, and is aborted at the end.
+ */
+export async function fetchPast(past, control) {
+    let timer = 0
+    let isSilent = false
+    const hear = () => {
+        clearTimeout(timer)
+        timer = setTimeout(() => {
+            isSilent = true
+            control.abort()
+        }, longestSilence)
+    }
+    hear()
+    try {
+        const query = new URLSearchParams({ from: isoTime(past.from), until: isoTime(past.until), sources: past.source })
+        const response = await fetch(`feed?${query}`, {
+            cache: "no-store", redirect: "manual", signal: control.signal,
+        })
+        const isFeed = response.headers.get("content-type")?.startsWith("application/x-ndjson")
+        if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
+        if (!response.ok) throw new Error(`status ${response.status}`)
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+        let rest = ""
+        let characters = 0
+        let last = ""
+        for (;;) {
+            const { value, done } = await reader.read()
+            if (done) break
+            hear()
+            characters += value.length
+            if (characters > mostCharacters) throw new Error("the answer is too long")
+            const lines = (rest + value).split("\n")
+            rest = lines.pop()
+            for (const line of lines) past.take(line)
+            last = lines.at(-1) ?? last
+        }
+        // What ends otherwise is not all of it.
+        if (!last.startsWith('{"type":"bye"')) throw new Error("the connection broke")
+    } catch (error) {
+        if (isSilent) throw new Error("the agent takes too long")
+        throw error instanceof TypeError ? new Error("nothing answers") : error
+    } finally {
+        clearTimeout(timer)
+        control.abort()
+    }
+}

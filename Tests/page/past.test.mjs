@@ -1,0 +1,105 @@
+// What a page asks the journal for, with a server that is a stand-in.
+import assert from "node:assert/strict"
+import test, { mock } from "node:test"
+import { pageFolder } from "./files.mjs"
+
+const { PastSeries, fetchPast } = await import(new URL("past.mjs", pageFolder))
+
+const second = 1e6
+const begin = Date.UTC(2026, 10, 21, 5, 0, 0) * 1000
+const stamp = seconds => new Date(begin / 1000 + seconds * 1000).toISOString().replace("Z", "000Z")
+const seriesOf = (name, source) => new PastSeries({ name, source, from: begin, until: begin + 60 * second })
+const data = (seq, at, value, more = {}) => JSON.stringify({ seq, time: stamp(at), type: "s", source: "s", series: "s", value, ...more })
+const hello = (run, at = 900) => JSON.stringify({ type: "hello", time: stamp(at), format: 1, run, filtered: true, interval_s: 1, history_s: 120, first_seq: 1, next_seq: 1 })
+const bye = JSON.stringify({ type: "bye", time: stamp(900), reason: "until", run: "r2", last_seq: 2, uptime_s: 1 })
+
+test("runs that are over lie beside one another, although their numbers are the same", () => {
+    const past = seriesOf("s", "s")
+    for (const line of [hello("r1"), data(7, 10, 1), data(8, 11.5, 3), hello("r2"), data(7, 30, 5), data(8, 11.2, 2)]) past.take(line)
+    const model = past.model(second)
+    assert.deepEqual(model.samples.map(({ time, value }) => [(time - begin) / second, value]), [[10, 1], [11.2, 2], [11.5, 3], [30, 5]])
+    assert.deepEqual(model.windows.map(({ start, last, count }) => [(start - begin) / second, last, count]), [[10, 1, 1], [11, 3, 2], [30, 5, 1]])
+    assert.deepEqual([model.start, model.end, model.width], [begin, begin + 60 * second, second])
+})
+
+test("only this series' values of this time are taken, whatever a server says", () => {
+    const past = seriesOf("s", "s")
+    const others = [
+        data(1, -0.001, 1), data(2, 60, 1), data(3, 1, 1, { series: "other" }), data(4, 1, 1, { source: "other" }), data(5, 1, null),
+        '{"seq":6', "", "null", JSON.stringify({ time: stamp(1), type: "s", source: "s", series: "s", value: 1 }),
+    ]
+    for (const line of others) past.take(line)
+    assert.deepEqual(past.samples, [])
+    past.take(JSON.stringify({ seq: 9, time: stamp(2), type: "error", source: "s", code: "timeout", message: "too late", attempt: 1, retry_in_ms: 10 }))
+    assert.deepEqual(past.errors, [{ time: begin + 2 * second, code: "timeout" }])
+})
+
+test("latency and memory are series as well", () => {
+    const latency = seriesOf("latency:s", "s")
+    latency.take(JSON.stringify({ seq: 1, time: stamp(1), type: "latency", source: "s", endpoint: "e", status: 200, ms: 12.5 }))
+    const memory = seriesOf("memory:m", "m")
+    memory.take(JSON.stringify({ seq: 1, time: stamp(1), type: "memory", source: "m", rss_bytes: 7, peak_bytes: 8, private_bytes: 6 }))
+    for (const past of [latency, memory]) past.take(data(2, 1, 1))
+    assert.deepEqual([latency.samples[0].value, memory.samples[0].value, latency.samples.length], [12.5, 7, 1])
+})
+
+/** A server that answers with chunks of text; `asked` has what it was asked for. */
+function server(t, chunks, { status = 200, type = "application/x-ndjson", isOpen = false } = {}) {
+    const asked = []
+    t.mock.method(globalThis, "fetch", async (address, { signal }) => {
+        asked.push(address)
+        const body = new ReadableStream({
+            start(controller) {
+                signal.addEventListener("abort", () => {
+                    try { controller.error(new DOMException("aborted", "AbortError")) } catch { /* It has ended. */ }
+                })
+                for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk))
+                if (!isOpen) controller.close()
+            },
+        })
+        return new Response(body, { status, headers: { "content-type": type } })
+    })
+    return asked
+}
+
+test("one request is made, and lines may come in any pieces", async t => {
+    const text = [hello("r1"), data(1, 10, 1), data(2, 11, 2), bye, ""].join("\n")
+    const asked = server(t, text.match(/[^]{1,50}/g))
+    const past = seriesOf("s", "s")
+    await fetchPast(past, new AbortController())
+    assert.deepEqual(asked, ["feed?from=2026-11-21T05%3A00%3A00.000000Z&until=2026-11-21T05%3A01%3A00.000000Z&sources=s"])
+    assert.deepEqual(past.samples.map(({ value }) => value), [1, 2])
+})
+
+for (const [name, chunks, more, message] of [
+    ["an answer that breaks off", [hello("r1") + "\n", data(1, 10, 1) + "\n"], {}, "the connection broke"],
+    ["an answer that breaks off within its last line", [hello("r1") + "\n", bye], {}, "the connection broke"],
+    ["a refusal", ["no"], { status: 503, type: "text/plain" }, "status 503"],
+    ["somebody else", ["<html>"], { type: "text/html" }, "something else answers there"],
+    ["an answer without an end", Array(20).fill("x".repeat(1 << 20)), { isOpen: true }, "the answer is too long"],
+]) {
+    test(`${name} is said in words`, async t => {
+        server(t, chunks, more)
+        await assert.rejects(fetchPast(seriesOf("s", "s"), new AbortController()), { message })
+    })
+}
+
+test("nobody who answers is said in words", async t => {
+    t.mock.method(globalThis, "fetch", async () => { throw new TypeError("Failed to fetch") })
+    await assert.rejects(fetchPast(seriesOf("s", "s"), new AbortController()), { message: "nothing answers" })
+})
+
+test("a server that says nothing more is left, as it is by who leaves", async t => {
+    server(t, [hello("r1") + "\n"], { isOpen: true })
+    mock.timers.enable({ apis: ["setTimeout"] })
+    t.after(() => mock.timers.reset())
+    const turn = () => new Promise(resolve => setImmediate(resolve))
+    const silent = assert.rejects(fetchPast(seriesOf("s", "s"), new AbortController()), { message: "the agent takes too long" })
+    for (let count = 0; count < 20; count++) await turn()
+    mock.timers.tick(20_000)
+    await silent
+    const control = new AbortController()
+    const left = assert.rejects(fetchPast(seriesOf("s", "s"), control), { name: "AbortError" })
+    control.abort()
+    await left
+})
