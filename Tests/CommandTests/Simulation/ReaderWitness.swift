@@ -58,6 +58,9 @@ final class ReaderWitness {
         return "{\"since\":\(next - 1),\"run\":\"\(run)\"}\n"
     }
 
+    /// Whether it waits for what it has asked for, which may be on a disk.
+    var isAsking: Bool { asked != nil && answer == nil }
+
     /// Up to which number it has all that there is, or says that it has.
     var reach: Int { max(next, answer ?? 0) }
 

@@ -458,7 +458,9 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         if counts.readers > Self.readers * 2 + 8 { accuse("there are \(counts.readers) readers") }
         if lastSeen.incarnation == incarnation, lastSeen.time.duration(to: now) > Self.prompt {
             if feed.record.last < lastSeen.next - 1 { accuse("stdout has not got \(lastSeen.next - 1)") }
-            for client in clients { client.check(lastSeen.next, of: feed.run, since: lastSeen.time) }
+            for client in clients {
+                client.check(lastSeen.next, of: feed.run, since: lastSeen.time, isHeld: now < stalledUntil)
+            }
         }
         if lastSeen.incarnation != incarnation || lastSeen.time.duration(to: now) > Self.prompt {
             lastSeen = (now, next, incarnation)
