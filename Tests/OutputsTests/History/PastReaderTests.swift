@@ -372,7 +372,9 @@ import Testing
         readers.closeAll()
         var bytes: [UInt8] = []
         let buffer = ReadBuffer(count: 1 << 20)
-        while let count = try client.read(into: buffer.memory), count > 0 { bytes += buffer.memory[..<count] }
+        while let count = try client.read(into: buffer.memory), count > 0 {
+            bytes += UnsafeRawBufferPointer(rebasing: buffer.memory[..<count])
+        }
         return bytes
     }
 
@@ -392,18 +394,32 @@ import Testing
         }
     }
 
-    @Test func aReaderByHTTPGetsTheNewestThatFit() async throws {
+    @Test(.enabled(if: !ThreadSanitizer.isOn, "each byte of 8 MiB is looked at"))
+    func aReaderByHTTPGetsTheNewestThatFit() async throws {
         try await Self.withStage { stage in
             stage.history.begin("r0")
-            stage.history.add(1...200, text: 60_000)
+            stage.history.add(1...150, text: 60_000)
             await stage.feed.publish(3)
-            let bytes = try await Self.http(stage, .lines) { ($0.since, $0.run) = (10, "r0") }
-            let summary = try PastReadingTests.summary(Array(bytes.dropFirst(5)))
-            let first = 200 - (FeedReaders.mostReplayed / 60_000)
+            let bytes = try await Self.http(stage, .lines) { ($0.since, $0.run) = (2, "r0") }
             #expect(bytes.count <= FeedReaders.mostReplayed + 2_000)
-            #expect(
-                (first...first + 4).contains { summary == "r0(11,201): !11…\($0 - 1) \($0)…200 r1(1,4): 1…3" }
-                    || summary.hasPrefix("r0("), "\(summary)")
+            // Long lines are only counted: to read them all takes seconds.
+            var long: [Int] = []
+            var short: [UInt8] = []
+            bytes.dropFirst(5).withUnsafeBytes { bytes in
+                FeedLine.forEach(in: bytes) { line in
+                    if line.count > 60_000 {
+                        long.append(FeedLine.number(of: line) ?? 0)
+                    } else {
+                        short += line + [0x0A]
+                    }
+                }
+            }
+            let first = try #require(long.first)
+            // What is greeted takes a part of it, and pages are whole.
+            let most = FeedReaders.mostReplayed / 60_000
+            #expect(long == Array(first...150) && (150 - most...150 - most + 4).contains(first))
+            let summary = try PastReadingTests.summary(short)
+            #expect(summary == "r0(\(first),151): !3…\(first - 1) r1(1,4): 1…3")
         }
     }
 
@@ -436,18 +452,18 @@ import Testing
 
     /// What comes and goes at random, with a journal that is late, fails and comes back.
     @Test func everyLineComesOnceOrInAGap() async throws {
-        for seed in 1...UInt64(LongRun.rounds(short: 6, long: 500)) {
+        for seed in 1...UInt64(LongRun.rounds(short: ThreadSanitizer.isOn ? 3 : 6, long: 500)) {
             try await Self.withStage { stage in
                 var random = SeededGenerator(seed: seed)
                 let fails = seed % 3 == 0
                 stage.history.begin("r0")
-                stage.history.add(1...Int(50 + random.next() % 500), text: 100)
+                stage.history.add(1...Int(50 + random.next() % 150), text: 100)
                 stage.history.begin("r1")
                 var waiting: [(Int, [UInt8])] = []
                 let (keeper, _) = await stage.feed.store.open(nil)
                 var readers: [Task<(end: Int, gaps: Int, hole: String?), any Error>] = []
-                for round in 0..<40 {
-                    await stage.feed.publish(Int(random.next() % 60), text: Int(random.next() % 200))
+                for round in 0..<30 {
+                    await stage.feed.publish(Int(random.next() % 40), text: Int(random.next() % 200))
                     while case .lines(let span)? = await stage.feed.store.take(for: keeper) {
                         var sequence = span.sequences.lowerBound
                         span.withUnsafeBytes { bytes in
