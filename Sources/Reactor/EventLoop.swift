@@ -256,6 +256,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
+    /// Has `worker` do something behind what it was given already, which nobody waits for.
+    package func leave(to worker: EventLoop, _ work: @escaping @Sendable () -> Void) {
+        preconditionOnLoop()
+        if worker === self, let time = simulatedWork?() { return simulate(work, for: Answer(), taking: time) }
+        worker.post(work)
+    }
+
     /// Does work in virtual time, one piece after the other, as a thread would.
     private func simulate<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value, for answer: Answer<Value>,

@@ -4,6 +4,7 @@ import Inputs
 import Journal
 import Reactor
 import Settings
+import Synchronization
 import TestSupport
 import Testing
 
@@ -82,6 +83,28 @@ import Testing
             let agent = SimulatedProcess(on: machine, seed: 1)
             let error = await #expect(throws: UsageError.self) { try await agent.run(Self.watch) }
             #expect(error?.description.contains("(process 12)") == true && agent.output == [])
+        }
+    }
+
+    @Test func aJournalThatFailsAtTheEndIsSaidToBeShortBeforeTimeIsUp() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            let isFull = Atomic<Bool>(false)
+            machine.journals["/x.db"] = MemoryLineStore { call in
+                isFull.load(ordering: .relaxed) && call == .commit ? JournalFault(.disk, "no room") : nil
+            }
+            let agent = SimulatedProcess(on: machine, seed: 1)
+            async let status = agent.run(Self.watch)
+            try await loop.sleep(for: .seconds(15))
+            isFull.store(true, ordering: .relaxed)
+            agent.signal(SIGTERM)
+            let ended = try await status
+            #expect(ended == 0 && !machine.journal(at: "/x.db").isOpen)
+            #expect(
+                agent.errors
+                    == ["tried again every second", "the last lines are not in it"].map {
+                        "catwatch: /x.db: no room; \($0)"
+                    })
         }
     }
 

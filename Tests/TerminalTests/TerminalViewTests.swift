@@ -226,7 +226,7 @@ import Testing
             "last run ended (SIGTERM), kept to 41: a0"
         ),
         (Restart(lastRun: "a0", lastSequence: 0), "last run was cut off, kept to 0: a0"),
-        (Restart(), "the journal begins"),
+        (Restart(), "no run before is known"),
     ])
     func aRestartSaysWhatTheJournalHas(restart: Restart, words: String) {
         var script = FeedScript()

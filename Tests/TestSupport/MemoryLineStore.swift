@@ -24,6 +24,7 @@ package final class MemoryLineStore: LineStore {
         var current: Int?
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
+        var greetings: [String] = []
         var tidying = 0
     }
     private let state = Mutex(State())
@@ -44,6 +45,8 @@ package final class MemoryLineStore: LineStore {
     package var runs: [Run] { state.withLock { $0.runs } }
     /// When each commit came, and how many lines it had.
     package var commits: [(time: Timestamp, lines: Int)] { state.withLock { $0.commits } }
+    /// Every `hello` and `stats` that it got.
+    package var greetings: [String] { state.withLock { $0.greetings } }
     package var isOpen: Bool { state.withLock { $0.isOpen } }
     package func count(of call: Call) -> Int { state.withLock { $0.calls[call] ?? 0 } }
     /// Has the next calls of `tidy` say that there is more.
@@ -80,6 +83,7 @@ package final class MemoryLineStore: LineStore {
             guard case .hello(let hello)? = (try? LineDecoder.decode(bytes.prefix { $0 != 0x0A }))?.body else {
                 preconditionFailure("a greeting begins with hello")
             }
+            state.greetings.append(String(decoding: bytes, as: UTF8.self))
             if let current = state.current, state.runs[current].name == hello.run { return 0 }
             if state.runs.last?.name != hello.run { state.runs.append(Run(name: hello.run)) }
             state.current = state.runs.count - 1

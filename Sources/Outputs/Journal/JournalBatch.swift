@@ -5,8 +5,12 @@ internal import Journal
 struct JournalBatch {
     /// So many lines are committed without waiting for more.
     static let dueLines = 4_096
+    /// It takes no more than so many lines, or bytes, but for what the last delivery has beyond that: a journal lets go of as
+    /// much behind each commit.
+    private static let mostLines = 7_168
+    private static let mostBytes = 2 << 20
 
-    /// How many bytes of lines it holds on to, but for what the last delivery has beyond that.
+    /// How many bytes of lines it holds on to.
     let capacity: Int
     private(set) var pieces: [JournalPiece] = []
     private var lines = 0
@@ -14,11 +18,11 @@ struct JournalBatch {
     /// Whether nothing comes after it.
     private(set) var isLast = false
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int) { self.capacity = min(capacity, Self.mostBytes) }
 
     var isEmpty: Bool { pieces.isEmpty }
     /// Whether it takes no more.
-    var isFull: Bool { bytes >= capacity || isLast }
+    var isFull: Bool { bytes >= capacity || lines >= Self.mostLines || isLast }
     /// Whether it is to be committed at once.
     var isDue: Bool { lines >= Self.dueLines || isFull }
 

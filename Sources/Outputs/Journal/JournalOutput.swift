@@ -19,8 +19,8 @@ package actor JournalOutput {
         package var patience = Duration.seconds(10)
         /// How long it waits before what failed is tried again.
         package var retry = Duration.seconds(1)
-        /// For how long that is done once the feed is over.
-        package var end = Duration.seconds(5)
+        /// For how long that is done once the feed is over: less than outputs have then, so that it can say what came of it.
+        package var end = Duration.seconds(3)
 
         package init() {}
     }
@@ -39,13 +39,16 @@ package actor JournalOutput {
     /// Called when there may be something to do.
     private let more: Wakeup
     private var mustOpen = true
-    /// The `hello` and `stats` that what is durable began under.
+    /// The newest `hello` and `stats` of what is durable.
     private var greeting: [UInt8] = []
     /// Where the batch ends; nil before there was one.
     private var place: EventStore.Place?
     /// Whether there is more to let go of.
     private var isUntidy = false
     private var outage: Outage?
+    /// Fires when the disk has been waited for too long.
+    private var patience: LoopTimer?
+    private var work: Task<Void, any Error>?
     /// When the feed was found to be over.
     private var over: LoopInstant?
     /// Whether the run's first line is there.
@@ -54,9 +57,10 @@ package actor JournalOutput {
     /// Who has the journal, if it was another agent at the start.
     private var refusal: JournalFault?
 
-    /// Since when nothing is kept.
+    /// Since when nothing is kept, and what was said of it last.
     private struct Outage {
         let since: LoopInstant
+        var told: JournalFault
         var attempts = 0
     }
 
@@ -101,14 +105,26 @@ package actor JournalOutput {
         if let refusal { throw refusal }
     }
 
-    /// Keeps lines until the feed ends or the task is cancelled: a commit under way is then left alone.
+    /// Keeps lines until the feed ends or the task is cancelled: what the disk does by then is left alone.
     package func run() async throws(CancellationError) {
+        let work = Task(executorPreference: loop) { try await self.keepAll() }
+        self.work = work
+        let result = await withTaskCancellationHandler {
+            await work.result
+        } onCancel: {
+            work.cancel()
+        }
+        if case .failure = result { throw CancellationError() }
+    }
+
+    private func keepAll() async throws {
         let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true) { [more] in more.signal() }
         if !greeting.isEmpty { batch.add(.greeting(greeting)) }
         // From here on it is what is durable that counts.
         await store.settle(store.progress(of: reader), of: reader, first: nil)
         let late = loop.schedule(after: pace.start) { [self] in assumeIsolated { $0.begin(nil) } }
         defer { loop.cancel(late) }
+        let lines = self.lines
         do {
             var isKept = try await keep([], of: reader)
             while isKept, !batch.isLast {
@@ -116,13 +132,14 @@ package actor JournalOutput {
                 isKept = try await keep(batch.pieces, of: reader)
                 if isKept, !batch.isLast { batch = JournalBatch(capacity: batch.capacity) }
             }
-        } catch {
             await store.close(reader)
-            throw CancellationError()
+            try await loop.offload(to: worker) { lines.close() }
+        } catch {
+            // Not by whoever lets go of it last, which would be the loop; and not waited for.
+            loop.leave(to: worker) { lines.close() }
+            await store.close(reader)
+            throw error
         }
-        await store.close(reader)
-        let lines = self.lines
-        try? await loop.offload(to: worker) { lines.close() }
     }
 
     /// Has the run begin with what the disk says of the one before, if it has said that.
@@ -142,7 +159,7 @@ package actor JournalOutput {
             if batch.isDue { return }
             if let deadline, loop.clock.now >= deadline.time { return }
             if batch.isEmpty, isUntidy {
-                try await tidy()
+                try await tidy(reader)
                 continue
             }
             if !batch.isEmpty, deadline == nil {
@@ -162,8 +179,8 @@ package actor JournalOutput {
     ///
     /// - Returns: false when the feed is over and it does not work.
     private func keep(_ pieces: [JournalPiece], of reader: ReaderID) async throws -> Bool {
-        let patience = loop.schedule(after: pace.patience) { [self] in assumeIsolated { $0.letGo(reader) } }
-        defer { loop.cancel(patience) }
+        watch(reader, after: pace.patience)
+        defer { unwatch() }
         while true {
             let opens = mustOpen
             let attempt = try await attempt(pieces)
@@ -208,7 +225,9 @@ package actor JournalOutput {
         }
     }
 
-    private func tidy() async throws {
+    private func tidy(_ reader: ReaderID) async throws {
+        watch(reader, after: pace.patience)
+        defer { unwatch() }
         let (lines, time) = (lines, wall.now)
         let attempt = try await loop.offload(to: worker) {
             var attempt = Attempt()
@@ -233,7 +252,7 @@ package actor JournalOutput {
     private func note(_ attempt: Attempt, _ pieces: [JournalPiece], of reader: ReaderID) {
         isUntidy = attempt.isUntidy
         if attempt.isBroken { mustOpen = true }
-        for case .greeting(let new) in pieces where Self.run(of: new) != Self.run(of: greeting) { greeting = new }
+        for case .greeting(let new) in pieces { greeting = new }
         let place = place
         store.assumeIsolated {
             if let place { $0.settle(place, of: reader, first: attempt.first) }
@@ -254,23 +273,36 @@ package actor JournalOutput {
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
         // It cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
-        if outage == nil { complain(fault, "; tried again every second") }
+        if outage?.told.reason != fault.reason { complain(fault, "; tried again every second") }
         outage?.attempts += 1
-        // Also when it has failed before, and a disk that is back under its old name is another one.
-        if let outage, outage.attempts > 1 { mustOpen = true }
+        // Also when it has failed before, and a disk that is back under its old name is another one. One that is held up is
+        // the same, and would be taken for one that is not.
+        if let outage, outage.attempts > 1, fault.kind != .held { mustOpen = true }
     }
 
-    /// Has inputs wait no longer: it may take for ever.
+    /// Has the disk be waited for no longer than so.
+    private func watch(_ reader: ReaderID, after time: Duration) {
+        patience = loop.schedule(after: time) { [self] in assumeIsolated { $0.letGo(reader) } }
+    }
+
+    private func unwatch() { if let patience { loop.cancel(patience) } }
+
+    /// Has inputs wait no longer: it may take for ever. Once the feed is over nothing does.
     private func letGo(_ reader: ReaderID) {
+        watch(reader, after: pace.retry)
         store.assumeIsolated { $0.setHolding(false, of: reader) }
-        guard outage == nil else { return }
-        let silence = JournalFault(.disk, "the disk has not answered for \(pace.patience.shortText)")
-        store.assumeIsolated { $0.setState(silence.reason, of: reader) }
-        complain(silence)
+        if outage == nil {
+            let silence = JournalFault(.disk, "the disk has not answered for \(pace.patience.shortText)")
+            store.assumeIsolated { $0.setState(silence.reason, of: reader) }
+            complain(silence)
+        }
+        guard isGivenUp, let outage else { return }
+        complain(outage.told, "; the last lines are not in it")
+        work?.cancel()
     }
 
     private func complain(_ fault: JournalFault, _ consequence: String = "") {
-        outage = outage ?? Outage(since: loop.clock.now)
+        outage = Outage(since: outage?.since ?? loop.clock.now, told: fault, attempts: outage?.attempts ?? 0)
         tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
     }
 
@@ -280,11 +312,5 @@ package actor JournalOutput {
         let since = over ?? loop.clock.now
         over = since
         return since.duration(to: loop.clock.now) >= pace.end
-    }
-
-    private static func run(of greeting: [UInt8]) -> String? {
-        let hello = greeting.prefix { $0 != 0x0A }
-        guard case .hello(let hello)? = (try? LineDecoder.decode(hello))?.body else { return nil }
-        return hello.run
     }
 }

@@ -196,7 +196,7 @@ function subject(line) {
 
 /** What the journal has of the run before. */
 function restarted({ text, value, code }) {
-    if (text === null) return "the journal begins"
+    if (text === null) return "no run before is known"
     const end = code === null ? "was cut off" : `ended (${code})`
     return `last run ${end}, kept to ${fixed(value ?? 0, 0)}: ${text}`
 }

@@ -67,7 +67,7 @@ extension Painter {
 
     /// What the journal has of the run before.
     private static func restarted(_ line: BoardLine) -> String {
-        guard let run = line.text else { return "the journal begins" }
+        guard let run = line.text else { return "no run before is known" }
         let end = line.code.map { "ended (\($0))" } ?? "was cut off"
         return "last run \(end), kept to \(NumberText.fixed(line.value ?? 0, 0)): \(run)"
     }

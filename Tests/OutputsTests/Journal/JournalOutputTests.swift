@@ -185,6 +185,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [(count: 9_000, length: 0, most: 8_191), (900, 4_000, 540)])
+    func aCommitHasNoMoreThanAJournalLetsGoOfAtOnce(count: Int, length: Int, most: Int) async throws {
+        let journal = MemoryLineStore()
+        _ = try await Self.keep(in: journal, logCapacity: 32 << 20, batch: 8 << 20) { stage, _ in
+            try await stage.loop.sleep(for: .seconds(1))
+            await stage.publish(count, text: length)
+            try await stage.loop.sleep(for: .seconds(1))
+        }
+        let lines = journal.commits.map(\.lines)
+        #expect(lines.allSatisfy { $0 <= most } && lines.reduce(0, +) > count, "\(lines)")
+    }
+
     // MARK: What agent lines and hello say
 
     @Test func saysUpToWhereLinesAreDurableAndFromWhereOnTheyAreThere() async throws {
@@ -308,6 +320,64 @@ import Testing
         #expect(journal.count(of: .open) == 2)
     }
 
+    @Test func whatSomebodyHoldsUpIsTriedAgainAsItIs() async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore { disk.fault(at: $0) }
+        let bodies = try await Self.keep(in: journal) { stage, _ in
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            disk.fail(.held, "held up", at: .commit)
+            await stage.publish()
+            try await stage.loop.sleep(for: .milliseconds(5_500))
+            // Anew it would be taken for one that nobody holds up.
+            #expect(journal.count(of: .open) == 1)
+            disk.fail(nil)
+            try await stage.loop.sleep(for: .seconds(2))
+        }
+        let told = Self.told(bodies)
+        #expect(told.errors == ["x.db: held up; tried again every second"] && told.recoveries.count == 1)
+    }
+
+    @Test func anotherFaultThanTheOneThatWasToldIsTold() async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore { disk.fault(at: $0) }
+        let bodies = try await Self.keep(in: journal) { stage, _ in
+            try await stage.loop.sleep(for: .seconds(1))
+            for reason in ["no room", "gone"] {
+                disk.fail(.disk, reason)
+                await stage.publish()
+                try await stage.loop.sleep(for: .seconds(3))
+            }
+            disk.fail(nil)
+            try await stage.loop.sleep(for: .seconds(2))
+        }
+        let told = Self.told(bodies)
+        #expect(told.errors == ["no room", "gone"].map { "x.db: \($0); tried again every second" })
+        #expect(told.recoveries.map(\.attempts) == [6])
+    }
+
+    @Test func aNewFileIsGreetedAsTheFeedIsByThen() async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore { disk.fault(at: $0) }
+        _ = try await Self.keep(in: journal) { stage, _ in
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            _ = await stage.store.register(SourceDescription(name: "added", type: "fact"))
+            await stage.store.greetAll()
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            disk.fail(.corrupt, "malformed", at: .tidy)
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            disk.fail(nil)
+            let before = journal.greetings.count
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(journal.count(of: .open) == 2 && journal.greetings.count == before + 1)
+            #expect(journal.greetings.last?.contains(#""added""#) == true)
+        }
+    }
+
     // MARK: Who waits
 
     /// Publishes more than half of a log of 64 KiB.
@@ -369,6 +439,30 @@ import Testing
         let numbers = try Self.numbers(journal.runs[0])
         #expect(!numbers.missed.isEmpty && (numbers.kept + numbers.missed).sorted() == Array(1...journal.runs[0].last))
         #expect(numbers.kept == numbers.kept.sorted())
+    }
+
+    @Test func aDiskThatHangsWhileItIsTidiedUpHoldsInputsUpForNoLonger() async throws {
+        let journal = MemoryLineStore()
+        let bodies = try await Self.keep(in: journal, logCapacity: 1 << 16) { stage, _ in
+            try await stage.loop.sleep(for: .seconds(1))
+            let before = journal.count(of: .tidy)
+            journal.makeUntidy(2)
+            // The commit has one of its own.
+            stage.loop.simulatedWork = {
+                (before: journal.count(of: .tidy) > before ? .seconds(600) : .zero, after: .zero)
+            }
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            await Self.fill(stage)
+            let start = stage.loop.clock.now
+            try await stage.store.admit()
+            let waited = start.duration(to: stage.loop.clock.now)
+            #expect(.seconds(8) <= waited && waited <= .seconds(10), "\(waited)")
+            stage.loop.simulatedWork = nil
+            try await stage.loop.sleep(for: .seconds(700))
+            #expect(await stage.agentLine()?.outputs.map(\.state) == ["ok"])
+        }
+        #expect(Self.told(bodies).errors.count == 1 && Self.told(bodies).recoveries.count == 1)
     }
 
     // MARK: The start
@@ -476,32 +570,90 @@ import Testing
             Self.told(bodies).errors == [
                 "x.db: no room; tried again every second", "x.db: no room; the last lines are not in it",
             ])
-        #expect(journal.runs[0].ended == nil && 5...7 ~= journal.count(of: .commit) - journal.commits.count)
+        #expect(journal.runs[0].ended == nil && 4...5 ~= journal.count(of: .commit) - journal.commits.count)
+    }
+
+    /// In an hour it answers.
+    @Test(arguments: [(hangs: Duration.milliseconds(1), end: Duration.seconds(13)), (.seconds(60), .seconds(3))])
+    func aDiskThatHangsAtTheEndIsGivenUpAndSaidToBeShort(hangs: Duration, end: Duration) async throws {
+        try await withLoop(virtual: true) { loop in
+            let journal = MemoryLineStore()
+            let stage = await FeedStage(on: loop)
+            let told = LoopBound(Told())
+            let output = JournalOutput(
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+            ) {
+                told.value.bodies.append($0)
+            }
+            let waited = await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await output.run() }
+                try? await output.waitUntilBegun()
+                loop.simulatedWork = { (before: .seconds(3_600), after: .zero) }
+                await stage.publish(3)
+                try? await loop.sleep(for: .milliseconds(200) + hangs)
+                await stage.store.finish("end")
+                let start = loop.clock.now
+                await group.waitForAll()
+                return start.duration(to: loop.clock.now)
+            }
+            #expect(end - .seconds(1) <= waited && waited <= end + .milliseconds(1_100), "\(waited)")
+            let silence = "x.db: the disk has not answered for 10"
+            let errors = told.value.errors
+            #expect(errors.count == 2 && errors.allSatisfy { $0.hasPrefix(silence) }, "\(errors)")
+            #expect(errors.last?.hasSuffix("; the last lines are not in it") == true)
+            #expect(await stage.store.counts.readers == 0 && journal.isOpen)
+            try await loop.sleep(for: .seconds(10_000))
+            // Behind what it was given before.
+            #expect(journal.commits.last?.lines == 3 && !journal.isOpen && loop.timerCount == 0)
+        }
+    }
+
+    @Test func whoIsCancelledLeavesNoJournalOpen() async throws {
+        try await withLoop(virtual: true) { loop in
+            let disk = Disk()
+            let journal = MemoryLineStore { disk.fault(at: $0) }
+            let stage = await FeedStage(on: loop)
+            let output = JournalOutput(
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+            ) { _ in
+            }
+            try await running {
+                try await output.run()
+            } while: {
+                try await output.waitUntilBegun()
+                disk.fail(.disk, at: .commit)
+                await stage.publish()
+                try await loop.sleep(for: .milliseconds(1_500))
+                #expect(journal.isOpen)
+            }
+            try await loop.sleep(for: .milliseconds(1))
+            #expect(await stage.store.counts.readers == 0 && !journal.isOpen && loop.timerCount == 0)
+        }
     }
 
     // MARK: Another agent's feed
+
+    /// Passes on another agent's run: `hello`, and the lines 7 to 9.
+    private static func relay(_ run: String, _ stage: FeedStage) async throws {
+        var lines = [
+            ControlLine.hello(
+                time: FeedStage.start, identity: AgentIdentity(run: run, version: "1", started: FeedStage.start),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 7, nextSequence: 10)
+        ]
+        lines += (7..<10).map {
+            let text = #"{"seq":\#($0),"time":"2026-03-01T12:00:00.000000Z","type":"fact","source":"s","series":"s"}"#
+            return Array((text + "\n").utf8)
+        }
+        for bytes in lines {
+            await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: bytes.dropLast())])
+        }
+    }
 
     @Test func keepsAnotherAgentsRunsSideBySide() async throws {
         let journal = MemoryLineStore()
         _ = try await Self.keep(in: journal, isRelay: true) { stage, _ in
             for run in ["a", "b"] {
-                var lines = [
-                    ControlLine.hello(
-                        time: FeedStage.start,
-                        identity: AgentIdentity(run: run, version: "1", started: FeedStage.start),
-                        isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 7,
-                        nextSequence: 10)
-                ]
-                lines += (7..<10).map {
-                    let text =
-                        #"{"seq":\#($0),"time":"2026-03-01T12:00:00.000000Z","type":"fact","source":"s","series":"s"}"#
-                    return Array((text + "\n").utf8)
-                }
-                for bytes in lines {
-                    await stage.store.relay([
-                        RelayedLine(try LineDecoder.decode(bytes[...]), bytes: bytes.dropLast())
-                    ])
-                }
+                try await Self.relay(run, stage)
                 // What it has not seen of a run is gone with that.
                 try await stage.loop.sleep(for: .milliseconds(1))
             }
@@ -509,5 +661,28 @@ import Testing
         #expect(journal.runs.map(\.name) == ["a", "b"])
         for run in journal.runs { #expect(try Self.numbers(run).kept == [7, 8, 9]) }
         #expect(journal.runs.map(\.ended) == [nil, "end"])
+    }
+
+    @Test func aCommitOfARunThatIsOverSaysNothingOfTheNext() async throws {
+        _ = try await Self.keep(in: MemoryLineStore(), isRelay: true) { stage, _ in
+            func first() async throws -> Int? {
+                let greeting = await stage.store.greeting(isFiltered: false)
+                guard case .hello(let hello) = try LineDecoder.decode(greeting.prefix { $0 != 0x0A }).body else {
+                    Issue.record("no hello comes first")
+                    return nil
+                }
+                return hello.journalFirstSeq
+            }
+            try await Self.relay("a", stage)
+            stage.loop.simulatedWork = { (before: .milliseconds(100), after: .zero) }
+            // Its commit begins behind 100 ms.
+            try await stage.loop.sleep(for: .milliseconds(150))
+            try await Self.relay("b", stage)
+            try await stage.loop.sleep(for: .milliseconds(100))
+            #expect(try await first() == nil)
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(try await first() == 7)
+            stage.loop.simulatedWork = nil
+        }
     }
 }
