@@ -2,7 +2,7 @@ internal import Glibc
 internal import Reactor
 
 /// A journal's file and those beside it, as names in a folder: whether they may be written to, and how they are moved aside.
-struct JournalFile {
+package struct JournalFile {
     /// With its folder's links followed; the file itself is none.
     let path: String
     private let folder: String
@@ -11,6 +11,7 @@ struct JournalFile {
     init(_ path: String) throws(JournalFault) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
+        guard !name.isEmpty else { throw JournalFault(.disk, "\(path): it is not a file") }
         let given = slash.map { String(path[..<$0]) }.map { $0.isEmpty ? "/" : $0 } ?? "."
         guard let resolved = realpath(given, nil) else {
             throw JournalFault(.disk, "\(given): \(SystemError(code: errno, call: "realpath").reason)")
@@ -18,6 +19,22 @@ struct JournalFile {
         defer { free(resolved) }
         folder = String(cString: resolved)
         self.path = folder == "/" ? "/" + name : "\(folder)/\(name)"
+    }
+
+    /// Whether two paths are of one file, whatever they are called, or would be if it were there.
+    package static func areSame(_ left: String, _ right: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        if stat(left, &first) == 0, stat(right, &second) == 0 {
+            return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+        }
+        guard let first = try? JournalFile(left), let second = try? JournalFile(right) else { return left == right }
+        return first.path == second.path
+    }
+
+    /// How many bytes the log beside it has room for; 0 for none.
+    var loggedBytes: Int64 {
+        var status = stat()
+        return lstat(path + "-wal", &status) == 0 ? Int64(status.st_size) : 0
     }
 
     /// Has it for this process alone.
@@ -82,10 +99,8 @@ struct JournalFile {
         }
     }
 
-    /// Renames it, and its log with it, which nobody here has opened.
-    ///
-    /// - Returns: what became of it, in a sentence that `reason` begins.
-    func moveAside(_ reason: String) throws(JournalFault) -> String {
+    /// What it may be called when it is moved aside: nothing is called that, nor has a log that would be its own.
+    func freeName() -> String {
         var now = time(nil)
         var parts = tm()
         gmtime_r(&now, &parts)
@@ -98,11 +113,15 @@ struct JournalFile {
             number += 1
             target = "\(base)-\(number)"
         }
+        return target
+    }
+
+    /// Renames it, and its log with it, which nobody here has opened. May be called again for the rest after a fault.
+    func moveAside(to target: String) throws(JournalFault) {
         // The file last: what is left when this is interrupted is never somebody else's log beside a new file.
         for suffix in ["-wal", "-shm", ""] where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
             throw JournalFault(.disk, "\(path)\(suffix): \(SystemError(code: errno, call: "rename").reason)")
         }
-        return "\(reason): it was moved aside to \(target), and a new journal begun"
     }
 
     private func exists(_ path: String) -> Bool {

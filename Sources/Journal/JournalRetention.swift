@@ -41,9 +41,10 @@ struct JournalRetention {
         return try oldest < firstYoung(at: time)
     }
 
-    private var isTooLarge: Bool {
-        get throws(SQLiteFault) { try (pages.integer() ?? 0) - (freePages.integer() ?? 0) > mostUsed }
-    }
+    /// How many pages are in use.
+    var used: Int64 { get throws(SQLiteFault) { try (pages.integer() ?? 0) - (freePages.integer() ?? 0) } }
+
+    private var isTooLarge: Bool { get throws(SQLiteFault) { try used > mostUsed } }
 
     /// The place from which on lines are not too old. By the first mark that is young: behind it others may be of a clock that
     /// was wrong.
@@ -54,7 +55,9 @@ struct JournalRetention {
     }
 
     /// Within a transaction.
-    func letGo(in database: SQLiteDatabase, at time: Timestamp) throws(SQLiteFault) {
+    ///
+    /// - Returns: how many lines went: none when the only ones there are at a place that nothing comes before.
+    func letGo(in database: SQLiteDatabase, at time: Timestamp) throws(SQLiteFault) -> Int {
         let firstYoung = try firstYoung(at: time)
         let free = try freePages.integer() ?? 0
         var (count, freed) = (0, Int64(0))
@@ -71,6 +74,7 @@ struct JournalRetention {
             freed = try (freePages.integer() ?? 0) - free
         } while count < Self.mostLines && freed < Self.mostPages
         try letGoOfRest(in: database)
+        return count
     }
 
     /// What said something of the lines that are gone.

@@ -48,9 +48,7 @@ package final class JournalRows {
 
     /// The file's own path: SQLite follows no links, and who reads a journal has named one if they like.
     private static func file(_ path: String) throws(JournalFault) -> String {
-        guard let resolved = realpath(path, nil) else { throw JournalFault(.disk, words(errno)) }
-        defer { free(resolved) }
-        let file = String(cString: resolved)
+        let file = try resolved(path)
         var status = stat()
         guard stat(file, &status) == 0 else { throw JournalFault(.disk, words(errno)) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -64,6 +62,12 @@ package final class JournalRows {
         }
         guard status.st_size > 0 else { throw JournalFault(.disk, "no journal yet: it is empty") }
         return file
+    }
+
+    private static func resolved(_ path: String) throws(JournalFault) -> String {
+        guard let resolved = realpath(path, nil) else { throw JournalFault(.disk, words(errno)) }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     private static func owner(_ status: stat) -> String {
@@ -112,7 +116,8 @@ package final class JournalRows {
 
     /// Whether another file is in its place by now, or none: it was moved aside.
     package var hasMoved: Bool {
-        guard let file = try? Self.file(path) else { return true }
+        // Not opened: closing it again would end what SQLite has locked of it in this process.
+        guard let file = try? Self.resolved(path) else { return true }
         return (try? FileIdentity(at: file)) != identity
     }
 
@@ -197,7 +202,7 @@ package final class JournalRows {
         guard try runs.step() else { return nil }
         return JournalRun(
             number: number, name: runs.string(0), base: Int(runs.integer(1)),
-            ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: Array(runs.text(3)) + [0x0A])
+            ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: runs.bytes(3) + [0x0A])
     }
 
     /// The `stats` line that holds at a place; nil when there is none.
@@ -205,6 +210,6 @@ package final class JournalRows {
         let stats = try database.prepare("SELECT line FROM stats WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1")
         stats.bind(1, place.run << JournalPlace.bits)
         stats.bind(2, place.id)
-        return try stats.step() ? Array(stats.text(0)) + [0x0A] : nil
+        return try stats.step() ? stats.bytes(0) + [0x0A] : nil
     }
 }

@@ -1,7 +1,7 @@
 internal import Reactor
 internal import Synchronization
 
-/// Goes once over everything in a journal, a little at a time, to find what makes no sense before somebody needs it.
+/// Goes once over everything that is in a journal when it begins, a little at a time, to find what makes no sense before somebody needs it.
 ///
 /// `PRAGMA quick_check` would look at more, and hold everybody up for as long as that takes (decision 0043).
 struct JournalScan {
@@ -12,13 +12,14 @@ struct JournalScan {
     private static let mostRows = 8_192
 
     private enum Progress {
-        case lines(after: Int64)
-        case times(after: (time: Int64, id: Int64))
+        case begin
+        case lines(after: Int64, until: Int64)
+        case times(after: (time: Int64, id: Int64), until: Int64)
         case rest
         case done
     }
 
-    private var progress = Progress.lines(after: .min)
+    private var progress = Progress.begin
     private var suspicions = Self.suspicions.load(ordering: .relaxed)
 
     /// Looks at a little more; all of it again once somebody suspects something.
@@ -27,10 +28,13 @@ struct JournalScan {
     /// - Throws: what it found.
     mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         let suspicions = Self.suspicions.load(ordering: .relaxed)
-        if suspicions != self.suspicions { (progress, self.suspicions) = (.lines(after: .min), suspicions) }
+        if suspicions != self.suspicions { (progress, self.suspicions) = (.begin, suspicions) }
         switch progress {
-        case .lines(let last): progress = try lines(after: last, in: database)
-        case .times(let last): progress = try times(after: last, in: database)
+        case .begin:
+            let last = try database.integer("SELECT max(id) FROM lines")
+            progress = last.map { .lines(after: .min, until: $0) } ?? .rest
+        case .lines(let last, let end): progress = try lines(after: last, until: end, in: database)
+        case .times(let last, let end): progress = try times(after: last, until: end, in: database)
         case .rest:
             // These are small.
             for column in ["length(hello) FROM runs", "length(line) FROM stats", "time FROM marks"] {
@@ -43,32 +47,38 @@ struct JournalScan {
         return true
     }
 
-    private func lines(after last: Int64, in database: SQLiteDatabase) throws(SQLiteFault) -> Progress {
+    private func lines(
+        after last: Int64, until end: Int64, in database: SQLiteDatabase
+    ) throws(SQLiteFault) -> Progress {
         // The length of a text is found by going over it.
-        let lines = try database.prepare("SELECT id, length(line) FROM lines WHERE id > ? ORDER BY id")
-        lines.bind(1, last)
+        let lines = try database.prepare("SELECT id, length(line) FROM lines WHERE id > ? AND id <= ? ORDER BY id")
         var (last, rows, bytes) = (last, 0, Int64(0))
+        lines.bind(1, last)
+        lines.bind(2, end)
         while try lines.step() {
             try Self.check(lines.integer(0) > last)
             (last, rows, bytes) = (lines.integer(0), rows + 1, bytes + lines.integer(1))
-            if rows >= Self.mostRows || bytes >= Self.mostBytes { return .lines(after: last) }
+            if rows >= Self.mostRows || bytes >= Self.mostBytes { return .lines(after: last, until: end) }
         }
-        return .times(after: (.min, .min))
+        guard let end = try database.integer("SELECT max(time) FROM lines") else { return .rest }
+        return .times(after: (.min, .min), until: end)
     }
 
     private func times(
-        after last: (time: Int64, id: Int64), in database: SQLiteDatabase
+        after last: (time: Int64, id: Int64), until end: Int64, in database: SQLiteDatabase
     ) throws(SQLiteFault) -> Progress {
         let times = try database.prepare(
-            "SELECT time, id FROM lines INDEXED BY lines_time WHERE (time, id) > (?, ?) ORDER BY time, id")
+            "SELECT time, id FROM lines INDEXED BY lines_time WHERE (time, id) > (?, ?) AND time <= ? ORDER BY time, id"
+        )
         times.bind(1, last.time)
         times.bind(2, last.id)
+        times.bind(3, end)
         var (last, rows) = (last, 0)
         while try times.step() {
             let next = (time: times.integer(0), id: times.integer(1))
             try Self.check(next > last)
             (last, rows) = (next, rows + 1)
-            if rows >= 4 * Self.mostRows { return .times(after: last) }
+            if rows >= 4 * Self.mostRows { return .times(after: last, until: end) }
         }
         return .rest
     }

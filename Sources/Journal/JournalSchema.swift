@@ -44,11 +44,13 @@ enum JournalSchema {
         "lines_time": "CREATE INDEX lines_time ON lines (time)",
     ]
 
+    /// Of a second, also before 1970.
+    private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
     /// Whose line it is, its number, and its time as text: of a line `l` and its run `r`.
     private static let identity = """
         r.name AS run, r.base + (l.id & \(JournalPlace.most)) AS seq, l.time AS at,
-            strftime('%Y-%m-%dT%H:%M:%S', l.time / 1000000, 'unixepoch')
-                || printf('.%06dZ', l.time % 1000000) AS time
+            strftime('%Y-%m-%dT%H:%M:%S', (l.time - \(fraction)) / 1000000, 'unixepoch')
+                || printf('.%06dZ', \(fraction)) AS time
         """
     private static let from = "FROM lines l JOIN runs r ON r.run = l.id >> \(JournalPlace.bits)"
 

@@ -25,6 +25,8 @@ final class JournalWriter {
     private let mark: SQLiteStatement
     private let retention: JournalRetention
     private var scan = JournalScan()
+    /// How many pages were in use when something was let go of last.
+    private var used: Int64?
     private var state = State()
 
     /// What a transaction that fails has to leave as it was.
@@ -58,11 +60,7 @@ final class JournalWriter {
     init(_ file: JournalFile, _ settings: JournalSettings) throws(JournalFault) {
         self.file = file
         do throws(SQLiteFault) {
-            database = try SQLiteDatabase(file.path, .write)
-            switch try JournalSchema.look(at: database) {
-            case .other(let words): throw SQLiteFault(notOurs: words)
-            case .nothing, .journal: break
-            }
+            database = try Self.database(file)
             let mode = try database.prepare("PRAGMA journal_mode = WAL")
             guard try mode.step(), mode.string(0) == "wal" else {
                 throw SQLiteFault(notHere: "its file system does not let memory be shared")
@@ -72,7 +70,11 @@ final class JournalWriter {
             pageSize = try database.integer("PRAGMA page_size") ?? 4_096
             try database.run(
                 "PRAGMA synchronous = \(settings.sync.rawValue);"
-                    + "PRAGMA journal_size_limit = \(2 * Self.loggedBytes)")
+                    + "PRAGMA journal_size_limit = \(2 * Self.loggedBytes);"
+                    // Pages that are let go of are not written once more for it.
+                    + "PRAGMA secure_delete = OFF")
+            // How much of a log that is large already somebody reads, this connection does not know yet.
+            if file.loggedBytes >= Self.mostLoggedBytes { try database.checkpoint() }
             begin = try database.prepare("BEGIN IMMEDIATE")
             commit = try database.prepare("COMMIT")
             rollback = try database.prepare("ROLLBACK")
@@ -80,28 +82,40 @@ final class JournalWriter {
             insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
             mark = try database.prepare("INSERT INTO marks VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
             retention = try JournalRetention(database, settings, pageSize: pageSize)
+            database.keepLogAtClose(false)
         } catch {
             throw JournalFault(error)
         }
         identity = try file.identity()
     }
 
+    private static func database(_ file: JournalFile) throws(SQLiteFault) -> SQLiteDatabase {
+        do throws(SQLiteFault) {
+            let database = try SQLiteDatabase(file.path, .write)
+            if case .other(let words) = try JournalSchema.look(at: database) { throw SQLiteFault(notOurs: words) }
+            return database
+        } catch {
+            guard error.isOutOfMemory else { throw error }
+            throw SQLiteFault(notOurs: "its schema takes more memory than a journal's")
+        }
+    }
+
     // MARK: Commits
 
     func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(SQLiteFault) {
         try checkFile()
-        if Int64(database.loggedPages) * pageSize >= Self.mostLoggedBytes, try !database.restartLog() {
-            throw SQLiteFault(
-                held: "somebody who reads the journal keeps its log from being put into it, which has "
-                    + "\(Self.mostLoggedBytes >> 20) MiB")
-        }
         try inTransaction { () throws(SQLiteFault) in
             for piece in pieces { try write(piece, at: time) }
         }
     }
 
     /// All of `body`, or nothing of it.
-    func inTransaction(_ body: () throws(SQLiteFault) -> Void) throws(SQLiteFault) {
+    private func inTransaction(_ body: () throws(SQLiteFault) -> Void) throws(SQLiteFault) {
+        if Int64(database.loggedPages) * pageSize >= Self.mostLoggedBytes, try !database.restartLog() {
+            throw SQLiteFault(
+                held: "somebody who reads the journal keeps its log from being put into it, which has "
+                    + "\(Self.mostLoggedBytes >> 20) MiB")
+        }
         let before = state
         do throws(SQLiteFault) {
             try begin.run()
@@ -127,19 +141,32 @@ final class JournalWriter {
 
     /// - Returns: whether there is more to do.
     func tidy(at time: Timestamp) throws(SQLiteFault) -> Bool {
-        if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
-        if try retention.isDue(at: time) {
-            try inTransaction { () throws(SQLiteFault) in try retention.letGo(in: database, at: time) }
-            return true
+        try checkpointIfDue()
+        let now = try retention.used
+        // Twice what has come since goes, or else a feed that never rests would be faster.
+        let goal = 2 * (used ?? now) - now
+        used = now
+        while try retention.isDue(at: time) {
+            var count = 0
+            try inTransaction { () throws(SQLiteFault) in count = try retention.letGo(in: database, at: time) }
+            guard count > 0 else { break }
+            try checkpointIfDue()
+            let left = try retention.used
+            used = left
+            if left <= goal { return true }
         }
         return try scan.step(in: database)
+    }
+
+    private func checkpointIfDue() throws(SQLiteFault) {
+        if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
     }
 
     /// The run before this one, as it was left.
     func lastRun() throws(JournalFault) -> LastRun? {
         do throws(SQLiteFault) {
             guard let run = try database.newestRun() else { return nil }
-            return LastRun(name: run.name, durable: try database.lastSequence(of: run), ended: run.ended)
+            return LastRun(name: run.name, durable: try database.lastKept(of: run), ended: run.ended)
         } catch {
             throw JournalFault(error)
         }
@@ -162,13 +189,11 @@ final class JournalWriter {
                 }
             }
         case .gap(let missing, let line):
-            try line.span.bytes.withUnsafeBytes { bytes throws(SQLiteFault) in
-                let end = bytes.last == 0x0A ? bytes.count - 1 : bytes.count
-                try insert(UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: missing.lowerBound, at: time)
-            }
+            try insertGap(missing, line, at: time)
         case .end(let line):
-            guard state.greeting == nil, let run = state.run, let bye = try? LineDecoder.decode(line[...]),
-                case .bye(let said) = bye.body
+            // Also when it was greeted again before, or by who knows nothing of it yet.
+            guard let bye = try? LineDecoder.decode(line[...]), case .bye(let said) = bye.body,
+                let run = try database.newestRun(), run.name == said.run
             else { return }
             try database.execute("UPDATE runs SET ended = ?2 WHERE run = ?1", run.number, said.reason ?? "")
         }
@@ -179,7 +204,9 @@ final class JournalWriter {
         return UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
     }
 
-    private func insert(_ line: UnsafeRawBufferPointer, as sequence: Int, at time: Timestamp) throws(SQLiteFault) {
+    private func insert(
+        _ line: UnsafeRawBufferPointer, as sequence: Int, at time: Timestamp, isGap: Bool = false
+    ) throws(SQLiteFault) {
         let id = try place(of: sequence, at: time)
         let sinceMark: Duration? = state.lastMark.map { time - $0 }
         if sinceMark.map({ $0 >= Self.markPeriod || $0 < .zero }) ?? true {
@@ -211,6 +238,53 @@ final class JournalWriter {
         }
         insert.bind(7, line)
         _ = try insert.step()
+        guard database.changes == 0, !isGap else { return }
+        insert.reset()
+        guard let gap = try database.gap(at: id) else { return }
+        // It was missing, and has come after all.
+        try endGap(gap, at: id, before: sequence.addingSaturated(1), at: time)
+        try database.execute("DELETE FROM lines WHERE id = ?1", id)
+        try insert(line, as: sequence, at: time)
+    }
+
+    // MARK: What is missing
+
+    /// Says that these are missing, but for those of which it is known already what became of them.
+    private func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp) throws(SQLiteFault) {
+        let id = try place(of: missing.lowerBound, at: time)
+        guard let row = try database.run(id >> JournalPlace.bits) else { return }
+        let known = try database.lastKnown(of: row)
+        guard known >= missing.lowerBound else { return try insert(line, as: missing.lowerBound, at: time) }
+        if let gap = try database.gap(at: id) {
+            try endGap(gap, at: id, before: missing.upperBound.addingSaturated(1), at: time)
+        }
+        guard known < missing.upperBound, case .gap(let said)? = (try? LineDecoder.decode(line[...]))?.body else {
+            return
+        }
+        try insertGap(known + 1...missing.upperBound, reason: said.reason, at: time)
+    }
+
+    private func insertGap(_ missing: ClosedRange<Int>, reason: String?, at time: Timestamp) throws(SQLiteFault) {
+        let line = ControlLine.gap(time: time, missing: missing, reason: reason ?? "journal")
+        try insert(line, as: missing.lowerBound, at: time)
+    }
+
+    private func insert(_ line: [UInt8], as sequence: Int, at time: Timestamp) throws(SQLiteFault) {
+        try line.span.bytes.withUnsafeBytes { bytes throws(SQLiteFault) in
+            let end = bytes.last == 0x0A ? bytes.count - 1 : bytes.count
+            try insert(UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: sequence, at: time, isGap: true)
+        }
+    }
+
+    /// Has what is said to be missing end before this number, and from there on be said by a row of its own, which goes when
+    /// that line comes.
+    private func endGap(
+        _ gap: Line.Gap, at id: Int64, before sequence: Int, at time: Timestamp
+    ) throws(SQLiteFault) {
+        guard gap.from < sequence, sequence <= gap.to else { return }
+        try database.execute("DELETE FROM lines WHERE id = ?1", id)
+        try insertGap(gap.from...sequence - 1, reason: gap.reason, at: time)
+        try insertGap(sequence...gap.to, reason: gap.reason, at: time)
     }
 
     // MARK: Runs
@@ -225,8 +299,9 @@ final class JournalWriter {
 
     private func findPlace(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> JournalPlace {
         if let greeting = state.greeting {
-            try begin(greeting, with: sequence, at: time)
+            let known = try begin(greeting, with: sequence, at: time)
             state.greeting = nil
+            if let known { try join(sequence, to: known, at: time) }
         }
         // Lines without a greeting are kept as well.
         let name = state.run?.name ?? "-"
@@ -234,36 +309,57 @@ final class JournalWriter {
             if state.run == nil { state.run = row }
             return place
         }
-        let row = try makeRun(name, base: sequence, hello: state.run?.hello ?? [], at: time)
+        let row = try makeRun(name, base: sequence, hello: (state.run?.hello ?? []).dropLast(), at: time)
         state.run = row
         return JournalPlace(run: row.number, offset: 0)
     }
 
-    private func begin(_ greeting: Greeting, with sequence: Int, at time: Timestamp) throws(SQLiteFault) {
+    /// - Returns: up to which number it is known what became of the run's lines; nil for one that is new.
+    private func begin(
+        _ greeting: Greeting, with sequence: Int, at time: Timestamp
+    ) throws(SQLiteFault) -> Int? {
+        let earlier = try database.run(of: greeting.run, holding: .max)
+        var known: Int?
+        if let earlier { known = try database.lastKnown(of: earlier) }
         if state.run?.name != greeting.run { state.run = try database.newestRun() }
         if let run = state.run, run.name == greeting.run {
             try database.execute("UPDATE runs SET ended = NULL WHERE run = ?1 AND ended IS NOT NULL", run.number)
         } else {
             // Mostly numbers are places then. One that has been here before goes on behind what is there of it.
             var base = min(greeting.firstSequence, sequence)
-            if let earlier = try database.run(of: greeting.run, holding: .max) {
-                base = max(try database.lastSequence(of: earlier).addingSaturated(1), base)
+            if let known {
+                base = known.addingSaturated(1)
             } else if Int64(base) < JournalPlace.most / 2 {
                 base = 0
             }
-            state.run = try makeRun(greeting.run, base: base, hello: Array(greeting.hello), at: time)
+            state.run = try makeRun(greeting.run, base: base, hello: greeting.hello, at: time)
         }
-        guard let run = state.run, let stats = greeting.stats else { return }
+        guard let run = state.run, let stats = greeting.stats else { return known }
         let next =
             run.place(of: max(run.base, greeting.nextSequence))
             ?? JournalPlace(
                 run: run.number, offset: JournalPlace.most)
         try database.execute(
             "INSERT OR REPLACE INTO stats VALUES (?1, ?2)", next.id, String(decoding: stats, as: UTF8.self))
+        return known
+    }
+
+    /// Has a run that has been here before go on with this number: what came between is missing, and what was said to be
+    /// missing may come now.
+    private func join(_ sequence: Int, to known: Int, at time: Timestamp) throws(SQLiteFault) {
+        if known > 0, known.addingSaturated(1) < sequence {
+            return try insertGap(known + 1...sequence - 1, reason: nil, at: time)
+        }
+        let id = try place(of: sequence, at: time)
+        let before = try database.integer(
+            "SELECT max(id) FROM lines WHERE id BETWEEN \(id & ~JournalPlace.most) AND \(id)")
+        if let before, let gap = try database.gap(at: before) {
+            try endGap(gap, at: before, before: sequence, at: time)
+        }
     }
 
     private func makeRun(
-        _ name: String, base: Int, hello: [UInt8], at time: Timestamp
+        _ name: String, base: Int, hello: Bytes, at time: Timestamp
     ) throws(SQLiteFault) -> JournalRun {
         let number = (try database.newestRun()?.number ?? 0) + 1
         guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
@@ -274,12 +370,12 @@ final class JournalWriter {
         statement.bind(4, time.microseconds)
         statement.bind(5, String(decoding: hello, as: UTF8.self))
         try statement.run()
-        return JournalRun(number: number, name: name, base: base, ended: nil, hello: hello)
+        return JournalRun(number: number, name: name, base: base, ended: nil, hello: Array(hello) + [0x0A])
     }
 
     /// The number of the oldest line of the run whose lines come.
     var firstSequence: Int? {
-        guard let run = state.run else { return nil }
+        guard let run = state.run, state.greeting.map({ $0.run == run.name }) ?? true else { return nil }
         return (try? database.firstPlace(of: run)).flatMap { $0 }.map { run.sequence(at: $0) }
     }
 }

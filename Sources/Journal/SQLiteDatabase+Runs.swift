@@ -1,3 +1,5 @@
+internal import Feed
+
 /// What both who write a journal and who read it ask of its runs.
 extension SQLiteDatabase {
     /// Runs one statement with these parameters.
@@ -33,7 +35,7 @@ extension SQLiteDatabase {
         }
         return JournalRun(
             number: runs.integer(0), name: runs.string(1), base: Int(runs.integer(2)), ended: runs.stringIfAny(3),
-            hello: Array(runs.text(4)) + [0x0A])
+            hello: runs.bytes(4) + [0x0A])
     }
 
     /// Where the oldest line of a run is.
@@ -41,11 +43,37 @@ extension SQLiteDatabase {
         try integer("SELECT min(id) FROM lines WHERE \(places(of: run))").map(JournalPlace.init(id:))
     }
 
-    /// The number of the newest line that was ever kept of a run; 0 for none.
-    func lastSequence(of run: JournalRun) throws(SQLiteFault) -> Int {
-        let gone = try integer("SELECT gone FROM runs WHERE run = \(run.number)") ?? 0
-        guard let last = try integer("SELECT max(id) FROM lines WHERE \(places(of: run))") else { return Int(gone) }
-        return run.sequence(at: JournalPlace(id: last))
+    /// The number of the newest line that was ever kept of a run, which a `gap` is not; 0 for none.
+    func lastKept(of run: JournalRun) throws(SQLiteFault) -> Int {
+        let newest = try integer(
+            "SELECT id FROM lines WHERE \(places(of: run)) AND type <> 'gap' ORDER BY id DESC LIMIT 1")
+        if let newest { return run.sequence(at: JournalPlace(id: newest)) }
+        // What comes before the first gap may be in another row of the same run.
+        let first = try firstPlace(of: run).map { run.sequence(at: $0) - 1 } ?? 0
+        return max(0, first, try gone(of: run))
+    }
+
+    /// The number up to which it is known of all lines what became of them; 0 for none.
+    func lastKnown(of run: JournalRun) throws(SQLiteFault) -> Int {
+        guard let last = try integer("SELECT max(id) FROM lines WHERE \(places(of: run))") else {
+            return max(0, try gone(of: run))
+        }
+        let sequence = run.sequence(at: JournalPlace(id: last))
+        return max(sequence, try gap(at: last)?.to ?? sequence)
+    }
+
+    /// What the row at this place says is missing from there on; nil when it is another line.
+    func gap(at id: Int64) throws(SQLiteFault) -> Line.Gap? {
+        let lines = try prepare("SELECT line FROM lines WHERE id = ? AND type = 'gap'")
+        lines.bind(1, id)
+        guard try lines.step(), case .gap(let gap)? = (try? LineDecoder.decode(lines.bytes(0)[...]))?.body,
+            let run = try run(id >> JournalPlace.bits), run.place(of: gap.from)?.id == id
+        else { return nil }
+        return gap
+    }
+
+    private func gone(of run: JournalRun) throws(SQLiteFault) -> Int {
+        Int(try integer("SELECT gone FROM runs WHERE run = \(run.number)") ?? 0)
     }
 
     private func places(of run: JournalRun) -> String {

@@ -62,9 +62,9 @@ final class SQLiteDatabase {
                     logged?.assumingMemoryBound(to: Int32.self).pointee = pages
                     return SQLITE_OK
                 }, logged)
-        } else {
-            keepLogAtClose()
         }
+        // Who writes says otherwise, once they know that it is theirs.
+        keepLogAtClose(true)
         try run("PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
     }
 
@@ -73,8 +73,9 @@ final class SQLiteDatabase {
         logged.deallocate()
     }
 
-    /// Has the log stay as it is when this connection closes, instead of being put into the file.
-    func keepLogAtClose() { _ = cw_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+    /// Whether the log stays as it is when this connection closes, instead of being put into the file.
+    func keepLogAtClose(_ keeps: Bool) { _ = cw_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0) }
+
     /// A file's path as a URI.
     private static func address(_ path: String) -> String {
         path.utf8.reduce(into: "file:") { text, byte in
@@ -109,7 +110,7 @@ final class SQLiteDatabase {
 
     // MARK: The log of changes, `FILE-wal`
 
-    /// How many pages the log has.
+    /// How many pages the log has, as far as this connection has written, or checkpointed it.
     var loggedPages: Int { Int(logged.pointee) }
 
     /// How many pages the log has that the file has not.
@@ -125,7 +126,7 @@ final class SQLiteDatabase {
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
         guard code & 0xFF != SQLITE_BUSY else { return }
         guard code == SQLITE_OK else { throw fault(code) }
-        checkpointed = done
+        (logged.pointee, checkpointed) = (pages, done)
     }
 
     /// Puts all of the log into the file, so that it begins anew.
@@ -150,94 +151,12 @@ final class SQLiteDatabase {
         throw SQLiteFault(code: SQLITE_FULL, reason: "there is no room for \(bytes >> 10) KiB\(words)")
     }
 
-    fileprivate func fault(_ code: Int32) -> SQLiteFault {
+    func fault(_ code: Int32) -> SQLiteFault {
         var reason = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "error \(code)"
         let system = sqlite3_system_errno(handle)
         if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {
             reason += ": " + String(cString: words)
         }
         return SQLiteFault(code: code, reason: reason)
-    }
-}
-
-/// One statement, compiled.
-final class SQLiteStatement {
-    private let handle: OpaquePointer
-    private let database: SQLiteDatabase
-
-    fileprivate init(_ handle: OpaquePointer, of database: SQLiteDatabase) {
-        self.handle = handle
-        self.database = database
-    }
-
-    deinit { sqlite3_finalize(handle) }
-
-    // MARK: Parameters, from 1
-
-    func bind(_ place: Int32, _ number: Int64?) {
-        if let number { sqlite3_bind_int64(handle, place, number) } else { sqlite3_bind_null(handle, place) }
-    }
-    func bind(_ place: Int32, _ number: Double?) {
-        if let number { sqlite3_bind_double(handle, place, number) } else { sqlite3_bind_null(handle, place) }
-    }
-    /// Text that stays where it is until the statement is reset.
-    func bind(_ place: Int32, _ text: UnsafeRawBufferPointer) {
-        // Of no bytes it would be NULL without an address.
-        _ = cw_bind_text(handle, place, text.baseAddress ?? UnsafeRawPointer(handle), Int32(clamping: text.count))
-    }
-    /// Text that is copied.
-    func bind(_ place: Int32, _ text: String?) {
-        guard var text else {
-            _ = sqlite3_bind_null(handle, place)
-            return
-        }
-        text.withUTF8 {
-            _ = cw_bind_copy(handle, place, $0.baseAddress ?? UnsafePointer(bitPattern: 1), Int32(clamping: $0.count))
-        }
-    }
-
-    // MARK: Rows
-
-    /// Goes to the next row; false when there is none.
-    func step() throws(SQLiteFault) -> Bool {
-        switch sqlite3_step(handle) {
-        case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        case let code: throw database.fault(code)
-        }
-    }
-
-    /// Lets go of the rows, and of what it has locked; it can be stepped through anew.
-    func reset() { sqlite3_reset(handle) }
-
-    /// Runs it once, for what it does.
-    func run() throws(SQLiteFault) {
-        defer { reset() }
-        while try step() {}
-    }
-
-    /// Runs it once, for the first column of its first row as a number; nil for no row, or a NULL.
-    func integer() throws(SQLiteFault) -> Int64? {
-        defer { reset() }
-        return try step() ? integerIfAny(0) : nil
-    }
-
-    // MARK: Columns of the row, from 0
-
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
-    func integerIfAny(_ column: Int32) -> Int64? {
-        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : integer(column)
-    }
-    func doubleIfAny(_ column: Int32) -> Double? {
-        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_double(handle, column)
-    }
-    /// Valid until the next step or reset.
-    func text(_ column: Int32) -> UnsafeRawBufferPointer {
-        let start = sqlite3_column_text(handle, column)
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
-    }
-    func string(_ column: Int32) -> String { String(decoding: text(column), as: UTF8.self) }
-    func stringIfAny(_ column: Int32) -> String? {
-        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : string(column)
     }
 }

@@ -26,15 +26,15 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
         // Its pages, or that it is no database at all. Or the statements, which are known to be right, do not go with what
         // is in it: other tables, more than fits, rows that contradict each other.
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
-            SQLITE_SCHEMA, SQLITE_FORMAT, SQLITE_RANGE, SQLITE_NOMEM:
+            SQLITE_SCHEMA, SQLITE_FORMAT, SQLITE_RANGE:
             .corrupt
         case SQLITE_BUSY, SQLITE_LOCKED: .held
         default: .disk
         }
     }
 
-    /// Whether the disk has no more room.
-    var isFull: Bool { code & 0xFF == SQLITE_FULL }
+    /// Whether there was no memory, which says nothing of the file unless that was asked for its schema.
+    var isOutOfMemory: Bool { code & 0xFF == SQLITE_NOMEM }
 }
 
 extension JournalFault {

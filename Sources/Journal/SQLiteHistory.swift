@@ -42,7 +42,9 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
                 defer { try? database.run("COMMIT") }
                 try search.run(in: database, low: low, high: high)
                 if let page = search.page { return page }
-                guard !search.isOver, let last = search.last else { return nil }
+                guard !search.isOver, let last = search.last, last != (query.isReversed ? low : high) else {
+                    return nil
+                }
                 if query.isReversed { high = last - 1 } else { low = last + 1 }
             }
             return nil
@@ -206,7 +208,7 @@ private struct Search {
             "BETWEEN \(place) AND \(first | JournalPlace.most) ORDER BY id",
         ] {
             let stats = try database.prepare("SELECT line FROM stats WHERE id \(condition) LIMIT 1")
-            if try stats.step() { return Array(stats.text(0)) + [0x0A] }
+            if try stats.step() { return stats.bytes(0) + [0x0A] }
         }
         return nil
     }

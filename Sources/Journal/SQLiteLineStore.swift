@@ -13,6 +13,8 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private var writer: JournalWriter?
     /// What was found to be wrong with the file, for which `open` is to move it aside.
     private var damage: String?
+    /// Where to, from the first attempt on: what was moved by one that failed is not left alone there.
+    private var aside: String?
     private var moves = 0
 
     package init(path: String, _ settings: JournalSettings = .init()) {
@@ -23,15 +25,22 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     package func open() throws(JournalFault) -> JournalOpening {
         closeFile()
         let file = try JournalFile(path)
-        if lock == nil { lock = try file.lock() }
+        // One that somebody removed, or whose disk is another one by now, guards nothing.
+        if lock?.isInPlace != true {
+            lock.take()?.remove()
+            lock = try file.lock()
+        }
         var notice: String?
         while true {
             if let damage {
                 guard moves < Self.mostMoves else {
                     throw JournalFault(.disk, "\(damage), and it was moved aside \(moves) times: is the disk sound?")
                 }
-                notice = try file.moveAside(damage)
-                self.damage = nil
+                let target = aside ?? file.freeName()
+                aside = target
+                try file.moveAside(to: target)
+                notice = "\(damage): it was moved aside to \(target), and a new journal begun"
+                (self.damage, aside) = (nil, nil)
                 moves += 1
             }
             try file.prepare()
@@ -40,9 +49,9 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 self.writer = writer
                 return JournalOpening(lastRun: try writer.lastRun(), notice: notice)
             } catch {
+                if error.kind == .corrupt { damage = error.reason }
                 closeFile()
                 guard error.kind == .corrupt else { throw error }
-                damage = error.reason
             }
         }
     }
@@ -64,7 +73,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     private func closeFile() {
         // What is moved aside stays as it was found.
-        if damage != nil { writer?.database.keepLogAtClose() }
+        if damage != nil { writer?.database.keepLogAtClose(true) }
         writer = nil
     }
 

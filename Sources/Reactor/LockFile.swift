@@ -30,9 +30,7 @@ package struct LockFile: ~Copyable, Sendable {
             let number = lock.number
             guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .taken(owner(number)) }
             // Its last owner may have removed it between our open and our lock; then it guards nothing.
-            var ours = stat()
-            var current = stat()
-            guard fstat(number, &ours) == 0, lstat(path, &current) == 0, ours.st_ino == current.st_ino else { continue }
+            guard isNamed(path, number) else { continue }
             guard isLock(number) else { throw .isOther }
             let text = "\(getpid())\n"
             _ = ftruncate(number, 0)
@@ -46,8 +44,18 @@ package struct LockFile: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
+    /// Whether the file still has its name: another one of that name may be somebody else's.
+    package var isInPlace: Bool { Self.isNamed(path, descriptor.number) }
+
+    private static func isNamed(_ path: String, _ lock: Int32) -> Bool {
+        var ours = stat()
+        var current = stat()
+        return fstat(lock, &ours) == 0 && lstat(path, &current) == 0 && ours.st_ino == current.st_ino
+            && ours.st_dev == current.st_dev
+    }
+
     /// Removes the file, and only then lets go of it.
-    package consuming func remove() { unlink(path) }
+    package consuming func remove() { if isInPlace { unlink(path) } }
 
     /// Whose it is, as the file says; nil when it does not.
     private static func owner(_ lock: Int32) -> Int32? {

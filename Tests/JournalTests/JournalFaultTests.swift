@@ -1,9 +1,11 @@
+import CSQLite
 import Feed
 import Glibc
-import Journal
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Journal
 
 @Suite(.limited) struct JournalFaultTests {
     private let folder: TemporaryFolder
@@ -92,6 +94,26 @@ import Testing
         #expect(!notice.contains("\n"))
         #expect(try folder.read(aside) == before)
         #expect(opening.lastRun == nil)
+    }
+
+    @Test func movesAsideALogThatNobodyPutIntoItsFile() throws {
+        let first = SQLiteLineStore(path: path)
+        _ = try first.open()
+        var feed = FeedOfLines(run: "one")
+        try first.commit([feed.greeting] + feed.add(10), at: now)
+        let changed = try SQLiteFile.Connection(path)
+        try changed.run("PRAGMA user_version = 2")
+        // As a process leaves them that is killed.
+        let copy = try TemporaryFolder()
+        let (file, log) = (try folder.read("journal"), try folder.read("journal-wal"))
+        try Self.write(file, to: copy.path("journal"))
+        try Self.write(log, to: copy.path("journal-wal"))
+        let store = SQLiteLineStore(path: copy.path("journal"))
+        #expect(try store.open().notice?.contains("version 2") == true)
+        let aside = try #require(copy.names.first { $0.hasSuffix("-wal") && $0.contains("corrupt") })
+        #expect(try copy.read(aside) == log)
+        #expect(try copy.read(String(aside.dropLast(4))) == file)
+        store.close()
     }
 
     @Test func takesAnEmptyFileForANewJournal() throws {
@@ -269,6 +291,37 @@ import Testing
         try store.commit(pieces, at: now)
     }
 
+    @Test func endsBehindARowThatNothingComesBefore() throws {
+        try makeJournal(lines: 0)
+        try SQLiteFile.run(
+            "INSERT INTO lines VALUES (9223372036854775807, 1, 'fact', NULL, NULL, NULL, 'x')", in: path)
+        var settings = JournalSettings()
+        settings.bytes = 1
+        let store = SQLiteLineStore(path: path, settings)
+        _ = try store.open()
+        #expect(try (1...20).contains { _ in try !store.tidy(at: now) })
+    }
+
+    @Test(arguments: [false, true])
+    func endsAtTheLastPlaceOfAll(_ isReversed: Bool) throws {
+        try makeJournal(lines: 0)
+        // As many as one look takes.
+        try SQLiteFile.run(
+            """
+            WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 16384)
+            INSERT INTO lines SELECT \(isReversed ? "n - 9223372036854775807 - 1" : "9223372036854775807 - n"),
+                1, 'x', NULL, NULL, NULL, 'x' FROM c
+            """, in: path)
+        var query = JournalQuery()
+        (query.types, query.isReversed) = (["fact"], isReversed)
+        if isReversed { query.from = Timestamp(microseconds: 0) }
+        #expect(try SQLiteHistory(path: path).page(query, behind: nil, bytes: 100) == nil)
+    }
+
+    @Test func isNotBrokenByAWantOfMemory() {
+        #expect(SQLiteFault(code: SQLITE_NOMEM, reason: "out of memory").kind == .disk)
+    }
+
     // MARK: Where it may not write
 
     @Test func doesNotFollowALink() throws {
@@ -284,6 +337,12 @@ import Testing
         let store = SQLiteLineStore(path: link + "/journal")
         _ = try store.open()
         try expectWorking(store)
+    }
+
+    @Test func leavesAFolderAlone() throws {
+        let store = SQLiteLineStore(path: folder.path + "/")
+        let fault = #expect(throws: JournalFault.self) { try store.open() }
+        #expect(fault?.kind == .disk && folder.names == [])
     }
 
     @Test func leavesWhatIsNotAFile() throws {
@@ -339,6 +398,20 @@ import Testing
         try expectWorking(second)
     }
 
+    @Test func leavesALockThatIsSomebodyElses() throws {
+        let (first, second) = (SQLiteLineStore(path: path), SQLiteLineStore(path: path))
+        _ = try first.open()
+        unlink(path + ".lock")
+        _ = try second.open()
+        // It does not go on without one of its own, nor removes the other's.
+        #expect(throws: JournalFault.self) { try first.open() }
+        first.close()
+        let fault = #expect(throws: JournalFault.self) { try SQLiteLineStore(path: path).open() }
+        #expect(fault?.kind == .taken)
+        second.close()
+        #expect(!folder.names.contains("journal.lock"))
+    }
+
     @Test func noticesThatItsFileIsGone() throws {
         let store = SQLiteLineStore(path: path)
         _ = try store.open()
@@ -365,19 +438,27 @@ import Testing
         var fault: JournalFault?
         while fault == nil, kept < 100 {
             do throws(JournalFault) {
-                try store.commit(feed.add(4, text: text), at: now)
+                try store.commit(feed.add(4, text: text), at: now + .seconds(120))
                 kept += 4
                 while try store.tidy(at: now) {}
             } catch { fault = error }
         }
         #expect(fault?.kind == .held && fault?.reason.contains("32 MiB") == true)
-        #expect((folder.status("journal-wal")?.st_size ?? 0) < 40 << 20)
+        let size = folder.status("journal-wal")?.st_size ?? 0
+        #expect(size < 40 << 20)
+        // Whoever opens it anew knows that as well, and nothing is let go of either.
+        #expect(try store.open() == JournalOpening(lastRun: LastRun(name: "one", durable: kept, ended: nil)))
+        fault = #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
+        #expect(fault?.kind == .held)
+        fault = #expect(throws: JournalFault.self) { try store.tidy(at: now + .seconds(7 * 86_400 + 60)) }
+        #expect(fault?.kind == .held)
+        #expect(folder.status("journal-wal")?.st_size == size)
         try reader.run("COMMIT")
-        let missing = (kept + 1)...(kept + 4)
-        try store.commit([feed.skip(missing)] + feed.add(1), at: now)
+        let missing = (kept + 1)...(kept + 5)
+        try store.commit([feed.greeting, feed.skip(missing)] + feed.add(1), at: now)
         while try store.tidy(at: now) {}
         #expect((folder.status("journal-wal")?.st_size ?? 0) < 10 << 20)
         let numbers = try LineReader.numbers(SQLiteHistory(path: path), bytes: 4 << 20)
-        #expect(numbers.suffix(3) == ["one:\(kept)", "one:\(kept + 1)-\(kept + 4)", "one:\(kept + 5)"])
+        #expect(numbers.suffix(3) == ["one:\(kept)", "one:\(kept + 1)-\(kept + 5)", "one:\(kept + 6)"])
     }
 }

@@ -97,6 +97,25 @@ import Testing
         #expect(scan.hasMoved)
     }
 
+    /// Whoever closed the file last would remove its log otherwise, while it is read.
+    @Test func lookingForAnotherFileKeepsWhatIsLocked() throws {
+        let folder = try TemporaryFolder()
+        try Self.journal(folder).close()
+        // Closing it would do what is not to be done.
+        let file = try Descriptor.open(folder.path("journal"), flags: O_RDWR)
+        var isLocked: Bool {
+            var lock = flock()
+            lock.l_type = Int16(F_WRLCK)
+            // F_OFD_GETLK: as another process would be answered.
+            return fcntl(file.number, 36, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+        }
+        let scan = try JournalRows(path: folder.path("journal"))
+        #expect(try Self.places(scan).count == 10)
+        #expect(isLocked)
+        #expect(!scan.hasMoved)
+        #expect(isLocked)
+    }
+
     @Test func pathsMayHaveAnyName() throws {
         let folder = try TemporaryFolder()
         let name = "a ?b#c%20ü.db"

@@ -105,6 +105,93 @@ import Testing
         #expect(try LineReader.numbers(history).count == 6)
     }
 
+    @Test func givesWhatWasMissingItsPlaceWhenItComesAfterAll() throws {
+        let store = try openStore()
+        let history = SQLiteHistory(path: path)
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10) + [feed.skip(11...50)], at: now)
+        _ = try store.open()
+        var again = FeedOfLines(run: "one", from: 11)
+        try store.commit([again.greeting] + again.add(20), at: now)
+        let kept = LineReader.numbers("one", 1...30)
+        #expect(try LineReader.numbers(history) == kept + ["one:31-50"])
+        // Also from the middle on, and when part of it is missing again.
+        _ = try store.open()
+        var later = FeedOfLines(run: "one", from: 41)
+        try store.commit([later.greeting] + later.add(3) + [later.skip(44...60)] + later.add(1), at: now)
+        #expect(
+            try LineReader.numbers(history)
+                == kept + ["one:31-40"] + LineReader.numbers("one", 41...43) + ["one:44-50", "one:51-60", "one:61"])
+        var last = FeedOfLines(run: "one", from: 31)
+        try store.commit([last.greeting] + last.add(31), at: now)
+        #expect(try LineReader.numbers(history) == LineReader.numbers("one", 1...61))
+    }
+
+    @Test func saysWhatIsMissingSinceARunWasHereLast() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10), at: now)
+        _ = try store.open()
+        var again = FeedOfLines(run: "one", from: 20)
+        try store.commit([again.greeting] + again.add(2), at: now)
+        let first = LineReader.numbers("one", 1...10) + ["one:11-19", "one:20", "one:21"]
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == first)
+        var two = FeedOfLines(run: "two")
+        try store.commit([two.greeting] + two.add(1), at: now)
+        var later = FeedOfLines(run: "one", from: 30)
+        try store.commit([later.greeting] + later.add(1), at: now)
+        #expect(
+            try LineReader.numbers(SQLiteHistory(path: path)) == first + ["two:1", "one:22-29", "one:30"])
+    }
+
+    @Test func countsNoGapAsALineThatIsKept() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(10) + [one.skip(11...50)], at: now)
+        #expect(try store.open().lastRun?.durable == 10)
+        try store.commit([two.greeting, two.skip(1...3)], at: now)
+        #expect(try store.open().lastRun == LastRun(name: "two", durable: 0, ended: nil))
+        try store.commit([one.greeting] + one.add(1), at: now)
+        #expect(try SQLiteFile.run("SELECT name, base FROM runs WHERE run = 3", in: path) == ["one|51"])
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).suffix(3) == ["one:11-50", "two:1-3", "one:51"])
+    }
+
+    @Test func keepsTheEndOfARunThatWasGreetedAgain() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(2), at: now)
+        try store.commit([feed.greeting], at: now)
+        try store.commit([feed.end("SIGTERM")], at: now)
+        #expect(try store.open().lastRun?.ended == "SIGTERM")
+        try store.commit([feed.greeting] + feed.add(1), at: now)
+        #expect(try store.open().lastRun?.ended == nil)
+        try store.commit([feed.greeting, feed.end("count")], at: now)
+        #expect(try store.open().lastRun?.ended == "count")
+        // Not that of another one.
+        try store.commit([FeedOfLines(run: "two").greeting, FeedOfLines(run: "two").end("error")], at: now)
+        #expect(try store.open().lastRun?.ended == "count")
+    }
+
+    @Test func saysNoOldestLineOfARunThatHasOnlyGreeted() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one", from: 7)
+        try store.commit([one.greeting] + one.add(2), at: now)
+        try store.commit([one.greeting], at: now)
+        #expect(store.firstSequence == 7)
+        try store.commit([FeedOfLines(run: "two").greeting], at: now)
+        #expect(store.firstSequence == nil)
+    }
+
+    @Test func keepsAHelloWithoutItsNewline() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(1), at: now)
+        _ = try store.open()
+        try store.commit([feed.greeting, feed.skip(2...(1 << 37))] + feed.add(1), at: now)
+        #expect(try SQLiteFile.run("SELECT count(*), sum(hello LIKE '%}') FROM runs", in: path) == ["2|2"])
+    }
+
     @Test func saysWhichNumbersAGapIsOf() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")

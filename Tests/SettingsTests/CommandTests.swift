@@ -1,4 +1,5 @@
 import Feed
+import Glibc
 import Inputs
 import TestSupport
 import Testing
@@ -19,6 +20,18 @@ import Testing
             _ = try Command.parse(arguments, environment: environment)
             return nil
         } catch { return error }
+    }
+
+    @Test func playsNoJournalBackIntoItselfWhateverItIsCalled() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "journal")
+        #expect(symlink(folder.path("journal"), folder.path("link")) == 0)
+        #expect(link(folder.path("journal"), folder.path("second")) == 0)
+        for (replay, journal) in [("journal", "./journal"), ("link", "journal"), ("second", "journal"), ("a", "./a")] {
+            let fault = fault(["--replay=\(folder.path(replay))", "--journal=\(folder.path(journal))"])
+            #expect(fault?.option == "--replay", "\(replay)")
+        }
+        #expect(fault(["--replay=\(folder.path("journal"))", "--journal=\(folder.path("other"))"]) == nil)
     }
 
     @Test func watchesWithTheDefaultsWhenNothingIsGiven() throws {

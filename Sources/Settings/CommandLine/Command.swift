@@ -1,3 +1,5 @@
+internal import Journal
+
 /// What a command line asks for.
 package enum Command: Sendable, Equatable {
     case watch(Options)
@@ -180,7 +182,10 @@ extension Command {
                         + (options.feeds.files.isEmpty ? "" : "; one file is played back at a time"),
                     option: rows.replay.flag)
             }
-            if options[\.replay] == options[\.journal] {
+            // It would be closed under whoever writes it, which ends what this process has locked of it.
+            if let recording = options[\.replay], let journal = options[\.journal],
+                JournalFile.areSame(recording, journal)
+            {
                 throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
             }
         }
