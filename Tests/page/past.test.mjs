@@ -46,7 +46,9 @@ test("latency and memory are series as well", () => {
 /** A server that answers with chunks of text; `asked` has what it was asked for. */
 function server(t, chunks, { status = 200, type = "application/x-ndjson", isOpen = false } = {}) {
     const asked = []
-    t.mock.method(globalThis, "fetch", async (address, { signal }) => {
+    t.mock.method(globalThis, "fetch", async (address, { signal, redirect }) => {
+        // To follow one would be to read what somebody else has.
+        assert.equal(redirect, "manual")
         asked.push(address)
         const body = new ReadableStream({
             start(controller) {
@@ -80,13 +82,38 @@ for (const [name, chunks, more, message] of [
 ]) {
     test(`${name} is said in words`, async t => {
         server(t, chunks, more)
-        await assert.rejects(fetchPast(seriesOf("s", "s"), new AbortController()), { message })
+        const control = new AbortController()
+        await assert.rejects(fetchPast(seriesOf("s", "s"), control), { message })
+        // Nothing more is sent to who does not read.
+        assert.ok(control.signal.aborted)
     })
 }
 
 test("nobody who answers is said in words", async t => {
     t.mock.method(globalThis, "fetch", async () => { throw new TypeError("Failed to fetch") })
     await assert.rejects(fetchPast(seriesOf("s", "s"), new AbortController()), { message: "nothing answers" })
+})
+
+test("a server that is slow, but says something, is waited for", async t => {
+    mock.timers.enable({ apis: ["setTimeout"] })
+    t.after(() => mock.timers.reset())
+    const turns = async () => { for (let count = 0; count < 20; count++) await new Promise(resolve => setImmediate(resolve)) }
+    let body = null
+    t.mock.method(globalThis, "fetch", async (_, { signal }) => {
+        signal.addEventListener("abort", () => { try { body.error(signal.reason) } catch { /* It has ended. */ } })
+        return new Response(new ReadableStream({ start: controller => { body = controller } }), { headers: { "content-type": "application/x-ndjson" } })
+    })
+    const past = seriesOf("s", "s")
+    const all = fetchPast(past, new AbortController())
+    for (const line of [hello("r1"), data(1, 10, 1), bye]) {
+        await turns()
+        mock.timers.tick(15_000)
+        body.enqueue(new TextEncoder().encode(line + "\n"))
+    }
+    await turns()
+    body.close()
+    await all
+    assert.equal(past.samples.length, 1)
 })
 
 test("a server that says nothing more is left, as it is by who leaves", async t => {

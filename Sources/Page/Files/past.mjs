@@ -22,7 +22,7 @@ export class PastSeries {
     /** Takes a line, without its newline. */
     take(text) {
         const line = readLine(text)
-        if (line === null || line.seq === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
+        if (line === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
         const { kind, time, seq, body } = line
         if (kind === "error") this.errors.push({ time, code: body.code })
         let value = null
