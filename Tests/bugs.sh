@@ -31,7 +31,7 @@ cd "$copy"
 swift build --build-tests "${strict[@]}"
 missed=()
 for patch in "${patches[@]}"; do
-    patch --quiet -p1 <"$patch"
+    patch --quiet --no-backup-if-mismatch -p1 <"$patch"
     swift build --build-tests "${strict[@]}" >"$log" 2>&1 || {
         cat "$log"
         exit 1
@@ -44,7 +44,7 @@ for patch in "${patches[@]}"; do
         found=$(grep -aoE 'seed [0-9]+:' "$log" | sort -n -k2 | head -1)
         echo "$patch: found${found:+ at ${found%:}}"
     fi
-    patch --quiet -R -p1 <"$patch"
+    patch --quiet --no-backup-if-mismatch -R -p1 <"$patch"
 done
 if ((${#missed[@]} > 0)); then
     echo "Tests/bugs.sh: the simulation does not find ${missed[*]}" >&2
