@@ -37,11 +37,15 @@ package struct JournalFile {
         return lstat(path + "-wal", &status) == 0 ? Int64(status.st_size) : 0
     }
 
+    /// Which file the log beside it is; nil for none.
+    var logIdentity: FileIdentity? { try? FileIdentity(at: path + "-wal") }
+
     /// Has it for this process alone.
     ///
     /// - Throws: `.taken`, `.disk`.
     func lock() throws(JournalFault) -> LockFile {
         try checkFolder()
+        try check(".lock")
         do throws(LockFile.Refusal) {
             return try LockFile.take(path + ".lock")
         } catch {
@@ -80,6 +84,7 @@ package struct JournalFile {
     ///
     /// A file that is there is not opened: closing it again would end what SQLite has locked of it in this process.
     func prepare() throws(JournalFault) {
+        for suffix in ["-wal", "-shm"] { try check(suffix) }
         var status = stat()
         guard lstat(path, &status) == 0 else {
             do throws(SystemError) {
@@ -97,6 +102,17 @@ package struct JournalFile {
         guard status.st_uid == geteuid() else {
             throw JournalFault(.disk, "it belongs to another user (\(status.st_uid)), and is not written to")
         }
+        // Each name would have a log and a lock of its own.
+        guard status.st_nlink == 1 else {
+            throw JournalFault(.disk, "it has other names as well (hard links), under which another could write to it")
+        }
+    }
+
+    /// What lies beside it is believed; in a folder where others may make files it need not be ours.
+    private func check(_ suffix: String) throws(JournalFault) {
+        var status = stat()
+        guard lstat(path + suffix, &status) == 0, ![0, geteuid()].contains(status.st_uid) else { return }
+        throw JournalFault(.disk, "\(path)\(suffix) belongs to another user (\(status.st_uid)), and is not believed")
     }
 
     /// What it may be called when it is moved aside: nothing is called that, nor has a log that would be its own.
@@ -119,9 +135,24 @@ package struct JournalFile {
     /// Renames it, and its log with it, which nobody here has opened. May be called again for the rest after a fault.
     func moveAside(to target: String) throws(JournalFault) {
         // The file last: what is left when this is interrupted is never somebody else's log beside a new file.
-        for suffix in ["-wal", "-shm", ""] where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
-            throw JournalFault(.disk, "\(path)\(suffix): \(SystemError(code: errno, call: "rename").reason)")
-        }
+        for suffix in ["-wal", "-shm", ""] { try move(suffix, to: target) }
+    }
+
+    /// Renames what is beside it of a file that had its name before: SQLite would put that log into this one.
+    ///
+    /// - Parameter log: that file's; another one came with the file that is there now.
+    /// - Returns: whether its log lay there.
+    func moveLogAside(_ log: FileIdentity, to target: String) throws(JournalFault) -> Bool {
+        let isThere = log == logIdentity
+        if isThere { try move("-wal", to: target) }
+        // SQLite makes it anew, from whichever log there is.
+        try move("-shm", to: target)
+        return isThere
+    }
+
+    private func move(_ suffix: String, to target: String) throws(JournalFault) {
+        guard rename(path + suffix, target + suffix) != 0, errno != ENOENT else { return }
+        throw JournalFault(.disk, "\(path)\(suffix): \(SystemError(code: errno, call: "rename").reason)")
     }
 
     private func exists(_ path: String) -> Bool {

@@ -61,6 +61,8 @@ package final class JournalRows {
             throw JournalFault(.disk, "\(error.reason); it is \(owner(status))'s")
         }
         guard status.st_size > 0 else { throw JournalFault(.disk, "no journal yet: it is empty") }
+        // SQLite takes one of a byte for an empty database.
+        guard status.st_size > 1 else { throw JournalFault(.disk, "no journal: it is no SQLite database") }
         return file
     }
 

@@ -16,6 +16,10 @@ final class JournalWriter {
     let database: SQLiteDatabase
     private let file: JournalFile
     private let identity: FileIdentity
+    /// Which file its log is.
+    let log: FileIdentity?
+    /// Whose lines this process gave to a file that was in its place before.
+    private let earlier: JournalRun?
     private let pageSize: Int64
     private let begin: SQLiteStatement
     private let commit: SQLiteStatement
@@ -55,10 +59,15 @@ final class JournalWriter {
         }
     }
 
-    /// - Parameter settings: how it is to be kept.
+    /// - Parameters:
+    ///   - settings: how it is to be kept.
+    ///   - earlier: whose lines came last, when that was to this file or to another in its place.
     /// - Throws: `.corrupt` for what is not a journal of this version.
-    init(_ file: JournalFile, _ settings: JournalSettings) throws(JournalFault) {
+    init(
+        _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?
+    ) throws(JournalFault) {
         self.file = file
+        self.earlier = earlier
         do throws(SQLiteFault) {
             database = try Self.database(file)
             let mode = try database.prepare("PRAGMA journal_mode = WAL")
@@ -87,6 +96,20 @@ final class JournalWriter {
             throw JournalFault(error)
         }
         identity = try file.identity()
+        log = file.logIdentity
+    }
+
+    /// Whose lines come; nil when none has come yet.
+    var run: JournalRun? { state.run }
+
+    /// Whether the file still has its name.
+    var isInPlace: Bool { (try? file.identity()) == identity }
+
+    /// Whether the log still has its name, and the pages that were written to it.
+    var hasItsLog: Bool {
+        let pages = Int64(database.loggedPages)
+        // A header, and one before each page.
+        return file.logIdentity == log && (pages == 0 || file.loggedBytes >= 32 + pages * (pageSize + 24))
     }
 
     private static func database(_ file: JournalFile) throws(SQLiteFault) -> SQLiteDatabase {
@@ -127,16 +150,20 @@ final class JournalWriter {
             try? rollback.run()
             state = before
             // What others have taken of the disk may be enough for a log that begins anew.
-            if error.kind == .disk { try? database.checkpoint() }
+            if error.kind == .disk { _ = try? database.checkpoint() }
             throw error
         }
     }
 
     /// Somebody may have removed or replaced the file: what is written to it goes nowhere then.
     private func checkFile() throws(SQLiteFault) {
-        guard (try? FileIdentity(at: file.path)) == identity else {
-            throw SQLiteFault(notHere: "it was removed or replaced")
-        }
+        guard isInPlace else { throw SQLiteFault(notHere: "it was removed or replaced") }
+        guard !hasItsLog else { return }
+        // Another program may have put it into the file and have begun it anew, which this tells.
+        let isKnown = try? database.checkpoint()
+        guard !hasItsLog else { return }
+        if isKnown == false { throw SQLiteFault(held: "somebody else is putting its log into it") }
+        throw SQLiteFault(notOurs: "its log \(file.path)-wal was removed, replaced or cut off")
     }
 
     /// - Returns: whether there is more to do.
@@ -165,7 +192,8 @@ final class JournalWriter {
     /// The run before this one, as it was left.
     func lastRun() throws(JournalFault) -> LastRun? {
         do throws(SQLiteFault) {
-            guard let run = try database.newestRun() else { return nil }
+            // It goes to readers: what cannot be a name is none.
+            guard let run = try database.newestRun(), RunName.isValid(run.name) else { return nil }
             return LastRun(name: run.name, durable: try database.lastKept(of: run), ended: run.ended)
         } catch {
             throw JournalFault(error)
@@ -240,7 +268,14 @@ final class JournalWriter {
         _ = try insert.step()
         guard database.changes == 0, !isGap else { return }
         insert.reset()
-        guard let gap = try database.gap(at: id) else { return }
+        guard let gap = try database.gap(at: id) else {
+            guard try database.line(at: id) != Array(line) else { return }
+            // Another line has its number, as when somebody deleted from `runs`: both are kept.
+            let row = try makeRun(
+                state.run?.name ?? "-", base: sequence, hello: (state.run?.hello ?? []).dropLast(), at: time)
+            state.run = row
+            return try insert(line, as: sequence, at: time)
+        }
         // It was missing, and has come after all.
         try endGap(gap, at: id, before: sequence.addingSaturated(1), at: time)
         try database.execute("DELETE FROM lines WHERE id = ?1", id)
@@ -301,7 +336,12 @@ final class JournalWriter {
         if let greeting = state.greeting {
             let known = try begin(greeting, with: sequence, at: time)
             state.greeting = nil
-            if let known { try join(sequence, to: known, at: time) }
+            if let known {
+                try join(sequence, to: known, at: time)
+            } else if let run = state.run, earlier?.name == run.name, max(1, run.base) < sequence {
+                // What this process has kept of it went with another file.
+                try insertGap(max(1, run.base)...sequence - 1, reason: nil, at: time)
+            }
         }
         // Lines without a greeting are kept as well.
         let name = state.run?.name ?? "-"
@@ -329,6 +369,8 @@ final class JournalWriter {
             var base = min(greeting.firstSequence, sequence)
             if let known {
                 base = known.addingSaturated(1)
+            } else if let earlier, earlier.name == greeting.run, earlier.place(of: sequence) != nil {
+                base = earlier.base
             } else if Int64(base) < JournalPlace.most / 2 {
                 base = 0
             }
@@ -361,7 +403,9 @@ final class JournalWriter {
     private func makeRun(
         _ name: String, base: Int, hello: Bytes, at time: Timestamp
     ) throws(SQLiteFault) -> JournalRun {
-        let number = (try database.newestRun()?.number ?? 0) + 1
+        // Also lines of runs that somebody deleted keep their places.
+        let last = try database.integer("SELECT max(id) FROM lines").map { JournalPlace(id: $0).run } ?? 0
+        let number = max(try database.newestRun()?.number ?? 0, last) + 1
         guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
         let statement = try database.prepare("INSERT INTO runs (run, name, base, begun, hello) VALUES (?, ?, ?, ?, ?)")
         statement.bind(1, number)

@@ -72,6 +72,13 @@ extension SQLiteDatabase {
         return gap
     }
 
+    /// The line of the row at this place, without its newline; nil for none.
+    func line(at id: Int64) throws(SQLiteFault) -> [UInt8]? {
+        let lines = try prepare("SELECT line FROM lines WHERE id = ?")
+        lines.bind(1, id)
+        return try lines.step() ? lines.bytes(0) : nil
+    }
+
     private func gone(of run: JournalRun) throws(SQLiteFault) -> Int {
         Int(try integer("SELECT gone FROM runs WHERE run = \(run.number)") ?? 0)
     }

@@ -121,12 +121,16 @@ final class SQLiteDatabase {
     }
 
     /// Puts as much of the log into the file as those who read allow, without waiting for them.
-    func checkpoint() throws(SQLiteFault) {
+    ///
+    /// - Returns: false when somebody else is doing that.
+    @discardableResult
+    func checkpoint() throws(SQLiteFault) -> Bool {
         var (pages, done): (Int32, Int32) = (0, 0)
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
-        guard code & 0xFF != SQLITE_BUSY else { return }
+        guard code & 0xFF != SQLITE_BUSY else { return false }
         guard code == SQLITE_OK else { throw fault(code) }
         (logged.pointee, checkpointed) = (pages, done)
+        return true
     }
 
     /// Puts all of the log into the file, so that it begins anew.

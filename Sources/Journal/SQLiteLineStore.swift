@@ -16,6 +16,10 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     /// Where to, from the first attempt on: what was moved by one that failed is not left alone there.
     private var aside: String?
     private var moves = 0
+    /// The log of a file that is no longer in its place, to be moved aside before another one is opened there.
+    private var orphan: FileIdentity?
+    /// Whose lines came last: another file does not have them.
+    private var run: JournalRun?
 
     package init(path: String, _ settings: JournalSettings = .init()) {
         self.path = path
@@ -30,7 +34,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             lock.take()?.remove()
             lock = try file.lock()
         }
-        var notice: String?
+        var notice = try moveOrphanAside(file)
         while true {
             if let damage {
                 guard moves < Self.mostMoves else {
@@ -45,7 +49,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             try file.prepare()
             do throws(JournalFault) {
-                let writer = try JournalWriter(file, settings)
+                let writer = try JournalWriter(file, settings, after: run)
                 self.writer = writer
                 return JournalOpening(lastRun: try writer.lastRun(), notice: notice)
             } catch {
@@ -68,13 +72,33 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     package func close() {
         closeFile()
+        if let file = try? JournalFile(path) { _ = try? moveOrphanAside(file) }
         lock.take()?.remove()
     }
 
     private func closeFile() {
-        // What is moved aside stays as it was found.
-        if damage != nil { writer?.database.keepLogAtClose(true) }
-        writer = nil
+        guard let writer else { return }
+        run = writer.run ?? run
+        if damage != nil {
+            // What is moved aside stays as it was found.
+            writer.database.keepLogAtClose(true)
+        } else if !writer.isInPlace {
+            // Closing would remove a log by its name, and that may be another file's. What has only been renamed gets its lines.
+            if writer.hasItsLog { _ = try? writer.database.checkpoint() }
+            writer.database.keepLogAtClose(true)
+            orphan = writer.log
+        }
+        self.writer = nil
+    }
+
+    /// - Returns: what is said of it.
+    private func moveOrphanAside(_ file: JournalFile) throws(JournalFault) -> String? {
+        guard let orphan else { return nil }
+        let target = file.freeName()
+        let isMoved = try file.moveLogAside(orphan, to: target)
+        self.orphan = nil
+        guard isMoved else { return nil }
+        return "it was removed or replaced: its log was moved aside to \(target)-wal"
     }
 
     private func use<Value>(

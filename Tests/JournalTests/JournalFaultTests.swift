@@ -368,6 +368,24 @@ import Testing
         try expectRefusal("another user (65534)")
     }
 
+    @Test(.enabled(if: geteuid() == 0), arguments: ["-wal", "-shm", ".lock"])
+    func doesNotBelieveWhatAnotherUserPutBesideIt(_ suffix: String) throws {
+        try makeJournal()
+        try folder.write("", to: "journal" + suffix)
+        chown(path + suffix, 65_534, 65_534)
+        try expectRefusal("another user (65534)")
+    }
+
+    @Test func leavesAFileThatHasAnotherName() throws {
+        try makeJournal()
+        link(path, folder.path("second"))
+        try expectRefusal("hard links")
+        unlink(folder.path("second"))
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        try expectWorking(store)
+    }
+
     private func expectRefusal(_ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let store = SQLiteLineStore(path: path)
         let fault = #expect(throws: JournalFault.self, sourceLocation: sourceLocation) { try store.open() }
@@ -420,8 +438,127 @@ import Testing
         var feed = FeedOfLines(run: "two")
         let fault = #expect(throws: JournalFault.self) { try store.commit([feed.greeting] + feed.add(1), at: now) }
         #expect(fault?.kind == .disk && fault?.reason.contains("removed or replaced") == true)
-        #expect(try store.open() == JournalOpening())
+        let opening = try store.open()
+        #expect(opening.lastRun == nil && opening.notice?.contains("its log was moved aside") == true)
         try expectWorking(store)
+    }
+
+    @Test func saysInANewFileWhatWentWithTheOneBefore() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10), at: now)
+        rename(path, folder.path("old"))
+        let pieces = feed.add(2)
+        #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
+        _ = try store.open()
+        try store.commit([feed.greeting] + pieces, at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1-10", "one:11", "one:12"])
+        #expect(try store.open().lastRun?.durable == 12)
+        // What was only renamed has all of its lines.
+        #expect(try SQLiteFile.run("SELECT count(*) FROM lines", in: folder.path("old")) == ["10"])
+        // Of numbers that a place cannot say as they are, too.
+        var far = FeedOfLines(run: "far", from: 1 << 40)
+        try store.commit([far.greeting] + far.add(3), at: now)
+        unlink(path)
+        let more = far.add(1)
+        #expect(throws: JournalFault.self) { try store.commit(more, at: now) }
+        _ = try store.open()
+        try store.commit([far.greeting] + more, at: now)
+        #expect(
+            try LineReader.numbers(SQLiteHistory(path: path))
+                == ["far:\(1 << 40)-\((1 << 40) + 2)", "far:\((1 << 40) + 3)"])
+    }
+
+    @Test(arguments: [false, true])
+    func doesNotPutItsLogIntoAFileThatTookThePlace(_ isNoticed: Bool) throws {
+        try makeJournal()
+        let backup = try folder.read("journal")
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one", from: 11)
+        try store.commit(
+            [feed.greeting] + feed.add(5, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\""), at: now)
+        let log = try folder.read("journal-wal")
+        try Self.write(backup, to: folder.path("backup"))
+        rename(folder.path("backup"), path)
+        let pieces = feed.add(1)
+        if isNoticed {
+            #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
+            #expect(try store.open().lastRun?.durable == 10)
+            try store.commit([feed.greeting] + pieces, at: now)
+            #expect(
+                try LineReader.numbers(SQLiteHistory(path: path))
+                    == LineReader.numbers("one", 1...10) + ["one:11-15", "one:16"])
+        }
+        store.close()
+        if !isNoticed { #expect(try folder.read("journal") == backup) }
+        let aside = try #require(folder.names.first { $0.hasSuffix("-wal") && $0.contains("corrupt") })
+        #expect(try folder.read(aside) == log)
+        #expect(!folder.names.contains("journal-wal"))
+        #expect(try SQLiteFile.run("PRAGMA integrity_check", in: path) == ["ok"])
+    }
+
+    @Test func leavesALogThatCameWithAnotherFile() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        try expectWorking(store)
+        let other = try TemporaryFolder()
+        let second = SQLiteLineStore(path: other.path("journal"))
+        _ = try second.open()
+        var feed = FeedOfLines(run: "other")
+        try second.commit([feed.greeting] + feed.add(4), at: now)
+        for suffix in ["", "-wal"] {
+            try Self.write(try other.read("journal" + suffix), to: folder.path("copy"))
+            rename(folder.path("copy"), path + suffix)
+        }
+        #expect(try store.open().lastRun == LastRun(name: "other", durable: 4, ended: nil))
+    }
+
+    @Test(arguments: [false, true])
+    func findsThatItsLogWasCutOff(_ isRemoved: Bool) throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10), at: now)
+        // As another program may do it.
+        try SQLiteFile.run("PRAGMA wal_checkpoint(TRUNCATE)", in: path)
+        try store.commit(feed.add(10), at: now)
+        #expect(isRemoved ? unlink(path + "-wal") == 0 : truncate(path + "-wal", 0) == 0)
+        let pieces = feed.add(1)
+        let fault = #expect(throws: JournalFault.self) { try store.commit(pieces, at: now) }
+        #expect(fault?.kind == .corrupt && fault?.reason.contains("-wal was removed") == true, "\(fault?.reason ?? "")")
+        #expect(try store.open().notice != nil)
+        #expect(asides.count == 1)
+        try store.commit([feed.greeting] + pieces, at: now)
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["one:1-20", "one:21"])
+    }
+
+    @Test func keepsLinesBesideThoseOfRunsThatSomebodyDeleted() throws {
+        try makeJournal()
+        try SQLiteFile.run("DELETE FROM runs", in: path)
+        let store = SQLiteLineStore(path: path)
+        #expect(try store.open() == JournalOpening())
+        var feed = FeedOfLines(run: "two")
+        try store.commit([feed.greeting] + feed.add(3), at: now)
+        let rows = "SELECT id >> 36, count(*) FROM lines GROUP BY 1"
+        #expect(try SQLiteFile.run(rows, in: path) == ["1|10", "2|3"])
+        // Also when another line has a number of its run already.
+        var again = FeedOfLines(run: "two")
+        try store.commit([again.greeting] + again.add(4, text: ",\"text\":\"other\""), at: now)
+        #expect(try SQLiteFile.run(rows, in: path) == ["1|10", "2|3", "3|4"])
+    }
+
+    @Test func takesOnlyANameForTheRunBefore() throws {
+        try makeJournal()
+        try SQLiteFile.run("UPDATE runs SET name = 'a name' || char(10)", in: path)
+        #expect(try SQLiteLineStore(path: path).open() == JournalOpening())
+    }
+
+    @Test func saysThatAByteIsNoJournal() throws {
+        try folder.write("x", to: "journal")
+        let fault = #expect(throws: JournalFault.self) { _ = try JournalRows(path: path) }
+        #expect(fault?.reason == "no journal: it is no SQLite database")
     }
 
     // MARK: Those who read, and the disk

@@ -118,7 +118,9 @@ import Testing
         // Also from the middle on, and when part of it is missing again.
         _ = try store.open()
         var later = FeedOfLines(run: "one", from: 41)
-        try store.commit([later.greeting] + later.add(3) + [later.skip(44...60)] + later.add(1), at: now)
+        try store.commit(
+            [later.greeting] + later.add(3, from: Timestamp(seconds: 1_000_010)) + [later.skip(44...60)]
+                + later.add(1, from: Timestamp(seconds: 1_000_030)), at: now)
         #expect(
             try LineReader.numbers(history)
                 == kept + ["one:31-40"] + LineReader.numbers("one", 41...43) + ["one:44-50", "one:51-60", "one:61"])
