@@ -134,7 +134,8 @@ def outputs(catwatch, folder, stack):
     agent.stdin.write(b"".join(line + b"\n" for line in lines))
 
     def written():
-        files = {name: (folder / name).read_bytes() for name in ("stdout", "file", "attached")}
+        # The agent makes its file in its own time.
+        files = {name: path.read_bytes() if (path := folder / name).exists() else b"" for name in ("stdout", "file", "attached")}
         both = files | {name: bytes(output) for name, output in collected.items()}
         return {name: output.splitlines(keepends=True) for name, output in both.items()}
 
