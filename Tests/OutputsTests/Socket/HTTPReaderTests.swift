@@ -176,6 +176,37 @@ import Testing
         }
     }
 
+    private struct PlayedBackClock: WallClock {
+        let rate: Double
+        let playback: String?
+        var now: Timestamp { FeedStage.start }
+    }
+
+    @Test(arguments: [
+        (10.0, "10x", #""rate":10,"playback":"10x""#), (1, "1x", #""playback":"1x""#),
+        (0, "paused", #""rate":0,"playback":"paused""#),
+    ])
+    func aBeatOverARecordingComesEverySecondAndSaysHowItIsPlayedBack(
+        rate: Double, playback: String, said: String
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let clock = PlayedBackClock(rate: rate, playback: playback)
+            let store = EventStore(
+                on: loop, wall: clock, identity: AgentIdentity(run: "r", version: "1", started: clock.now),
+                isRecording: true)
+            let readers = FeedReaders(
+                store: store, desk: PollDesk(on: loop), on: loop, limits: ReaderLimits(), seats: ReaderSeats())
+            let (client, server) = SimulatedStream.pair(capacity: 1 << 20, on: loop)
+            readers.admit(server, behind: [], as: .events, try ReaderRequest.Wish().terms())
+            let reader = Reader(client)
+            try await loop.sleep(for: .milliseconds(2_500))
+            try reader.read()
+            let beats = reader.events.events.filter { $0.name == "beat" }.map(\.data)
+            #expect(beats.count == 2 && beats.allSatisfy { $0.hasSuffix("\"next_seq\":1,\(said)}") }, "\(beats)")
+            readers.closeAll()
+        }
+    }
+
     @Test func aSlowStreamGetsAGapAndWholeEvents() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 20 }
