@@ -15,6 +15,8 @@ import Testing
         var hasEnded = false
     }
 
+    private struct Other: Error {}
+
     private static let request = PastRequest(
         source: "a\"b", from: Timestamp(seconds: 1_772_366_400), until: Timestamp(seconds: 1_772_366_700))
 
@@ -98,8 +100,17 @@ import Testing
 
     @Test func anAgentThatIsNotThereIsSaidInWords() async throws {
         try await withLoop(virtual: true) { loop in
-            let past = AgentPast(on: loop) { throw SystemError(code: ECONNREFUSED, call: "connect") }
-            await #expect(throws: PastFailure.self) { try await past.read(Self.request) { _ in true } }
+            for (error, words) in [
+                (SystemError(code: ECONNREFUSED, call: "connect") as any Error, "Connection refused"),
+                (Other(), "Other()"),
+            ] {
+                let past = AgentPast(on: loop) { throw error }
+                let failure = await #expect(throws: PastFailure.self) {
+                    try await past.read(Self.request) { _ in true }
+                }
+                #expect(
+                    failure?.reason.contains(words) == true && failure?.reason.hasPrefix("no agent to ask: ") == true)
+            }
         }
     }
 }

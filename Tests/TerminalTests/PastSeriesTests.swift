@@ -235,7 +235,7 @@ import Testing
             ([refusal], nil, "no ␛[2Jroom"),
             ([Self.hello("r"), Self.data(1, Self.at(-5), 1)], nil, "the connection broke"),
             ([Self.hello("r"), Self.bye.replacing("until", with: "SIGTERM")], nil, "the agent has ended"),
-            ([Self.hello("r")], "the disk is on fire", "the disk is on fire"),
+            ([Self.hello("r")], "the \u{1B}disk is on fire", "the ␛disk is on fire"),
         ]
         for (lines, failure, words) in cases {
             var past = past()

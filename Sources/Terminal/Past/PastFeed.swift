@@ -22,7 +22,7 @@ package struct PastRequest: Sendable, Equatable {
     }
 }
 
-/// Why there are no lines of before, for a person.
+/// Why there are no lines of before; it may hold text of others.
 package struct PastFailure: Error, Equatable {
     package let reason: String
 

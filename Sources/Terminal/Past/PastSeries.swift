@@ -142,7 +142,7 @@ package struct PastSeries: Sendable {
                 guard hello.journalFirstSeq == nil else { continue }
                 end(failure: "the agent keeps no journal")
             case .hello(let hello): lineRun = hello.run
-            case .refusal(let failure): end(failure: Sanitizer.visible(failure.message, limit: 200))
+            case .refusal(let failure): end(failure: failure.message)
             case .bye(let bye) where bye.reason == "until": goOn()
             case .bye: end(failure: "the agent has ended")
             default: take(line, text.count)
@@ -155,7 +155,7 @@ package struct PastSeries: Sendable {
     package mutating func end(failure: String?) {
         guard isAsking else { return }
         isAsking = false
-        progress = .failed(failure ?? "the connection broke")
+        progress = .failed(Sanitizer.visible(failure ?? "the connection broke", limit: 200))
     }
 
     /// An answer is whole.

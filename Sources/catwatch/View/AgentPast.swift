@@ -22,12 +22,17 @@ actor AgentPast: PastFeed {
     }
 
     func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+        let stream: any ByteStream
         do {
-            let stream = try connect().value
-            self.stream = stream
-            isSilent = false
-            defer { leave() }
-            hear()
+            stream = try connect().value
+        } catch {
+            throw PastFailure("no agent to ask: \((error as? SystemError)?.reason ?? "\(error)")")
+        }
+        self.stream = stream
+        isSilent = false
+        defer { leave() }
+        hear()
+        do {
             try await stream.write(
                 all: RequestLine.lines(of: request.source, from: request.from, until: request.until))
             let buffer = ReadBuffer()

@@ -25,7 +25,7 @@ struct JournalPast: PastFeed {
                 _ = await take(
                     ControlLine.bye(time: wall.now, run: run, lastSequence: reading.end ?? 0, reason: "until"))
                 return
-            case .failure(let fault): throw PastFailure(Sanitizer.visible(fault.reason, limit: 200))
+            case .failure(let fault): throw PastFailure(fault.reason)
             }
         }
     }
