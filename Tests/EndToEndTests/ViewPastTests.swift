@@ -18,7 +18,8 @@ import Testing
         try await screen.type("2", for: #" n 1\b"#)
         let past = try await screen.type("]", for: #"windows, 5 m(?s:.*) n 31\b"#)
         #expect(past.contains { $0.contains("┤") })
-        try await screen.waitUntilGone("reading the journal")
+        let whole = try await screen.waitUntilGone("reading the journal")
+        #expect(!whole.contains { $0.contains("✕ journal") })
         // A value of before can be read, with the window that it counts in: of many, as the one of now is alone.
         var found = false
         for _ in 0..<100 where !found {

@@ -132,7 +132,7 @@ import Testing
             ])
         // A line twice is one.
         script.sequence4(into: &past)
-        #expect(windows(past).count == 5)
+        #expect(windows(past).last == [-7, 4, 1, 4, 4])
     }
 
     @Test func whatTheBoardHasLetGoOfComesFromTheJournal() {
@@ -152,6 +152,12 @@ import Testing
         }
         let all = windows(past)
         #expect((300...304).contains(all.count) && all.last?.first == 999 && all.first?.first ?? 0 > 690)
+        // What is older than that does not come back in their place.
+        past.take(
+            live: Line(
+                seq: 2_000, time: Self.at(999 - 2 * 303), type: "s", source: "s",
+                body: .data(.init(series: "s", value: 9, text: nil, data: nil, truncated: false))))
+        #expect(windows(past) == all)
     }
 
     // MARK: Answers
@@ -181,7 +187,8 @@ import Testing
         past.begin()
         // Two lines of one moment are cut apart.
         let time = { (number: Int) in Self.at(number < 12 ? -20 : Double(number) - 30) }
-        let goesOn = past.read(long(11...18, at: time))
+        // What somebody says behind an answer is no part of the next.
+        let goesOn = past.read(long(11...18, at: time) + Array("{\"torn".utf8))
         #expect(!goesOn)
         past.end(failure: nil)
         #expect(past.request == PastRequest(source: "s", from: Self.at(-302), until: Self.at(-20) + .microseconds(1)))
@@ -223,6 +230,15 @@ import Testing
                 Self.data(2, Self.at(-4), 2), Self.bye,
             ]))
         #expect(windows(past) == [[-4, 2, 1, 2, 2]])
+    }
+
+    @Test func linesOfAnotherTimeThanIsAskedForDoNotCount() {
+        var past = past()
+        past.begin()
+        let times = [-1_000, -303, 0, 0.5, 300, 1e9]
+        let lines = times.enumerated().map { Self.data($0.offset + 1, Self.at($0.element), 7) }
+        _ = past.read(Self.bytes([Self.hello("r")] + lines + [Self.data(9, Self.at(-5), 1), Self.bye]))
+        #expect(windows(past) == [[-5, 1, 1, 1, 1]])
     }
 
     // MARK: What goes wrong

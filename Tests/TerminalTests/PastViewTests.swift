@@ -161,6 +161,11 @@ import Testing
         let text = script.frame().text()
         #expect(!text.holds("4444") && !text.holds("late"))
         let next = script.view.beginReading()
+        // Nor once the next one is under way.
+        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
+        script.view.endReading(of: number, failure: "late")
+        let later = script.frame().text()
+        #expect(!later.holds("4444") && !later.holds("late"))
         switch change {
         case "series": #expect(next?.request.source == "t")
         case "span": #expect(next.map { $0.request.from ?? request.until < request.from ?? request.until } == true)
@@ -196,6 +201,27 @@ import Testing
         }
         script.type("+")
         #expect(script.frame().text().holds("30 s windows, 5 m") && script.view.past?.number == number)
+    }
+
+    /// A window is drawn from its least to its greatest value, and reached from the one before on the shortest way.
+    @Test func aWindowOfManyValuesIsAsHighAsTheyReach() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        let values = [(-210.0, 100.0), (-200, 100), (-199.9, 400)].enumerated().map { place, point in
+            PastSeriesTests.data(place + 1, FeedScript.noon + .microseconds(Int64(point.0 * 1e6)), point.1)
+        }
+        let answer = [PastSeriesTests.hello("old")] + values + [PastSeriesTests.bye]
+        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
+        let grid = script.frame()
+        let heights = (6..<grid.columns).map { column in
+            (0..<grid.rows).filter { 0x2800...0x28FF ~= grid[$0, column].glyph }.count
+        }
+        let highest = try #require(heights.max())
+        let place = try #require(heights.firstIndex(of: highest))
+        #expect(highest >= 8 && heights[place - 1] == 1, "\(heights)")
     }
 
     @Test func theCursorReadsThePast() throws {
