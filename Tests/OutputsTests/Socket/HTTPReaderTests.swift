@@ -63,6 +63,23 @@ import Testing
         try await withLoop(virtual: true) { try await body(FeedStage(on: $0)) }
     }
 
+    @Test func whoLeavesInTheMiddleOfSomeTimeIsForgotten() async throws {
+        try await Self.withStage { stage in
+            let readers = Self.readers(stage)
+            await stage.publish(50, text: 100)
+            for form in [ReaderForm.events, .lines] {
+                let reader = try Self.connect(readers, stage, form, capacity: 3_000) {
+                    $0.until = FeedStage.start + .seconds(1_000_000)
+                }
+                try await stage.loop.sleep(for: .milliseconds(1))
+                try reader.read(atMost: 100)
+                reader.stream.close()
+                try await stage.loop.sleep(for: .milliseconds(1))
+                #expect(readers.count == 0)
+            }
+        }
+    }
+
     @Test func everyFormHasTheSameLines() async throws {
         try await Self.withStage { stage in
             let readers = Self.readers(stage)
