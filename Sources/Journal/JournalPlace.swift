@@ -10,7 +10,7 @@ package struct JournalPlace: Sendable, Hashable, Comparable {
     /// How many of the bits say the number in the run.
     static let bits: Int64 = 36
     /// By how much the last number of a run may be greater than the first.
-    static let most = Int64(1) << bits - 1
+    package static let most = Int64(1) << bits - 1
 
     /// The greatest number of a run in a journal.
     static let mostRuns = Int64.max >> bits

@@ -98,22 +98,20 @@ package final class JournalRows {
         }
     }
 
-    /// - Throws: when it is no journal of this version.
+    /// - Throws: when it is no journal of this version, as far as it is read here.
     private static func check(_ database: SQLiteDatabase) throws(SQLiteFault) {
-        guard try database.integer("PRAGMA application_id") == JournalSchema.applicationID else {
-            throw SQLiteFault(code: SQLITE_ERROR, reason: "no journal, but another program's database")
+        let reason: String
+        switch try JournalSchema.look(at: database) {
+        // What has another index is moved aside, and read all the same.
+        case .journal, .changed("marks"), .changed("lines_time"): return
+        case .nothing, .stranger: reason = "no journal, but another program's database"
+        case .version(let found) where found > JournalSchema.version:
+            reason =
+                "written by a later version of catwatch: its schema is \(found), and \(JournalSchema.version) is what this one reads"
+        case .version(let found): reason = "no journal: nothing has a schema of version \(found)"
+        case .changed(let name): reason = "no journal: its table \(name) is another one, or missing"
         }
-        let version = try database.integer("PRAGMA user_version") ?? 0
-        guard version <= JournalSchema.version else {
-            throw SQLiteFault(
-                code: SQLITE_ERROR,
-                reason:
-                    "written by a later version of catwatch: its schema is \(version), and \(JournalSchema.version) is what this one reads"
-            )
-        }
-        let tables = try database.integer(
-            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'lines', 'stats')")
-        guard tables == 3 else { throw SQLiteFault(code: SQLITE_ERROR, reason: "no journal: its tables are missing") }
+        throw SQLiteFault(code: SQLITE_ERROR, reason: reason)
     }
 
     /// Whether another file is in its place by now, or none: it was moved aside.
@@ -205,6 +203,18 @@ package final class JournalRows {
         return JournalRun(
             number: number, name: runs.string(0), base: Int(runs.integer(1)),
             ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: runs.bytes(3) + [0x0A])
+    }
+
+    /// Up to which number of a run lines were let go of; 0 for none, nil when nothing is known of it.
+    package func gone(of run: Int64) throws(SQLiteFault) -> Int? {
+        try database.integer("SELECT gone FROM runs WHERE run = \(run)").map { Int($0) }
+    }
+
+    /// From where on another `stats` line holds than at a place of the same run; nil for nowhere.
+    package func nextStats(behind place: JournalPlace) throws(SQLiteFault) -> JournalPlace? {
+        try database.integer(
+            "SELECT min(id) FROM stats WHERE id > \(place.id) AND id <= \(place.id | JournalPlace.most)"
+        ).map(JournalPlace.init(id:))
     }
 
     /// The `stats` line that holds at a place; nil when there is none.

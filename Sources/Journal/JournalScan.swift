@@ -1,13 +1,9 @@
 internal import Reactor
-internal import Synchronization
 
 /// Goes once over everything that is in a journal when it begins, a little at a time, to find what makes no sense before somebody needs it.
 ///
 /// `PRAGMA quick_check` would look at more, and hold everybody up for as long as that takes (decision 0043).
 struct JournalScan {
-    /// How often somebody who read a journal in this process found something that makes no sense.
-    static let suspicions = Atomic<Int>(0)
-
     private static let mostBytes: Int64 = 4 << 20
     private static let mostRows = 8_192
 
@@ -19,16 +15,23 @@ struct JournalScan {
         case done
     }
 
+    private let suspicions: JournalSuspicions
+    /// How many there were when it began.
+    private var known: Int
     private var progress = Progress.begin
-    private var suspicions = Self.suspicions.load(ordering: .relaxed)
+
+    init(_ suspicions: JournalSuspicions) {
+        self.suspicions = suspicions
+        known = suspicions.count
+    }
 
     /// Looks at a little more; all of it again once somebody suspects something.
     ///
     /// - Returns: whether there is more to look at.
     /// - Throws: what it found.
     mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
-        let suspicions = Self.suspicions.load(ordering: .relaxed)
-        if suspicions != self.suspicions { (progress, self.suspicions) = (.begin, suspicions) }
+        let count = suspicions.count
+        if count != known { (progress, known) = (.begin, count) }
         switch progress {
         case .begin:
             let last = try database.integer("SELECT max(id) FROM lines")

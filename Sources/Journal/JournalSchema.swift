@@ -92,8 +92,24 @@ enum JournalSchema {
     enum Finding: Equatable {
         case nothing
         case journal
-        /// In a sentence.
-        case other(String)
+        /// Another program's.
+        case stranger
+        /// A journal of another version.
+        case version(Int64)
+        /// A journal with another table, or index, of this name; those before it are as they are to be.
+        case changed(String)
+
+        /// What keeps it from being written to; nil for nothing.
+        var fault: String? {
+            switch self {
+            case .journal: nil
+            case .nothing: "it is empty"
+            case .stranger: "it is another program's database"
+            case .version(let found):
+                "it is a journal of version \(found), and this catwatch writes version \(JournalSchema.version)"
+            case .changed(let name): "it has another table \(name)"
+            }
+        }
     }
 
     static func look(at database: SQLiteDatabase) throws(SQLiteFault) -> Finding {
@@ -103,15 +119,13 @@ enum JournalSchema {
         if application == 0, found == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
             return .nothing
         }
-        guard application == applicationID else { return .other("it is another program's database") }
-        guard found == version else {
-            return .other("it is a journal of version \(found ?? 0), and this catwatch writes version \(version)")
-        }
+        guard application == applicationID else { return .stranger }
+        guard found == version else { return .version(found ?? 0) }
         let tables = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = ? AND sql = ?")
         for (name, sql) in Self.tables {
             tables.bind(1, name)
             tables.bind(2, sql)
-            guard try tables.step(), tables.integer(0) == 1 else { return .other("it has another table \(name)") }
+            guard try tables.step(), tables.integer(0) == 1 else { return .changed(name) }
             tables.reset()
         }
         return .journal

@@ -23,6 +23,11 @@ extension SQLiteDatabase {
         try run("WHERE base <= ?1 AND name = ?2 ORDER BY base DESC, run DESC LIMIT 1", Int64(sequence), name)
     }
 
+    /// The row of this run with the lowest numbers.
+    func firstRun(of name: String) throws(SQLiteFault) -> JournalRun? {
+        try run("WHERE base >= ?1 AND name = ?2 ORDER BY base, run LIMIT 1", 0, name)
+    }
+
     private func run(
         _ condition: String, _ number: Int64, _ name: String? = nil
     ) throws(SQLiteFault) -> JournalRun? {

@@ -1,23 +1,32 @@
 internal import Feed
 internal import Reactor
-internal import Synchronization
 
 /// Reads a journal in a file of SQLite's, in short transactions: whoever writes it is not held up.
 ///
 /// Unchecked: used by one thread at a time, as `LineHistory` says.
 package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
+    /// Told when something in the file makes no sense; nil when nobody looks for that.
+    private let suspicions: JournalSuspicions?
     private var opened: (database: SQLiteDatabase, identity: FileIdentity)?
     /// Where lines of the times that were asked for last are.
     private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
 
-    package init(path: String) { self.path = path }
+    package convenience init(path: String) { self.init(path: path, suspicions: nil) }
+
+    init(path: String, suspicions: JournalSuspicions?) {
+        self.path = path
+        self.suspicions = suspicions
+    }
 
     package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
         try use { database throws(SQLiteFault) in
-            guard let row = try database.run(of: run, holding: sequence) else { return nil }
-            // Behind all that it has, when it cannot have this number.
-            return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
+            if let row = try database.run(of: run, holding: sequence) {
+                // Behind all that it has, when it cannot have this number.
+                return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
+            }
+            // Before all that is kept of the run, of which the beginning was let go of, or never came.
+            return try database.firstRun(of: run).map { JournalPlace(run: $0.number, offset: 0) }
         }
     }
 
@@ -60,7 +69,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         do throws(SQLiteFault) {
             return try body(database)
         } catch {
-            if error.kind == .corrupt { JournalScan.suspicions.add(1, ordering: .relaxed) }
+            if error.kind == .corrupt { suspicions?.add() }
             // Whatever it is, the next one begins with a connection that knows nothing of it.
             close()
             throw JournalFault(error)
@@ -75,11 +84,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         close()
         do throws(SQLiteFault) {
             let database = try SQLiteDatabase(file.path, .read)
-            switch try JournalSchema.look(at: database) {
-            case .journal: break
-            case .nothing: throw SQLiteFault(notOurs: "it is empty")
-            case .other(let words): throw SQLiteFault(notOurs: words)
-            }
+            if let words = try JournalSchema.look(at: database).fault { throw SQLiteFault(notOurs: words) }
             opened = (database, identity)
             return database
         } catch {

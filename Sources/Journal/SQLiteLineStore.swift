@@ -18,6 +18,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private var moves = 0
     /// The log of a file that is no longer in its place, to be moved aside before another one is opened there.
     private var orphan: FileIdentity?
+    private let suspicions = JournalSuspicions()
     /// Whose lines came last: another file does not have them.
     private var run: JournalRun?
 
@@ -25,6 +26,9 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         self.path = path
         self.settings = settings
     }
+
+    /// For who reads it meanwhile, on another thread: what makes no sense to them is looked for here.
+    package func history() -> SQLiteHistory { SQLiteHistory(path: path, suspicions: suspicions) }
 
     package func open() throws(JournalFault) -> JournalOpening {
         closeFile()
@@ -49,7 +53,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             }
             try file.prepare()
             do throws(JournalFault) {
-                let writer = try JournalWriter(file, settings, after: run)
+                let writer = try JournalWriter(file, settings, after: run, suspicions)
                 self.writer = writer
                 return JournalOpening(lastRun: try writer.lastRun(), notice: notice)
             } catch {

@@ -133,7 +133,10 @@ extension Surroundings {
             return try ListeningPort.claim(options)
         }
         claimPort = { options throws(UsageError) in try ListeningPort.claim(options) }
-        openJournal = { (SQLiteLineStore(path: $0, $1), SQLiteHistory(path: $0)) }
+        openJournal = {
+            let lines = SQLiteLineStore(path: $0, $1)
+            return (lines, lines.history())
+        }
         attach = { place in
             let socket =
                 try place.path.map { path in try StreamSocket.connected(to: path) }

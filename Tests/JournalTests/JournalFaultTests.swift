@@ -197,6 +197,9 @@ import Testing
         #expect(pwrite(file.number, garbage, garbage.count, (root - 1) * 4_096) == garbage.count)
         let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }
         #expect(fault?.kind == .corrupt)
+        // What others read is not its own.
+        #expect(try !store.tidy(at: now))
+        #expect(throws: JournalFault.self) { try LineReader.numbers(store.history()) }
         #expect(try store.tidy(at: now))
     }
 
@@ -547,6 +550,23 @@ import Testing
         var again = FeedOfLines(run: "two")
         try store.commit([again.greeting] + again.add(4, text: ",\"text\":\"other\""), at: now)
         #expect(try SQLiteFile.run(rows, in: path) == ["1|10", "2|3", "3|4"])
+    }
+
+    @Test func keepsTheNameOfTheRunWhoseRowSomebodyDeletes() throws {
+        let store = SQLiteLineStore(path: path)
+        _ = try store.open()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(3), at: now)
+        try SQLiteFile.run("DELETE FROM runs", in: path)
+        try store.commit([feed.skip(4...6)] + feed.add(1), at: now)
+        #expect(
+            try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 1...3) + [
+                "one:4-6", "one:7",
+            ])
+        #expect(try SQLiteFile.run("SELECT run, name, base, hello LIKE '%}' FROM runs", in: path) == ["1|one|0|1"])
+        try SQLiteFile.run("DELETE FROM runs", in: path)
+        try store.commit([feed.end("SIGTERM")], at: now)
+        #expect(try store.open().lastRun == LastRun(name: "one", durable: 7, ended: "SIGTERM"))
     }
 
     @Test func takesOnlyANameForTheRunBefore() throws {

@@ -173,6 +173,10 @@ import Testing
         // Not that of another one.
         try store.commit([FeedOfLines(run: "two").greeting, FeedOfLines(run: "two").end("error")], at: now)
         #expect(try store.open().lastRun?.ended == "count")
+        // Also of one that another one has begun behind.
+        var two = FeedOfLines(run: "two")
+        try store.commit([feed.greeting] + feed.add(1) + [two.greeting] + two.add(1) + [feed.end("late")], at: now)
+        #expect(try SQLiteFile.run("SELECT ended FROM runs WHERE name = 'one'", in: path) == ["late"])
     }
 
     @Test func saysNoOldestLineOfARunThatHasOnlyGreeted() throws {
@@ -183,6 +187,22 @@ import Testing
         #expect(store.firstSequence == 7)
         try store.commit([FeedOfLines(run: "two").greeting], at: now)
         #expect(store.firstSequence == nil)
+    }
+
+    /// Of a relayed run, whose beginning was let go of, or never came.
+    @Test func aNumberBeforeAllThatIsKeptOfItsRunIsBeforeThat() throws {
+        let store = try openStore()
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(3), at: now)
+        try store.commit([two.greeting] + two.add(1), at: now)
+        try store.commit([one.greeting] + one.add(2), at: now)
+        try SQLiteFile.run("DELETE FROM lines WHERE id >> 36 = 1; DELETE FROM runs WHERE run = 1", in: path)
+        let history = SQLiteHistory(path: path)
+        #expect(try history.place(of: 2, in: "one") == JournalPlace(id: 3 << 36))
+        #expect(try history.place(of: 4, in: "one") == JournalPlace(id: 3 << 36))
+        #expect(try history.place(of: 5, in: "one") == JournalPlace(id: 3 << 36 | 1))
+        #expect(try history.place(of: 2, in: "three") == nil)
     }
 
     @Test func keepsAHelloWithoutItsNewline() throws {

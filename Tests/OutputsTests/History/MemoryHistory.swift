@@ -72,7 +72,9 @@ final class MemoryHistory: LineHistory, @unchecked Sendable {
 
     func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
         try fail()
-        guard let found = runs.last(where: { $0.run.name == run && $0.run.base <= sequence })?.run else { return nil }
+        guard let found = runs.last(where: { $0.run.name == run && $0.run.base <= sequence })?.run else {
+            return runs.first { $0.run.name == run }.map { JournalPlace(id: $0.run.number << 36) }
+        }
         return JournalPlace(id: found.number << 36 | min(Int64(sequence) - Int64(found.base), 1 << 36 - 1))
     }
 

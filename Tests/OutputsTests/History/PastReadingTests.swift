@@ -27,6 +27,15 @@ import Testing
         return bytes
     }
 
+    /// Its journal has the rest of a run only.
+    @Test func whatIsBeforeAllThatIsKeptOfARunIsAGap() throws {
+        let history = MemoryHistory()
+        history.begin("r1", base: 100)
+        history.add(100...110)
+        let bytes = try Self.read(history, .after(50, run: "r1"))
+        #expect(try Self.summary(bytes) == "r1(100,111): !51…99 100…110")
+    }
+
     /// `A:3…5` for lines of a run, `!4…9` for a gap, in their order.
     static func summary(_ bytes: [UInt8]) throws -> String {
         var parts: [String] = []

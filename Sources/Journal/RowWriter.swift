@@ -1,0 +1,290 @@
+internal import Feed
+internal import Glibc
+internal import Reactor
+
+/// Puts what comes into the tables of a journal, within the transactions of whoever has its file: whose lines those are, where
+/// they belong, and what is missing.
+///
+/// A copy from before a transaction is how it was then.
+struct RowWriter {
+    /// How often it is marked which line was written when.
+    private static let markPeriod = Duration.seconds(60)
+
+    private let database: SQLiteDatabase
+    /// Whose lines this process gave to a file that was in its place before.
+    private let earlier: JournalRun?
+    private let insert: SQLiteStatement
+    private let mark: SQLiteStatement
+    /// Whose lines come; nil when none has come yet.
+    private(set) var run: JournalRun?
+    /// Who has said that its lines come now, when none has come yet.
+    private var greeting: Greeting?
+    private var lastMark: Timestamp?
+
+    private struct Greeting {
+        var run: String
+        var firstSequence: Int
+        var nextSequence: Int
+        var hello: Bytes
+        var stats: Bytes?
+
+        init?(_ lines: [UInt8]) {
+            let parts = lines.split(separator: 0x0A)
+            guard let first = parts.first, let line = try? LineDecoder.decode(first), case .hello(let hello) = line.body
+            else { return nil }
+            (run, firstSequence, nextSequence) = (hello.run, max(0, hello.firstSeq), max(0, hello.nextSeq))
+            self.hello = first
+            stats = parts.count > 1 ? parts[1] : nil
+        }
+    }
+
+    /// - Parameter earlier: whose lines came last, when that was to this file or to another in its place.
+    init(_ database: SQLiteDatabase, after earlier: JournalRun?) throws(SQLiteFault) {
+        self.database = database
+        self.earlier = earlier
+        insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
+        mark = try database.prepare("INSERT INTO marks VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
+    }
+
+    mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(SQLiteFault) {
+        try keepRun(at: time)
+        for piece in pieces { try write(piece, at: time) }
+    }
+
+    private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(SQLiteFault) {
+        switch piece {
+        case .greeting(let lines):
+            // With its first line it is written: a feed that only greets takes no room.
+            greeting = Greeting(lines) ?? greeting
+        case .lines(let span):
+            var sequence = span.sequences.lowerBound
+            try span.withUnsafeBytes { bytes throws(SQLiteFault) in
+                var start = 0
+                while start < bytes.count {
+                    let line = Self.firstLine(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+                    try insert(line, as: sequence, at: time)
+                    sequence = sequence.addingSaturated(1)
+                    start += line.count + 1
+                }
+            }
+        case .gap(let missing, let line):
+            try insertGap(missing, line, at: time)
+        case .end(let line):
+            // Also when it was greeted again before, by who knows nothing of it yet, or another one has begun since.
+            guard let bye = try? LineDecoder.decode(line[...]), case .bye(let said) = bye.body,
+                let name = said.run, let run = try database.run(of: name, holding: .max)
+            else { return }
+            try database.execute("UPDATE runs SET ended = ?2 WHERE run = ?1", run.number, said.reason ?? "")
+        }
+    }
+
+    private static func firstLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard let start = bytes.baseAddress, let end = memchr(start, 0x0A, bytes.count) else { return bytes }
+        return UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
+    }
+
+    private mutating func insert(
+        _ line: UnsafeRawBufferPointer, as sequence: Int, at time: Timestamp, isGap: Bool = false
+    ) throws(SQLiteFault) {
+        let id = try place(of: sequence, at: time)
+        let sinceMark: Duration? = lastMark.map { time - $0 }
+        if sinceMark.map({ $0 >= Self.markPeriod || $0 < .zero }) ?? true {
+            mark.bind(1, id)
+            mark.bind(2, time.microseconds)
+            try mark.run()
+            lastMark = time
+        }
+        defer { insert.reset() }
+        insert.bind(1, id)
+        if let glance = LineGlance(line.bindMemory(to: UInt8.self)) {
+            insert.bind(2, glance.time.microseconds)
+            insert.bind(3, glance.type)
+            insert.bind(4, glance.source)
+            insert.bind(5, glance.series)
+            insert.bind(6, glance.value)
+        } else if let index = try? LineIndex(line.bindMemory(to: UInt8.self)) {
+            insert.bind(2, index.time.microseconds)
+            insert.bind(3, index.type)
+            insert.bind(4, index.source)
+            insert.bind(5, index.series)
+            insert.bind(6, index.value)
+        } else {
+            // It is kept all the same, to be found by when it came.
+            insert.bind(2, time.microseconds)
+            insert.bind(3, "?")
+            for place: Int32 in 4...5 { insert.bind(place, nil as String?) }
+            insert.bind(6, nil as Double?)
+        }
+        insert.bind(7, line)
+        _ = try insert.step()
+        guard database.changes == 0, !isGap else { return }
+        insert.reset()
+        guard let gap = try database.gap(at: id) else {
+            guard try database.line(at: id) != Array(line) else { return }
+            // Another line has its number, as when somebody deleted from `runs`: both are kept.
+            run = try makeRun(run?.name ?? "-", base: sequence, hello: (run?.hello ?? []).dropLast(), at: time)
+            return try insert(line, as: sequence, at: time)
+        }
+        // It was missing, and has come after all.
+        try endGap(gap, at: id, before: sequence.addingSaturated(1), at: time)
+        try database.execute("DELETE FROM lines WHERE id = ?1", id)
+        try insert(line, as: sequence, at: time)
+    }
+
+    // MARK: What is missing
+
+    /// Says that these are missing, but for those of which it is known already what became of them.
+    private mutating func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp)
+        throws(SQLiteFault)
+    {
+        let id = try place(of: missing.lowerBound, at: time)
+        guard let row = try database.run(id >> JournalPlace.bits) else {
+            throw SQLiteFault(notOurs: "it has lines of a run that it does not know")
+        }
+        let known = try database.lastKnown(of: row)
+        guard known >= missing.lowerBound else { return try insert(line, as: missing.lowerBound, at: time) }
+        if let gap = try database.gap(at: id) {
+            try endGap(gap, at: id, before: missing.upperBound.addingSaturated(1), at: time)
+        }
+        guard known < missing.upperBound, case .gap(let said)? = (try? LineDecoder.decode(line[...]))?.body else {
+            return
+        }
+        try insertGap(known + 1...missing.upperBound, reason: said.reason, at: time)
+    }
+
+    private mutating func insertGap(_ missing: ClosedRange<Int>, reason: String?, at time: Timestamp)
+        throws(SQLiteFault)
+    {
+        let line = ControlLine.gap(time: time, missing: missing, reason: reason ?? "journal")
+        try insert(line, as: missing.lowerBound, at: time)
+    }
+
+    private mutating func insert(_ line: [UInt8], as sequence: Int, at time: Timestamp) throws(SQLiteFault) {
+        try line.span.bytes.withUnsafeBytes { bytes throws(SQLiteFault) in
+            let end = bytes.last == 0x0A ? bytes.count - 1 : bytes.count
+            try insert(UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: sequence, at: time, isGap: true)
+        }
+    }
+
+    /// Has what is said to be missing end before this number, and from there on be said by a row of its own, which goes when
+    /// that line comes.
+    private mutating func endGap(
+        _ gap: Line.Gap, at id: Int64, before sequence: Int, at time: Timestamp
+    ) throws(SQLiteFault) {
+        guard gap.from < sequence, sequence <= gap.to else { return }
+        try database.execute("DELETE FROM lines WHERE id = ?1", id)
+        try insertGap(gap.from...sequence - 1, reason: gap.reason, at: time)
+        try insertGap(sequence...gap.to, reason: gap.reason, at: time)
+    }
+
+    // MARK: Runs
+
+    /// Where a line with this number of the feed's run belongs. A run of which a place cannot say all numbers, or that comes
+    /// again behind another one, has several rows: the one with the greatest `base` that is not above a number has it.
+    @inline(__always)
+    private mutating func place(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> Int64 {
+        if greeting == nil, let run, let place = run.place(of: sequence) { return place.id }
+        return try findPlace(of: sequence, at: time).id
+    }
+
+    private mutating func findPlace(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> JournalPlace {
+        if let greeting {
+            let known = try begin(greeting, with: sequence, at: time)
+            self.greeting = nil
+            if let known {
+                try join(sequence, to: known, at: time)
+            } else if let run, earlier?.name == run.name, max(1, run.base) < sequence {
+                // What this process has kept of it went with another file.
+                try insertGap(max(1, run.base)...sequence - 1, reason: nil, at: time)
+            }
+        }
+        // Lines without a greeting are kept as well.
+        let name = run?.name ?? "-"
+        if let row = try database.run(of: name, holding: sequence), let place = row.place(of: sequence) {
+            if run == nil { run = row }
+            return place
+        }
+        let row = try makeRun(name, base: sequence, hello: (run?.hello ?? []).dropLast(), at: time)
+        run = row
+        return JournalPlace(run: row.number, offset: 0)
+    }
+
+    /// - Returns: up to which number it is known what became of the run's lines; nil for one that is new.
+    private mutating func begin(
+        _ greeting: Greeting, with sequence: Int, at time: Timestamp
+    ) throws(SQLiteFault) -> Int? {
+        let earlier = try database.run(of: greeting.run, holding: .max)
+        var known: Int?
+        if let earlier { known = try database.lastKnown(of: earlier) }
+        if run?.name != greeting.run { run = try database.newestRun() }
+        if let run, run.name == greeting.run {
+            try database.execute("UPDATE runs SET ended = NULL WHERE run = ?1 AND ended IS NOT NULL", run.number)
+        } else {
+            // Mostly numbers are places then. One that has been here before goes on behind what is there of it.
+            var base = min(greeting.firstSequence, sequence)
+            if let known {
+                base = known.addingSaturated(1)
+            } else if let earlier, earlier.name == greeting.run, earlier.place(of: sequence) != nil {
+                base = earlier.base
+            } else if Int64(base) < JournalPlace.most / 2 {
+                base = 0
+            }
+            run = try makeRun(greeting.run, base: base, hello: greeting.hello, at: time)
+        }
+        guard let run, let stats = greeting.stats else { return known }
+        let next =
+            run.place(of: max(run.base, greeting.nextSequence))
+            ?? JournalPlace(run: run.number, offset: JournalPlace.most)
+        try database.execute(
+            "INSERT OR REPLACE INTO stats VALUES (?1, ?2)", next.id, String(decoding: stats, as: UTF8.self))
+        return known
+    }
+
+    /// Has a run that has been here before go on with this number: what came between is missing, and what was said to be
+    /// missing may come now.
+    private mutating func join(_ sequence: Int, to known: Int, at time: Timestamp) throws(SQLiteFault) {
+        if known > 0, known.addingSaturated(1) < sequence {
+            return try insertGap(known + 1...sequence - 1, reason: nil, at: time)
+        }
+        let id = try place(of: sequence, at: time)
+        let before = try database.integer(
+            "SELECT max(id) FROM lines WHERE id BETWEEN \(id & ~JournalPlace.most) AND \(id)")
+        if let before, let gap = try database.gap(at: before) {
+            try endGap(gap, at: before, before: sequence, at: time)
+        }
+    }
+
+    private func makeRun(
+        _ name: String, base: Int, hello: Bytes, at time: Timestamp
+    ) throws(SQLiteFault) -> JournalRun {
+        // Also lines of runs that somebody deleted keep their places.
+        let last = try database.integer("SELECT max(id) FROM lines").map { JournalPlace(id: $0).run } ?? 0
+        let number = max(try database.newestRun()?.number ?? 0, last) + 1
+        guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
+        let run = JournalRun(number: number, name: name, base: base, ended: nil, hello: Array(hello) + [0x0A])
+        try add(run, at: time)
+        return run
+    }
+
+    private func add(_ run: JournalRun, at time: Timestamp) throws(SQLiteFault) {
+        let statement = try database.prepare("INSERT INTO runs (run, name, base, begun, hello) VALUES (?, ?, ?, ?, ?)")
+        statement.bind(1, run.number)
+        statement.bind(2, run.name)
+        statement.bind(3, Int64(run.base))
+        statement.bind(4, time.microseconds)
+        statement.bind(5, String(decoding: run.hello.dropLast(), as: UTF8.self))
+        try statement.run()
+    }
+
+    /// Has the run whose lines come have its row, which somebody may have deleted: they would have no name.
+    private func keepRun(at time: Timestamp) throws(SQLiteFault) {
+        guard let run, try database.integer("SELECT run FROM runs WHERE run = \(run.number)") == nil else { return }
+        try add(run, at: time)
+    }
+
+    /// The number of the oldest line of the run whose lines come.
+    var firstSequence: Int? {
+        guard let run, greeting.map({ $0.run == run.name }) ?? true else { return nil }
+        return (try? database.firstPlace(of: run)).flatMap { $0 }.map { run.sequence(at: $0) }
+    }
+}
