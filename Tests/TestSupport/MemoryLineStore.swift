@@ -99,7 +99,7 @@ package final class MemoryLineStore: LineStore {
             return 1
         case .end(let bytes):
             guard case .bye(let bye)? = (try? LineDecoder.decode(bytes[...]))?.body else { return 0 }
-            if let current = state.current { state.runs[current].ended = bye.reason }
+            if let run = state.runs.lastIndex(where: { $0.name == bye.run }) { state.runs[run].ended = bye.reason }
             return 0
         }
     }

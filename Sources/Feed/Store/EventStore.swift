@@ -13,6 +13,8 @@ package actor EventStore {
     private var state: FeedState
     /// What the attached agent's lines come to; nil for a feed of our own.
     private var relayed: Relayed?
+    /// Whether the lines are another agent's, or recorded ones.
+    package nonisolated let isRelay: Bool
     /// Whether the feed is played back, and the wall clock shows when it was recorded.
     package nonisolated let isRecording: Bool
     private var readers: [ReaderID: StoreReader] = [:]
@@ -32,7 +34,8 @@ package actor EventStore {
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
         isRelay: Bool = false, isRecording: Bool = false
     ) {
-        relayed = isRelay || isRecording ? Relayed() : nil
+        self.isRelay = isRelay || isRecording
+        relayed = self.isRelay ? Relayed() : nil
         self.isRecording = isRecording
         self.loop = loop
         self.wall = wall
@@ -327,6 +330,10 @@ package actor EventStore {
         .gap(ControlLine.gap(time: wall.now, missing: missing, reason: "slow_reader"))
     }
 
+    /// The `bye` of a run that is passed on, as the agent whose it is said it, once: for a reader that keeps runs, when it has got
+    /// all that there is.
+    package func takeFarewell(for id: ReaderID) -> [UInt8]? { readers[id]?.farewell.take() }
+
     /// The next thing for a reader; suspends until there is one.
     ///
     /// One task at a time may wait for a reader.
@@ -530,20 +537,13 @@ package actor EventStore {
     /// Counts a reader that was closed because it took nothing.
     package func noteStalledReader() { state.counts.stalledReaders += 1 }
 
-    /// Where a reader is, in a run.
-    package struct Place: Sendable, Equatable {
-        package let run: String
-        /// Of the last line that it has got; 0 before the first.
-        package let sequence: Int
-    }
+    /// The last line that a reader has got.
+    package func progress(of id: ReaderID) -> FeedPlace { FeedPlace(identity.run, place(of: id) - 1) }
 
-    /// What a reader has got so far.
-    package func progress(of id: ReaderID) -> Place { Place(run: identity.run, sequence: place(of: id) - 1) }
-
-    /// What a reader has got up to this place outlives the process now: inputs wait, and lines are kept, by that from here on.
+    /// What a reader has got up to this line outlives the process now: inputs wait, and lines are kept, by that from here on.
     ///
     /// - Parameter first: the oldest line that is kept so of the run; nil for none.
-    package func settle(_ place: Place, of id: ReaderID, first: Int?) {
+    package func settle(_ place: FeedPlace, of id: ReaderID, first: Int?) {
         guard place.run == identity.run, let reader = readers[id] else { return }
         reader.durable = place.sequence
         journalFirst = first
@@ -712,11 +712,25 @@ package actor EventStore {
             return true
         case .hello(let hello):
             let isFirst = self.relayed?.hasBegun != true
+            let hadEnded = self.relayed?.hasEnded == true
             self.relayed?.apply(line)
-            guard isFirst || hello.run != identity.run else { return false }
+            guard isFirst || hello.run != identity.run else {
+                // Its end was not one: who keeps it is told.
+                guard hadEnded else { return false }
+                for reader in readers.values where reader.durable != nil {
+                    reader.farewell = nil
+                    reader.owesNews = !reader.owesGreeting
+                }
+                return true
+            }
             begin(hello, isFirst: isFirst)
             return true
-        case .bye, .resync: break
+        case .bye(let bye):
+            self.relayed?.apply(line)
+            guard bye.run == identity.run else { return false }
+            for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
+            return true
+        case .resync: break
         case .gap(let gap): state.skip(through: gap.to)
         default: guard let sequence = line.seq, state.relay(relayed, sequence: sequence, at: now) else { return false }
         }

@@ -29,6 +29,8 @@ struct Relayed: Sendable {
     private var endpointLists = 0
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
+    /// Whether it has said `bye` since.
+    private(set) var hasEnded = false
     /// Whether its lines come.
     var isConnected = false
     /// When the newest came.
@@ -40,9 +42,10 @@ struct Relayed: Sendable {
         settle()
         switch line.body {
         case .hello:
-            hasBegun = true
+            (hasBegun, hasEnded) = (true, false)
             endpointLists += 1
         case .stats: endpointLists += 1
+        case .bye: hasEnded = true
         default: break
         }
         board.apply(line)

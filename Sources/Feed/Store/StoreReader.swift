@@ -30,6 +30,8 @@ final class StoreReader {
     var owesGreeting = false
     /// Whether it has yet to be told how the sources are now, in a feed that it knows.
     var owesNews = false
+    /// The `bye` of the run that it has lines of, and has yet to get, if it keeps runs.
+    var farewell: [UInt8]?
     var isFiltered = false
     /// Whether it reads what is older than the log somewhere else, and gets nothing here until it is back.
     var isAway = false

@@ -11,14 +11,22 @@ struct JournalBatch {
     private static let mostBytes = 2 << 20
 
     /// How many bytes of lines it holds on to.
-    let capacity: Int
+    private let capacity: Int
+    /// Whether the runs are another agent's, which says itself how they end.
+    private let isRelay: Bool
     private(set) var pieces: [JournalPiece] = []
     private var lines = 0
     private var bytes = 0
     /// Whether nothing comes after it.
     private(set) var isLast = false
 
-    init(capacity: Int) { self.capacity = min(capacity, Self.mostBytes) }
+    init(capacity: Int, isRelay: Bool) {
+        self.capacity = min(capacity, Self.mostBytes)
+        self.isRelay = isRelay
+    }
+
+    /// The one behind it.
+    var next: JournalBatch { JournalBatch(capacity: capacity, isRelay: isRelay) }
 
     var isEmpty: Bool { pieces.isEmpty }
     /// Whether it takes no more.
@@ -41,9 +49,12 @@ struct JournalBatch {
             pieces.append(.gap(gap.from...gap.to, line))
             lines += 1
         case .end(let line):
-            pieces.append(.end(line))
+            if !isRelay { addEnd(line) }
             isLast = true
         case .interrupted: break
         }
     }
+
+    /// - Parameter line: the `bye` of a run.
+    mutating func addEnd(_ line: [UInt8]) { pieces.append(.end(line)) }
 }

@@ -19,7 +19,8 @@ package actor JournalOutput {
         package var patience = Duration.seconds(10)
         /// How long it waits before what failed is tried again.
         package var retry = Duration.seconds(1)
-        /// For how long that is done once the feed is over: less than outputs have then, so that it can say what came of it.
+        /// For how long that is done once the feed is over, and for how long its file is waited for then to be closed: less than
+        /// outputs have, so that it can say what came of it.
         package var end = Duration.seconds(3)
 
         package init() {}
@@ -42,7 +43,7 @@ package actor JournalOutput {
     /// The newest `hello` and `stats` of what is durable.
     private var greeting: [UInt8] = []
     /// Where the batch ends; nil before there was one.
-    private var place: EventStore.Place?
+    private var place: FeedPlace?
     /// Whether there is more to let go of.
     private var isUntidy = false
     private var outage: Outage?
@@ -92,7 +93,7 @@ package actor JournalOutput {
         self.wall = wall
         self.pace = pace
         self.tell = tell
-        batch = JournalBatch(capacity: capacity)
+        batch = JournalBatch(capacity: capacity, isRelay: store.isRelay)
         more = Wakeup(loop: loop)
         begun = Wakeup(loop: loop)
     }
@@ -130,16 +131,30 @@ package actor JournalOutput {
             while isKept, !batch.isLast {
                 try await gather(reader)
                 isKept = try await keep(batch.pieces, of: reader)
-                if isKept, !batch.isLast { batch = JournalBatch(capacity: batch.capacity) }
+                if isKept, !batch.isLast { batch = batch.next }
             }
             await store.close(reader)
-            try await loop.offload(to: worker) { lines.close() }
+            try await close()
         } catch {
             // Not by whoever lets go of it last, which would be the loop; and not waited for.
             loop.leave(to: worker) { lines.close() }
             await store.close(reader)
             throw error
         }
+    }
+
+    /// Closes the file, which has everything by then: a disk that hangs is not waited for.
+    private func close() async throws {
+        let lines = self.lines
+        let late = loop.schedule(after: pace.end) { [self] in
+            assumeIsolated {
+                let words = "the disk has not answered for \($0.pace.end.shortText)"
+                $0.complain(JournalFault(.disk, words), "; its lines are kept, and it was not closed")
+                $0.work?.cancel()
+            }
+        }
+        defer { loop.cancel(late) }
+        try await loop.offload(to: worker) { lines.close() }
     }
 
     /// Has the run begin with what the disk says of the one before, if it has said that.
@@ -171,7 +186,14 @@ package actor JournalOutput {
     }
 
     private func fill(_ reader: ReaderID) {
-        while !batch.isFull, let delivery = store.assumeIsolated({ $0.take(for: reader) }) { batch.add(delivery) }
+        while !batch.isFull {
+            guard let delivery = store.assumeIsolated({ $0.take(for: reader) }) else { break }
+            batch.add(delivery)
+        }
+        // Behind all that has come.
+        if !batch.isFull || batch.isLast, let line = store.assumeIsolated({ $0.takeFarewell(for: reader) }) {
+            batch.addEnd(line)
+        }
         place = store.assumeIsolated { $0.progress(of: reader) }
     }
 
@@ -200,7 +222,7 @@ package actor JournalOutput {
             }
             note(fault, of: reader)
             if isGivenUp {
-                complain(fault, "; the last lines are not in it")
+                complain(fault, loss)
                 return false
             }
             try await loop.sleep(for: pace.retry)
@@ -297,7 +319,7 @@ package actor JournalOutput {
             complain(silence)
         }
         guard isGivenUp, let outage else { return }
-        complain(outage.told, "; the last lines are not in it")
+        complain(outage.told, loss)
         work?.cancel()
     }
 
@@ -305,6 +327,9 @@ package actor JournalOutput {
         outage = Outage(since: outage?.since ?? loop.clock.now, told: fault, attempts: outage?.attempts ?? 0)
         tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
     }
+
+    /// What a journal that is given up does not have.
+    private var loss: String { greeting.isEmpty ? "; nothing of this run is in it" : "; the last lines are not in it" }
 
     /// Whether the feed is over, and has been for longer than it is waited for.
     private var isGivenUp: Bool {

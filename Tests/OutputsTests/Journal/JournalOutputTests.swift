@@ -296,6 +296,26 @@ import Testing
         #expect(try Self.numbers(journal.runs[0]).kept == Array(1...6))
     }
 
+    @Test func whatMakesNoSenseIsOpenedAnewAlsoWhenThatIsFoundWhileNothingComes() async throws {
+        let tidied = Atomic<Int>(0)
+        let journal = MemoryLineStore { call in
+            // Behind the first line, behind the next one, and then by itself.
+            guard call == .tidy, tidied.add(1, ordering: .relaxed).newValue == 3 else { return nil }
+            return JournalFault(.corrupt, "malformed")
+        }
+        _ = try await Self.keep(in: journal) { stage, _ in
+            try await stage.loop.sleep(for: .seconds(1))
+            journal.makeUntidy(3)
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(journal.count(of: .tidy) == 3 && journal.count(of: .open) == 1)
+            await stage.publish()
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(journal.count(of: .open) == 2)
+        }
+        #expect(try Self.numbers(journal.runs[0]).kept == Array(1...3))
+    }
+
     @Test func whatACommitFindsCorruptIsOpenedAnewAtOnceAndToldByWhatBecameOfIt() async throws {
         let disk = Disk()
         let journal = MemoryLineStore { call in
@@ -573,6 +593,39 @@ import Testing
         #expect(journal.runs[0].ended == nil && 4...5 ~= journal.count(of: .commit) - journal.commits.count)
     }
 
+    /// All lines are in the file by then, and nothing else ends a wait for it.
+    @Test func aDiskThatHangsWhenItIsClosedIsGivenUp() async throws {
+        try await withLoop(virtual: true) { loop in
+            let journal = MemoryLineStore()
+            let stage = await FeedStage(on: loop)
+            let told = LoopBound(Told())
+            let output = JournalOutput(
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+            ) {
+                told.value.bodies.append($0)
+            }
+            loop.simulatedWork = { (before: journal.runs.first?.ended != nil ? .seconds(3_600) : .zero, after: .zero) }
+            let waited = await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await output.run() }
+                try? await output.waitUntilBegun()
+                await stage.publish(3)
+                await stage.store.finish("end")
+                let start = loop.clock.now
+                await group.waitForAll()
+                return start.duration(to: loop.clock.now)
+            }
+            #expect(.seconds(3) <= waited && waited <= .milliseconds(3_200), "\(waited)")
+            #expect(
+                told.value.errors == [
+                    "x.db: the disk has not answered for 3 s; its lines are kept, and it was not closed"
+                ])
+            #expect(journal.isOpen)
+            try await loop.sleep(for: .seconds(10_000))
+            #expect(!journal.isOpen && loop.timerCount == 0)
+            loop.simulatedWork = nil
+        }
+    }
+
     /// In an hour it answers.
     @Test(arguments: [(hangs: Duration.milliseconds(1), end: Duration.seconds(13)), (.seconds(60), .seconds(3))])
     func aDiskThatHangsAtTheEndIsGivenUpAndSaidToBeShort(hangs: Duration, end: Duration) async throws {
@@ -600,7 +653,7 @@ import Testing
             let silence = "x.db: the disk has not answered for 10"
             let errors = told.value.errors
             #expect(errors.count == 2 && errors.allSatisfy { $0.hasPrefix(silence) }, "\(errors)")
-            #expect(errors.last?.hasSuffix("; the last lines are not in it") == true)
+            #expect(errors.last?.hasSuffix("; nothing of this run is in it") == true)
             #expect(await stage.store.counts.readers == 0 && journal.isOpen)
             try await loop.sleep(for: .seconds(10_000))
             // Behind what it was given before.
@@ -633,34 +686,66 @@ import Testing
 
     // MARK: Another agent's feed
 
-    /// Passes on another agent's run: `hello`, and the lines 7 to 9.
-    private static func relay(_ run: String, _ stage: FeedStage) async throws {
-        var lines = [
-            ControlLine.hello(
-                time: FeedStage.start, identity: AgentIdentity(run: run, version: "1", started: FeedStage.start),
-                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 7, nextSequence: 10)
-        ]
-        lines += (7..<10).map {
-            let text = #"{"seq":\#($0),"time":"2026-03-01T12:00:00.000000Z","type":"fact","source":"s","series":"s"}"#
-            return Array((text + "\n").utf8)
-        }
-        for bytes in lines {
-            await stage.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: bytes.dropLast())])
-        }
+    /// Another agent's run: `hello`, and the lines 7 to 9.
+    private static func run(_ run: String) -> [[UInt8]] {
+        let hello = ControlLine.hello(
+            time: FeedStage.start, identity: AgentIdentity(run: run, version: "1", started: FeedStage.start),
+            isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 7, nextSequence: 10)
+        return [hello]
+            + (7..<10).map {
+                let text =
+                    #"{"seq":\#($0),"time":"2026-03-01T12:00:00.000000Z","type":"fact","source":"s","series":"s"}"#
+                return Array((text + "\n").utf8)
+            }
+    }
+
+    private static func relay(_ lines: [[UInt8]], _ stage: FeedStage) async throws {
+        await stage.store.relay(
+            try lines.map { RelayedLine(try LineDecoder.decode($0[...]), bytes: $0.dropLast()) })
+    }
+
+    private static func bye(_ run: String, _ reason: String) -> [UInt8] {
+        ControlLine.bye(time: FeedStage.start, run: run, lastSequence: 9, reason: reason)
     }
 
     @Test func keepsAnotherAgentsRunsSideBySide() async throws {
         let journal = MemoryLineStore()
         _ = try await Self.keep(in: journal, isRelay: true) { stage, _ in
             for run in ["a", "b"] {
-                try await Self.relay(run, stage)
+                try await Self.relay(Self.run(run), stage)
+                if run == "a" { try await Self.relay([Self.bye("a", "SIGTERM")], stage) }
                 // What it has not seen of a run is gone with that.
                 try await stage.loop.sleep(for: .milliseconds(1))
             }
         }
         #expect(journal.runs.map(\.name) == ["a", "b"])
         for run in journal.runs { #expect(try Self.numbers(run).kept == [7, 8, 9]) }
-        #expect(journal.runs.map(\.ended) == [nil, "end"])
+        // Not why this agent ended.
+        #expect(journal.runs.map(\.ended) == ["SIGTERM", nil])
+    }
+
+    @Test(arguments: [false, true])
+    func aRunEndsAsItsOwnAgentSaysAndNotWhenItGoesOnAllTheSame(atOnce: Bool) async throws {
+        let journal = MemoryLineStore()
+        _ = try await Self.keep(in: journal, isRelay: true) { stage, _ in
+            try await Self.relay(Self.run("a"), stage)
+            // Of another run than the one that is here, which an agent does not say.
+            try await Self.relay([Self.bye("b", "count")], stage)
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(journal.runs.map(\.ended) == [nil] && journal.greetings.count == 1)
+            if atOnce {
+                try await Self.relay([Self.bye("a", "count")] + Self.run("a"), stage)
+            } else {
+                try await Self.relay([Self.bye("a", "count")], stage)
+                try await stage.loop.sleep(for: .seconds(1))
+                #expect(journal.runs.map(\.ended) == ["count"])
+                try await Self.relay(Self.run("a"), stage)
+            }
+            try await stage.loop.sleep(for: .seconds(1))
+            // With which a journal knows that it goes on.
+            #expect(journal.greetings.count == 2)
+        }
+        #expect(journal.runs.map(\.ended) == [atOnce ? nil : "count"])
     }
 
     @Test func aCommitOfARunThatIsOverSaysNothingOfTheNext() async throws {
@@ -673,11 +758,11 @@ import Testing
                 }
                 return hello.journalFirstSeq
             }
-            try await Self.relay("a", stage)
+            try await Self.relay(Self.run("a"), stage)
             stage.loop.simulatedWork = { (before: .milliseconds(100), after: .zero) }
             // Its commit begins behind 100 ms.
             try await stage.loop.sleep(for: .milliseconds(150))
-            try await Self.relay("b", stage)
+            try await Self.relay(Self.run("b"), stage)
             try await stage.loop.sleep(for: .milliseconds(100))
             #expect(try await first() == nil)
             try await stage.loop.sleep(for: .seconds(1))
