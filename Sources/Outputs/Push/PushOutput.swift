@@ -30,6 +30,8 @@ package actor PushOutput {
     private var run = ""
     /// Lines that the log does not have any more, and that are written first.
     private var past: PastReading?
+    /// The line from which on the journal had nothing when it was asked last.
+    private var pastEnd: FeedPlace?
     /// Whether its reader waits for those to be written.
     private var isAway = false
     private var reader: ReaderID?
@@ -166,9 +168,9 @@ package actor PushOutput {
         hasConnected = true
         trail.removeAll()
         unwritten = 0
-        past = nil
+        (past, pastEnd) = (nil, nil)
         if history != nil, !(await store.holds(FeedPlace(run, first))) {
-            past = PastReading(from: .after(first - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered)
+            past = reading(from: first)
         } else if isAway {
             isAway = false
             _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false)
@@ -188,7 +190,9 @@ package actor PushOutput {
 
     private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
-        try await pushPast(reader, to: stream)
+        if past != nil, !(try await pushPast(reader, to: stream)), target.sendsControl {
+            try await stream.write(all: await store.greeting(isFiltered: false))
+        }
         while true {
             if let goal, await store.place(of: reader) >= goal { return true }
             switch try await store.next(for: reader) {
@@ -197,6 +201,10 @@ package actor PushOutput {
                 trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
+                if history != nil, let missing = Self.missing(line), pastEnd != FeedPlace(run, missing.from) {
+                    past = reading(from: missing.from)
+                    if try await pushPast(reader, to: stream) { continue }
+                }
                 if target.sendsControl { try await stream.write(all: line) }
             case .greeting(let line):
                 let run = await store.identity.run
@@ -215,9 +223,21 @@ package actor PushOutput {
         }
     }
 
-    /// Writes the lines that the log does not have any more, up to where it has what follows.
-    private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws {
-        guard let history, var reading = past else { return }
+    /// What the store's own `gap` line names.
+    private static func missing(_ line: [UInt8]) -> Line.Gap? {
+        if case .gap(let gap)? = (try? LineDecoder.decode(line[...]))?.body { gap } else { nil }
+    }
+
+    /// The journal's lines from this one of the run on.
+    private func reading(from sequence: Int) -> PastReading {
+        PastReading(from: .after(sequence - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered)
+    }
+
+    /// Writes the lines that the log does not have any more, up to where it has what follows, behind which `hello` and `stats` come.
+    ///
+    /// - Returns: false when the journal has nothing of that run, and the reader is where it was.
+    private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
+        guard let history, var reading = past else { return false }
         var lost: [UInt8] = []
         reading: while true {
             if let place = reading.place, await store.holds(place) { break }
@@ -236,27 +256,27 @@ package actor PushOutput {
                     trail.removeAll()
                 }
                 try await write(bytes, to: stream)
-            case .success(.end): break reading
+            case .success(.end):
+                pastEnd = reading.place
+                break reading
             case .failure:
+                pastEnd = reading.place
                 if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
                 break reading
             }
         }
         past = nil
-        var greeting: [UInt8] = []
-        if isAway, let place = reading.place {
-            isAway = false
-            greeting = await store.join(reader, at: place, isFiltered: false)
-            let now = await store.run
-            if now != run {
-                run = now
-                first = await store.place(of: reader)
-                trail.removeAll()
-            }
-        } else {
-            greeting = await store.greeting(isFiltered: false)
+        guard isAway, let place = reading.place else { return false }
+        isAway = false
+        let greeting = await store.join(reader, at: place, isFiltered: false)
+        let now = await store.run
+        if now != run {
+            run = now
+            first = await store.place(of: reader)
+            trail.removeAll()
         }
         if target.sendsControl { try await stream.write(all: lost + greeting) }
+        return true
     }
 
     /// Writes lines a few at a time, so that the way back leads to few that were written before.
