@@ -82,6 +82,38 @@ import Testing
         #expect(whole.types[6] == "gap")
     }
 
+    @Test func aFeedSaysHowTheSourcesAreWhereThatChanges() throws {
+        let journal = try journal(of: 1..<5)
+        try journal.add("one", from: 5, (5..<9).map { Lines.event($0) })
+        try journal.add("two", [Lines.event(20)])
+        let all = ["hello", "stats"] + Array(repeating: "fact", count: 4)
+        let printed = try Self.log(journal.path)
+        #expect(printed.types == all + all + ["hello", "stats", "fact"])
+        #expect(printed.numbers == Array(1...8) + [1])
+        #expect(try Self.log(journal.path, "--type", "fact").types.count { $0 == "fact" } == 9)
+    }
+
+    @Test(arguments: [
+        ["--format", "csv"], ["--format=text"], ["--source", "fact"], ["--since", "1970-01-01T00:00:01Z"],
+    ])
+    func whatWasLetGoOfMeanwhileIsSaidWhereNoLineSaysSo(form: [String]) throws {
+        let journal = try journal(of: 1..<20)
+        let gap = ControlLine.gap(time: Timestamp(seconds: 20), missing: 20...29, reason: "held")
+        try journal.store.commit([.gap(20...29, gap)], at: Timestamp(seconds: 20))
+        try journal.add("one", from: 30, [Lines.event(30)])
+        try journal.add("two", [Lines.event(40)])
+        #expect(try Self.log([journal.path] + form).errors == "")
+        try journal.alter("DELETE FROM lines WHERE time IN (5000000, 6000000, 9000000)")
+        let printed = try Self.log([journal.path] + form)
+        #expect(printed.status == 0)
+        #expect(printed.errors == "catwatch: 3 lines were let go of before they could be read\n")
+        #expect(try Self.log([journal.path, "-q"] + form).errors == "")
+        #expect(try Self.log(journal.path).errors == "")
+        try journal.alter("DELETE FROM lines WHERE time = 19000000; UPDATE runs SET gone = 1 WHERE name = 'two'")
+        #expect(
+            try Self.log([journal.path] + form).errors == "catwatch: lines were let go of before they could be read\n")
+    }
+
     @Test func aGapThatIsKeptIsNotToldTwice() throws {
         let journal = try journal(of: 1..<3)
         try journal.store.commit(
@@ -250,6 +282,15 @@ import Testing
         #expect(Set(printed.lines.prefix(3).map(\.count)).count == 1)
         #expect(try Self.log(journal.path, "--summary", "--source", "fact").lines.count == 3)
         #expect(try Self.log(journal.path, "--summary", "--source", "none").status == 1)
+    }
+
+    @Test func durationsThatNobodyWaitsForAreNumbersAllTheSame() throws {
+        let journal = try Lines()
+        try journal.add(
+            "one", [1e308, 1e308, 1e308, 1].enumerated().map { Lines.latency($0.offset, "dogs", ms: $0.element) })
+        let printed = try Self.log(journal.path, "--summary")
+        let cells = printed.lines[1].split(separator: " ").map(String.init)
+        #expect(cells.prefix(6) == ["dogs", "0", "4", "0", "1.000", "7.50e307"] && cells.last == "1.00e308")
     }
 
     @Test func tooManySourcesShareARow() throws {
@@ -435,6 +476,17 @@ import Testing
             #expect(try await reader.next(2) == [1, 1])
         }
         #expect(errors == "")
+    }
+
+    @Test func whatGoesWithARunThatWasNotReadToItsEndIsSaid() async throws {
+        let journal = try journal(of: 1..<3)
+        let errors = try await Self.follow([journal.path, "--type=fact"]) { reader in
+            #expect(try await reader.next(2) == [1, 2])
+            try journal.alter("UPDATE runs SET gone = 9")
+            try journal.add("two", [Lines.event(40)])
+            #expect(try await reader.next(1) == [1])
+        }
+        #expect(errors == "catwatch: lines were let go of before they could be read\n")
     }
 
     @Test func followingBeginsWhereItIsToldTo() async throws {

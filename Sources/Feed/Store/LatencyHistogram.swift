@@ -13,14 +13,18 @@ package struct LatencyHistogram: Sendable, Equatable {
     package private(set) var count = 0
     /// How many failures were counted; they have no duration.
     package private(set) var errors = 0
-    /// Of all durations, in milliseconds.
-    package private(set) var sum = 0.0
+    /// Of all durations, in milliseconds; no more than a number can say.
+    package var sum: Double { Swift.min(scaledSum / Self.scale, .greatestFiniteMagnitude) }
     /// The shortest duration, in milliseconds; 0 while empty.
     package private(set) var minimum = 0.0
     /// The longest duration, in milliseconds; 0 while empty.
     package private(set) var maximum = 0.0
     /// The newest duration, in milliseconds; 0 while empty.
     package private(set) var last = 0.0
+
+    /// The sum times `scale`, so that it is always a number: what others say may be 1e308.
+    private var scaledSum = 0.0
+    private static let scale = 0x1p-16
 
     /// Which bucket `counts` starts with.
     private var firstBucket = 0
@@ -30,7 +34,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     /// In milliseconds; 0 while empty.
     package var mean: Double {
-        count == 0 ? 0 : Swift.min(Swift.max(sum / Double(count), minimum), maximum)
+        count == 0 ? 0 : Swift.min(Swift.max(scaledSum / Double(count) / Self.scale, minimum), maximum)
     }
 
     /// How many buckets are held in memory, at 4 bytes each.
@@ -51,7 +55,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         maximum = count == 0 ? milliseconds : Swift.max(maximum, milliseconds)
         last = milliseconds
         count = count.addingSaturated(times)
-        sum += milliseconds * Double(times)
+        scaledSum = Swift.min(scaledSum + milliseconds * Self.scale * Double(times), .greatestFiniteMagnitude)
         add(times, to: Self.bucket(of: milliseconds))
         return true
     }
@@ -69,7 +73,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         maximum = count == 0 ? other.maximum : Swift.max(maximum, other.maximum)
         last = other.last
         count = count.addingSaturated(other.count)
-        sum += other.sum
+        scaledSum = Swift.min(scaledSum + other.scaledSum, .greatestFiniteMagnitude)
         reach(other.firstBucket)
         reach(other.firstBucket + other.counts.count - 1)
         for (offset, number) in other.counts.enumerated() where number > 0 {
@@ -120,7 +124,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     /// Sets what a summary knows better than the durations that stand for it.
     mutating func restore(sum: Double, last: Double) {
-        self.sum = sum
+        scaledSum = sum * Self.scale
         self.last = last
     }
 

@@ -118,15 +118,18 @@ struct LogCommand {
         let reach = try bar == nil ? nil : scan.reach(of: places)
         var next = places.lowerBound
         var isAway = false
+        var holes = LogHoles()
         while next <= places.upperBound {
             // SQLite says so when it had to wait for long: whoever has it locks it for less.
             let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
                 try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                    if !printer.namesGaps { try holes.pass(row, of: scan) }
                     if filter.admits(row) { try printer.add(row, of: scan) }
                     return printer.count < Self.pieceSize
                 }
             }
             try flush(&printer)
+            if let words = holes.take() { notice(words) }
             if let last {
                 guard last < .last else { return }
                 next = last.next
@@ -140,18 +143,19 @@ struct LogCommand {
             if let new = try? JournalRows(path: journal) {
                 scan = new
                 printer.beginAnew()
+                holes.beginAnew()
                 next = .first
                 isAway = false
-                notice("this goes on with the new one")
+                notice("the journal was moved aside; this goes on with the new one")
             } else if !isAway {
                 isAway = true
-                notice("this waits for a new one")
+                notice("the journal was moved aside; this waits for a new one")
             }
         }
     }
 
     private func notice(_ text: String) {
-        if options.verbosity > .quiet { complain("catwatch: the journal was moved aside; \(text)\n") }
+        if options.verbosity > .quiet { complain("catwatch: \(text)\n") }
     }
 
     private func retryingWhenBusy<Value>(

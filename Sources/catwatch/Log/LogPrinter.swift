@@ -10,12 +10,18 @@ struct LogPrinter {
     private let isTerminal: Bool
     /// Whether what comes out is a feed: `hello` and `stats` in front of each run, and a `gap` for what is missing.
     private let isFeed: Bool
+    /// Whether a `gap` line says what is missing.
+    var namesGaps: Bool { isFeed && !isFiltered }
     /// Whether the `hello` lines say that holes mean nothing.
     private let isFiltered: Bool
     private var bytes: [UInt8] = []
     private var run: JournalRun?
     /// The number that the next line of the run has; nil in front of the first.
     private var next: Int?
+    /// The last place that was added.
+    private var last = JournalPlace.first
+    /// From where on other `stats` hold, as far as is known.
+    private var nextStats: JournalPlace?
     /// Whether there was nothing at all.
     private(set) var isEmpty = true
 
@@ -39,7 +45,14 @@ struct LogPrinter {
         switch format {
         case .ndjson:
             if isFeed {
-                if isNewRun { begin(at: sequence, try scan.stats(at: place), row.time) }
+                if isNewRun { next = nil }
+                // Whoever writes may have added some since the last piece.
+                if bytes.isEmpty, !isNewRun { nextStats = try scan.nextStats(behind: last) }
+                if isNewRun || nextStats.map({ $0 <= place }) ?? false {
+                    begin(at: sequence, try scan.stats(at: place), row.time)
+                    nextStats = try scan.nextStats(behind: place)
+                }
+                last = place
                 close(row, sequence)
             }
             bytes += row.line
@@ -59,7 +72,6 @@ struct LogPrinter {
 
     /// Writes what a connection begins with that gets this run from there on.
     private mutating func begin(at sequence: Int, _ stats: [UInt8]?, _ time: Timestamp) {
-        next = nil
         guard let run, let line = try? LineDecoder.decode(run.hello[...]), case .hello(let hello) = line.body else {
             return
         }
