@@ -248,6 +248,7 @@ actor OutputRunner {
         case .file(let file, _): await file.stop(isFollowed: isFollowed)
         case .push(let push, _): await push.stop(isFollowed: isFollowed)
         case .server(let server):
+            await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
             closeSocket()
         case .web(let server): await server.stop(within: Self.drainTime, isOver: isOver)

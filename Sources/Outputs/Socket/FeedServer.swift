@@ -9,6 +9,8 @@ package actor FeedServer {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var listener: (any Listener)?
+    /// Open from when on it listens, or cannot.
+    private let begun: Wakeup
 
     /// How long to wait when there is no descriptor or memory left for one more reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
@@ -21,6 +23,7 @@ package actor FeedServer {
         seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil
     ) {
         self.loop = loop
+        begun = Wakeup(loop: loop)
         readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats, history: history)
     }
 
@@ -29,6 +32,9 @@ package actor FeedServer {
 
     /// Other limits from now on.
     package func change(to limits: ReaderLimits) { readers.change(to: limits) }
+
+    /// Waits until `run` has begun: who has connected before is not let in by one that was stopped by then.
+    package func waitUntilBegun() async { try? await begun.wait() }
 
     /// Lets nobody else in, and has `run` come back once all readers have left or `time` is over; see `FeedReaders.leave`.
     package func stop(within time: Duration, isOver: Bool) {
@@ -51,6 +57,7 @@ package actor FeedServer {
     /// - Parameter open: makes the listener, on the loop.
     /// - Throws: `CancellationError`, or what the listener throws for good.
     package func run(_ open: @Sendable (EventLoop) throws -> any Listener) async throws {
+        begun.open()
         listener = try open(loop)
         defer {
             listener?.close()
