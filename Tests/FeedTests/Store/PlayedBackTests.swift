@@ -172,6 +172,58 @@ import Testing
     }
 }
 
+extension PlayedBackTests {
+    private static let answer =
+        #""endpoint":"GET http://a/b","status":200,"ms":1,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":0,"receive_ms":0,"bytes":1,"reused":true,"late_ms":0"#
+
+    @Test func whoLooksForErrorsOrAnswersLooksAtFewSpans() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
+                isRecording: true)
+            let (reader, _) = await store.open("reader")
+            await store.relayOne(Bytes(Self.hello.utf8), try LineDecoder.decode(Bytes(Self.hello.utf8)))
+            _ = await store.take(for: reader)
+            // The first answer is decoded, the second one is not; then one that looks different.
+            for (index, (type, rest, isReport)) in [
+                ("latency", Self.answer, false), ("latency", Self.answer, false),
+                ("latency", #""endpoint":"a","status":200,"ms":1"#, false),
+                ("error", #""code":"c","message":"m""#, true),
+                ("memory", #""rss_bytes":1,"peak_bytes":1,"private_bytes":1"#, false), ("progress", #""done":1"#, true),
+                ("recovered", #""down_s":1,"attempts":1"#, true), ("t", #""series":"s""#, false),
+            ].enumerated() {
+                let line = Bytes(
+                    "{\"seq\":\(index + 1),\"time\":\(Self.time(index)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}"
+                        .utf8)
+                await store.relayOne(line, try LineDecoder.decode(line))
+                guard case .lines(let span)? = await store.take(for: reader) else {
+                    Issue.record("no line")
+                    return
+                }
+                #expect(await store.mayHoldReports(span) == isReport, "\(type)")
+                #expect(
+                    await store.mayHoldReports(span, orAnswers: true) == (isReport || type == "latency"), "\(type)")
+            }
+        }
+    }
+
+    @Test func whatIsKeptBackIsBounded() throws {
+        var tally = PlainTally()
+        func line(_ seq: Int, _ type: String, _ rest: String) throws -> Line {
+            try LineDecoder.decode(
+                Bytes("{\"seq\":\(seq),\"time\":\(Self.time(seq)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}".utf8))
+        }
+        // What agents say of themselves may be long: only the newest is held.
+        for seq in 1...200 {
+            let isKept = tally.add(try line(seq, "agent", #""events":1"#), clock: nil)
+            #expect(isKept)
+        }
+        let kept = try (201...300).count { seq in tally.add(try line(seq, "progress", #""done":1"#), clock: nil) }
+        #expect(kept == 63)
+    }
+}
+
 extension EventStore {
     fileprivate func relayOne(_ bytes: Bytes, _ decoded: Line) {
         bytes.withUnsafeBufferPointer { line in
