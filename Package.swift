@@ -114,8 +114,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "catwatch", "Settings", "Terminal", "Inputs", "Outputs", "Journal", "Feed", "Reactor", "TestSupport",
-                "CLinux",
+                "catwatch", "Settings", "Terminal", "Web", "Inputs", "Outputs", "Journal", "Feed", "Reactor",
+                "TestSupport", "CLinux",
             ]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),
     ],

@@ -41,8 +41,8 @@ for patch in "${patches[@]}"; do
         missed+=("$patch")
         echo "$patch: not found"
     else
-        found=$(grep -aoE 'seed [0-9]+:' "$log" | sort -n -k2 | head -1)
-        echo "$patch: found${found:+ at ${found%:}}"
+        found=$(grep -aoE 'seed [0-9]+' "$log" | sort -n -k2 | head -1)
+        echo "$patch: found${found:+ at $found}"
     fi
     patch --quiet --no-backup-if-mismatch -R -p1 <"$patch"
 done

@@ -65,9 +65,10 @@ actor Agent {
     private var isCutShort = false
     /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
     private var isHurried = false
-    /// The journal, if there is to be one, and who reads what is in it.
+    /// The journal, if there is to be one.
     private let lines: (any LineStore)?
-    private let history: HistoryDesk?
+    /// Who reads what is in it; also for simulations, which have readers by HTTP of their own.
+    nonisolated let history: HistoryDesk?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
     private var runner: SourceRunner?

@@ -7,6 +7,7 @@ import Reactor
 import Settings
 import Terminal
 import TestSupport
+import Web
 
 @testable import catwatch
 
@@ -93,6 +94,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     /// What is left of it once it has ended is nothing.
     private(set) weak var agent: Agent?
     private(set) weak var store: EventStore?
+    /// Who reads it by HTTP, behind the part that is libmicrohttpd's.
+    private var web: FeedReaders?
     private var handler: (@Sendable (Int32) -> Void)?
     /// What it exited with on the spot, if it did.
     private(set) var exited: Int32?
@@ -108,6 +111,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         /// The file at a path.
         var file: (@Sendable (SimulatedProcess, String) -> any LineFile)?
         var logBytes: Int?
+        /// Whether there are readers by HTTP.
+        var servesEvents = false
         var journal: (@Sendable (SimulatedProcess) -> (lines: any LineStore, history: any LineHistory))?
     }
 
@@ -148,7 +153,47 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
         let agent = Agent(plan, stdoutMode: mode, in: surroundings)
         (self.agent, store) = (agent, agent.store)
-        return try await agent.run()
+        guard parts.servesEvents else { return try await agent.run() }
+        var limits = ReaderLimits()
+        limits.stall = options[\.readerTimeout]
+        let web = FeedReaders(
+            store: agent.store, desk: PollDesk(on: machine.loop), on: machine.loop, limits: limits,
+            seats: ReaderSeats(), history: agent.history)
+        self.web = web
+        defer {
+            self.web = nil
+            web.closeAll()
+        }
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await Self.end(web, with: agent.store) }
+            defer { group.cancelAll() }
+            return try await agent.run()
+        }
+    }
+
+    /// Has readers leave when the feed is over, as `WebServer` does.
+    private static func end(_ web: FeedReaders, with store: EventStore) async throws {
+        let (reader, _) = await store.open(nil)
+        while true {
+            guard case .end = try await store.next(for: reader) else { continue }
+            return web.leave(within: OutputRunner.drainTime, isOver: true)
+        }
+    }
+
+    /// Connects a reader by HTTP, as `FeedHandler` does; nil when nobody answers.
+    ///
+    /// - Parameters:
+    ///   - id: behind which event, as a browser says it.
+    ///   - query: of the URL.
+    func events(capacity: Int, behind id: String?, _ query: String) -> SimulatedStream? {
+        guard let web, !isDead, web.refusal == nil, var terms = try? FeedQuery.terms(Substring(query)) else {
+            return nil
+        }
+        if let start = id.flatMap({ FeedQuery.start(behind: $0) }) { terms.start = start }
+        let (near, far) = SimulatedStream.pair(capacity: capacity, on: machine.loop)
+        keep(near)
+        web.admit(near, behind: [], as: .events, terms)
+        return far
     }
 
     /// The far end of its standard output (1) or error (2).
@@ -192,9 +237,13 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private func connect(to path: String) throws(SystemError) -> SimulatedStream {
         if isDead { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
         let stream = try machine.connect(to: path)
+        keep(stream)
+        return stream
+    }
+
+    private func keep(_ stream: SimulatedStream) {
         connections.removeAll { $0.stream == nil }
         connections.append(Connection(stream: stream))
-        return stream
     }
 
     private var surroundings: Surroundings {

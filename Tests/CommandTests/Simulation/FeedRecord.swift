@@ -1,9 +1,11 @@
 import Glibc
+import Reactor
 
 /// The numbered lines of one run, as they came out first: what everybody else's are held against.
 struct FeedRecord {
     private(set) var bytes: [UInt8] = []
     private var ends = [0]
+    private var times: [Timestamp?] = [nil]
 
     /// The number of the last line.
     var last: Int { ends.count - 1 }
@@ -11,6 +13,7 @@ struct FeedRecord {
     mutating func append(_ line: LineScan) {
         bytes.append(contentsOf: line.line)
         ends.append(bytes.count)
+        times.append(line.time("\"time\":\""))
     }
 
     /// Whether a line is, byte for byte, the one that has this number.
@@ -23,6 +26,6 @@ struct FeedRecord {
         }
     }
 
-    /// How many bytes of lines lie behind one.
-    func size(behind sequence: Int) -> Int { bytes.count - ends[min(max(0, sequence), last)] }
+    /// When it says that a line was written; nil of one that there is not.
+    func time(of sequence: Int) -> Timestamp? { times.indices ~= sequence ? times[sequence] : nil }
 }

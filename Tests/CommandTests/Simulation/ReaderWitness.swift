@@ -1,33 +1,51 @@
+import Feed
 import Glibc
 
 /// What one reader sees: whole lines of a run, one behind the other, or a `gap` that names exactly what is missing; across
-/// connections too.
+/// connections too, and over from one run to the next.
 final class ReaderWitness {
     enum Kind {
-        /// Asks where to go on.
+        /// Asks where to go on, once it is connected.
         case socket
+        /// The same by HTTP: with the connection, behind the last line that it has.
+        case events
         /// Goes on behind the last line, whoever writes it.
         case file
         /// May get again what it has, after a new connection.
         case push
     }
 
+    /// Where a connection is with what was asked for.
+    private enum Phase {
+        case beginning
+        /// What was asked for has still to come: lines until then are judged by themselves.
+        case early(FeedPlace)
+        case reading
+    }
+
     let name: String
     let kind: Kind
-    /// The oldest line that there still is of a run, if that can be known.
+    /// The oldest line of a run that there still is in the log, if that can be known.
     var oldest: ((String) -> Int?)?
+    /// What of the journal has been left out between two places.
+    var leftOut: ((FeedPlace, FeedPlace) -> String?)?
+    /// A line that the journal has, of those that it is said not to have.
+    var kept: ((ClosedRange<Int>, String) -> Int?)?
+    /// Whether the agent may not have yet what this reader has of it.
+    var mayBeBehind = false
     /// Says what is wrong.
     private let accuse: (String) -> Void
     private var cutter = LineCutter()
-    /// Whose lines come, and the number that the next one must have.
-    private(set) var run: String?
-    private(set) var next = 1
-    /// Where the answer to what was asked for goes on.
-    private var asked: (since: Int, run: String)?
-    private var answer: Int?
+    private var events = EventCutter()
+    private var phase = Phase.beginning
+    /// The line that comes next.
+    private(set) var place: FeedPlace?
+    /// What may come instead.
+    private var other: Int?
+    /// Behind which line events are asked for.
+    private var lastEvent: FeedPlace?
+    private(set) var hasAsked = false
     private var mayRepeat = false
-    /// Whether the connection has begun with a `hello`.
-    private(set) var isGreeted = false
     private var owesStats = false
     /// The `bye` that it has got.
     private(set) var isOver = false
@@ -35,7 +53,11 @@ final class ReaderWitness {
     private(set) var isRefused = false
     private(set) var gaps = 0
     private(set) var resumed = 0
+    /// How often it went over from one run to another.
+    private(set) var crossings = 0
     private(set) var lines = 0
+    /// The last lines without a number, each with the place that it came at.
+    private var story: [String] = []
     /// Lines that were not known yet when they came.
     private var unknown: [(sequence: Int, run: String, bytes: [UInt8])] = []
 
@@ -44,36 +66,56 @@ final class ReaderWitness {
         self.accuse = { accuse("\(name): \($0)") }
     }
 
+    /// Whose lines come, and the number that the next one must have.
+    var run: String? { place?.run }
+    var next: Int { place?.sequence ?? 1 }
+
     /// A connection begins.
     func connect() {
         cutter.removeAll()
-        (asked, answer, isGreeted, owesStats, isOver) = (nil, nil, false, false, false)
-        (mayRepeat, isRefused) = (false, false)
+        events = EventCutter()
+        (phase, hasAsked, owesStats, isOver, mayRepeat, isRefused) = (.beginning, false, false, false, false, false)
     }
 
-    /// It has asked for what follows the last line that it has.
-    func ask() -> String? {
-        guard let run else { return nil }
-        asked = (next - 1, run)
-        return "{\"since\":\(next - 1),\"run\":\"\(run)\"}\n"
+    /// It asks for what follows the last line that it has.
+    func ask() -> FeedPlace? {
+        if kind == .events {
+            // A browser knows no more than the id of the last event that had one.
+            guard let lastEvent else { return nil }
+            place = lastEvent
+        }
+        guard let place else { return nil }
+        hasAsked = true
+        return FeedPlace(place.run, place.sequence - 1)
     }
+
+    /// Whether the connection has begun with a `hello`.
+    var isGreeted: Bool { if case .beginning = phase { false } else { true } }
 
     /// Whether it waits for what it has asked for, which may be on a disk.
-    var isAsking: Bool { asked != nil && answer == nil }
-
-    /// Up to which number it has all that there is, or says that it has.
-    var reach: Int { max(next, answer ?? 0) }
+    var isAsking: Bool { if case .reading = phase { false } else { hasAsked } }
 
     /// The connection has ended.
     ///
     /// - Parameter mayCut: whether the last line may be without its end.
     func disconnect(mayCut: Bool) {
-        if !mayCut, cutter.rest > 0 { accuse("was cut in the middle of a line") }
+        if !mayCut, cutter.rest > 0 || events.rest > 0 { accuse("was cut in the middle of a line") }
         cutter.removeAll()
+        events = EventCutter()
     }
 
     func take(_ bytes: UnsafeRawBufferPointer, _ records: [String: FeedRecord]) {
-        cutter.push(bytes) { take($0, records) }
+        guard kind == .events else { return cutter.push(bytes) { take($0, records) } }
+        var events = self.events
+        events.push(bytes) { line, id in
+            take(line, records)
+            let number = line.sequence.flatMap { sequence in run.map { "\($0)-\(sequence)" } }
+            if id != number { accuse("has the id \(id ?? "none") for \(number ?? "a line without a number")") }
+            if number != nil { lastEvent = place }
+        } refuse: {
+            accuse("gets what is no event: \($0.prefix(200))")
+        }
+        self.events = events
     }
 
     /// Looks at what was not known yet; what became of a run that is over may never be known.
@@ -92,8 +134,12 @@ final class ReaderWitness {
             return accuse(owesStats ? "gets no stats behind hello: \(line.text)" : "gets stats out of place")
         }
         owesStats = false
+        if line.sequence == nil, !line.begins("{\"type\":\"stats\"") {
+            if story.count == 8 { story.removeFirst() }
+            story.append("\(place.map { "\($0.run)-\($0.sequence)" } ?? "-"): \(line.text.prefix(400))")
+        }
         if let sequence = line.sequence {
-            guard let run, isGreeted else { return accuse("gets a line before hello") }
+            guard let run = current?.run else { return accuse("gets a line before hello") }
             advance(from: sequence, to: sequence, line)
             if let record = records[run], record.last >= sequence {
                 compare(line.line, sequence, record)
@@ -103,17 +149,13 @@ final class ReaderWitness {
         } else if line.begins("{\"type\":\"hello\"") {
             greet(line)
         } else if line.begins("{\"type\":\"gap\"") {
-            guard let from = line.integer("\"from\":"), let to = line.integer("\"to\":"), from <= to else {
-                return accuse("gets a gap of nothing: \(line.text)")
-            }
-            gaps += 1
-            if let run, let oldest = oldest?(run), to >= oldest { accuse("misses \(to), and \(oldest) is there") }
-            advance(from: from, to: to, line)
+            takeGap(line)
         } else if line.begins("{\"type\":\"bye\"") {
             isOver = true
             let last = line.integer("\"last_seq\":")
-            if let last, answer == last + 1 { next = last + 1 }
-            if last != next - 1 { accuse("ends before \(next) with last_seq \(last ?? -1)") }
+            if let place = current, last != place.sequence - 1, last.map({ $0 + 1 }) != other {
+                accuse("ends before \(place.sequence) with last_seq \(last ?? -1)")
+            }
         } else if line.begins("{\"type\":\"error\"") {
             isRefused = true
         } else if !line.begins("{\"type\":\"stats\"") {
@@ -121,38 +163,85 @@ final class ReaderWitness {
         }
     }
 
+    /// Where the lines are that come.
+    private var current: FeedPlace? {
+        switch phase {
+        case .beginning: nil
+        case .early(let place): place
+        case .reading: place
+        }
+    }
+
+    private func takeGap(_ line: LineScan) {
+        guard let from = line.integer("\"from\":"), let to = line.integer("\"to\":"), from <= to, let run = current?.run
+        else { return accuse("gets a gap of nothing: \(line.text)") }
+        gaps += 1
+        if let oldest = oldest?(run), to >= oldest { accuse("misses \(from) to \(to), and \(oldest) is there") }
+        if line.has("\"reason\":\"journal\""), let kept = kept?(from...to, run) {
+            accuse("misses \(from) to \(to) of \(run), and the journal has \(kept)")
+        }
+        advance(from: from, to: to, line)
+    }
+
     private func greet(_ line: LineScan) {
         guard let name = line.text("\"run\":\""), let first = line.integer("\"first_seq\":") else {
             return accuse("hello says nothing: \(line.text)")
         }
         owesStats = true
-        if !isGreeted {
+        let new = FeedPlace(name, first)
+        switch phase {
+        case .beginning:
             switch kind {
-            case .socket: next = first
+            case .socket where hasAsked:
+                phase = .early(new)
+                return
+            case .events where hasAsked: answer(by: new)
+            case .socket, .events: place = new
             case .push where name == run: mayRepeat = true
             case .file where name == run: break
             // From the first one on, however late it was connected.
-            case .push, .file: next = 1
+            case .push, .file: place = FeedPlace(name, 1)
             }
-        } else if let asked {
-            answer = asked.run == name ? asked.since + 1 : first
-        } else if name != run {
-            next = kind == .socket ? first : 1
+        case .early(let place):
+            answer(by: new)
+            // An agent that has yet to hear whose feed it is greets once, and so far never says which that answers.
+            if mayBeBehind { other = place.sequence }
+        case .reading where name != run: goOver(to: new)
+        case .reading: break
         }
-        isGreeted = true
+        phase = .reading
         isOver = false
-        run = name
+    }
+
+    private func answer(by new: FeedPlace) {
+        resumed += 1
+        if new.run != run { return goOver(to: new) }
+        mayRepeat = mayBeBehind
+    }
+
+    private func goOver(to new: FeedPlace) {
+        crossings += 1
+        if let place, let what = leftOut?(place, new) { accuse("gets nothing of \(what)") }
+        switch kind {
+        case .socket, .events: (place, other) = (new, 1)  // or a `gap` from the first one on
+        case .file, .push: place = FeedPlace(new.run, 1)
+        }
     }
 
     private func advance(from: Int, to: Int, _ line: LineScan) {
-        if from == answer {
-            (answer, asked) = (nil, nil)
-            resumed += 1
-        } else if from != next, !(mayRepeat && from < next) {
-            accuse("gets \(from) instead of \(next)\(answer.map { " or \($0)" } ?? ""): \(line.text.prefix(200))")
+        guard let place = current else { return }
+        if from != place.sequence, from != other, !(mayRepeat && from < place.sequence) {
+            accuse(
+                "gets \(from) instead of \(place.sequence) of \(place.run): \(line.text.prefix(200)), behind\n"
+                    + story.joined(separator: "\n"))
         }
-        mayRepeat = false
-        next = to + 1
+        let next = FeedPlace(place.run, to + 1)
+        if case .early = phase {
+            phase = .early(next)
+            return
+        }
+        (mayRepeat, other) = (false, nil)
+        self.place = next
     }
 
     private func compare(_ line: UnsafeRawBufferPointer, _ sequence: Int, _ record: FeedRecord) {

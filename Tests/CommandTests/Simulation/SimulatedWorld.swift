@@ -24,74 +24,81 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         var counts: [String: Int] = [:]
     }
 
+    /// How far the feed was at some time.
+    private struct Sight {
+        var time: LoopInstant
+        var next = 0
+        var incarnation = 0
+    }
+
     let seed: UInt64
     let loop: EventLoop
+    private let tellsAtOnce: Bool
     private let machine: SimulatedMachine
-    private let disk = SimulatedDisk()
-    private var journal: SimulatedJournal
-    private let hasJournal: Bool
-    /// What the journal held when the agent was begun, and whether it could have said so at once.
-    private var isJournalWell = true
     private let folder: TemporaryFolder
     private var random: SeededGenerator
     private let start: LoopInstant
     private var report: Report
-    private var files: ReaderWitness
-    private var pushed: ReaderWitness
+    private let disk = SimulatedDisk()
+    private var slowDisk = false
+    private let hasJournal: Bool
+    private let mostRows: Int
+    private lazy var journal = SimulatedJournal(keeping: mostRows) { [unowned self] in accuse($0) }
+    private lazy var sources = SimulatedSources(on: loop.clock, wall: machine.wall, seed: seed &+ 5)
+    private lazy var main = SimulatedAgent("agent", servingAt: Self.socket, on: machine, in: self, seed: seed &+ 11)
+    /// One that is attached to that, in some lives.
+    private lazy var attached =
+        seed % 3 == 0 ? AttachedAgent(to: Self.socket, on: machine, in: self, seed: seed &+ 17) : nil
+    private lazy var peer = SimulatedPeer(on: machine, in: self, seed: seed &+ 77)
+    private lazy var files = ReaderWitness("the file", .file) { [unowned self] in accuse($0) }
+    private lazy var clients = Self.readers.enumerated().map { [unowned self] index, kind in
+        SimulatedClient("reader \(index)", kind, of: main, in: self, seed: seed &+ 1_000_003 &* UInt64(index + 1))
+    }
 
-    // The agent that lives.
-    private var process: SimulatedProcess?
+    /// What came out of the agent that lives, and of all that have.
     private var feed: FeedWitness?
-    private var gone: Wakeup
-    private var isStopping = false
-    private var incarnation = 0
-    /// Those that have been, and what is left of them.
-    private var former: [SimulatedProcess] = []
     private var records: [String: FeedRecord] = [:]
-
-    private var clients: [SimulatedClient] = []
-    private var isOver = false
-    private var number = 0
-    private var down: [String: LoopInstant] = [:]
-    private var sources: [String] = []
-    private var born = 0
+    /// Whether the journal could have said at once what it held, when the agent was begun.
+    private var isJournalWell = true
     private var armedStep: Duration?
     private var unwritten: [UInt8] = []
     private var stalledUntil: LoopInstant
-    private var lastSeen: (time: LoopInstant, next: Int, incarnation: Int)
+    /// How far it was some time ago, and some more.
+    private var lastSeen: Sight
+    private var seenBefore: Sight
+    /// Whether the last agent has been told to end.
+    private(set) var hasEnded = false
 
+    private static let socket = "/feed.sock"
     private static let width = Duration.seconds(1)
     private static let history = Duration.seconds(4)
     static let logBytes = 64 << 10
-    private static let readers = 4
+    private static let readers: [ReaderWitness.Kind] = [.socket, .socket, .events, .socket, .events]
     /// No line waits longer than this for a reader that reads at once.
     private static let prompt = Duration.milliseconds(100)
+    /// No life takes so long: what takes longer waits for something that never comes.
+    private static let longest = Duration.seconds(240)
 
-    init(seed: UInt64, on loop: EventLoop, in folder: TemporaryFolder) {
-        (self.seed, self.loop, self.folder) = (seed, loop, folder)
+    /// - Parameter tellsAtOnce: whether the story is printed as it happens, as of a life that ends the process.
+    init(seed: UInt64, on loop: EventLoop, in folder: TemporaryFolder, tellsAtOnce: Bool = false) {
+        (self.seed, self.loop, self.folder, self.tellsAtOnce) = (seed, loop, folder, tellsAtOnce)
         machine = SimulatedMachine(on: loop)
         random = SeededGenerator(seed: seed)
         start = loop.clock.now
         report = Report(seed: seed)
-        gone = Wakeup(loop: loop)
         stalledUntil = start
-        lastSeen = (start, 0, 0)
+        lastSeen = Sight(time: start)
+        seenBefore = lastSeen
         hasJournal = random.next() % 5 > 0
-        journal = SimulatedJournal { _ in }
-        files = ReaderWitness("the file", .file) { _ in }
-        pushed = ReaderWitness("the peer", .push) { _ in }
-        journal = SimulatedJournal { [unowned self] in accuse($0) }
-        files = ReaderWitness("the file", .file) { [unowned self] in accuse($0) }
-        pushed = ReaderWitness("the peer", .push) { [unowned self] in accuse($0) }
-        pushed.oldest = { [unowned self] in oldest(of: $0) }
-        clients = (0..<Self.readers).map { SimulatedClient($0, of: self, seed: seed &+ 1_000_003 &* UInt64($0 + 1)) }
+        mostRows = random.next() % 2 == 0 ? .max : Int.random(in: 50...600, using: &random)
     }
 
     /// What must have happened in a thousand lives.
     static let happenings = [
-        "commits", "crashes", "crashes in a commit", "ends", "failures", "gaps", "gaps in the journal",
-        "journal faults", "late values", "no room", "pushes", "recovered", "reloads", "restarts", "resumed",
-        "revised", "steps ahead", "steps back", "windows",
+        "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends", "failures",
+        "gaps", "gaps in the journal", "journal faults", "journals moved aside", "late values", "lines of the past",
+        "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed", "revised",
+        "rows let go of", "steps ahead", "steps back", "windows",
     ]
 
     // MARK: What is told of it
@@ -103,7 +110,9 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     func note(_ text: @autoclosure () -> String) {
         let now = start.duration(to: loop.clock.now)
-        report.story.append("\(Int(now.milliseconds.rounded())) ms: \(text())")
+        let line = "\(Int(now.milliseconds.rounded())) ms: \(text())"
+        report.story.append(line)
+        if tellsAtOnce { print(line) }
     }
 
     func count(_ what: String, _ by: Int = 1) { report.counts[what, default: 0] += by }
@@ -115,7 +124,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     // MARK: Servers
 
-    func isDown(_ source: String) -> Bool { down[source].map { $0 > loop.clock.now } ?? false }
+    func isDown(_ source: String) -> Bool { sources.isDown(source) }
 
     func note(failureOf source: String) {
         feed?.note(failureOf: source, at: loop.clock.now)
@@ -125,33 +134,16 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     /// A document that nobody has had before.
     func document(of source: String, isAnswer: Bool) -> String {
         if isAnswer { stepClock() }
-        number += 1
+        let (number, text) = sources.document(isAnswer: isAnswer)
         feed?.note(answer: number, of: source, at: loop.clock.now)
-        let value = Int.random(in: 0...999, using: &random)
-        let pad = chance(3) ? Int.random(in: 0...2_500, using: &random) : 20
-        let text = #"{"n":\#(number),"v":\#(value),"pad":"\#(String(repeating: "a", count: pad))""#
-        return text + (isAnswer ? #","at":\#(moment())}"# : "}")
-    }
-
-    /// When something happened, in seconds: now, or some time ago, in a window that is not about to be past.
-    private func moment() -> String {
-        let now = machine.wall.now.microseconds
-        let isNearEdge = !(100_000...900_000).contains(now % 1_000_000)
-        guard chance(6), !isNearEdge else { return "\(now / 1_000_000).\(Self.sixDigits(now % 1_000_000))" }
-        let then = now - Int64.random(in: 0...5_900_000, using: &random)
-        return "\(then / 1_000_000).\(Self.sixDigits(then % 1_000_000))"
-    }
-
-    private static func sixDigits(_ number: Int64) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: 6 - digits.count) + digits
+        return text
     }
 
     /// Steps the wall clock if that is to be done, and at this moment everything that was published was seen: what follows is
     /// published at this moment.
     private func stepClock() {
-        guard let step = armedStep, let feed, let store = process?.agent?.store else { return }
-        drain()
+        guard let step = armedStep, let feed, let store = main.store else { return }
+        main.drain()
         guard store.assumeIsolated({ $0.nextSequence }) == feed.record.last + 1 else { return }
         armedStep = nil
         feed.noteStep(from: machine.wall.now)
@@ -163,61 +155,51 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     // MARK: Agents
 
-    private var configuration: String {
-        let polled = sources.map {
-            #"{"name": "\#($0)", "url": "http://cats.test/\#($0)", "every": "\#(periods[$0] ?? 300)ms", "timeout": "500ms", "#
-                + #""value": "/v", "text": null, "time": "/at"}"#
-        }
-        let all = polled + [#"{"name": "piped", "kind": "stdin", "value": "/v", "text": null}"#]
-        return "{\"sources\": [\(all.joined(separator: ", "))]}"
-    }
-    private var periods: [String: Int] = [:]
-
-    private func addSource() {
-        born += 1
-        sources.append("s\(born)")
-        periods["s\(born)"] = [200, 300, 500, 1_000].randomElement(using: &random)
-    }
-
-    private func runAgents() async {
-        await withDiscardingTaskGroup { group in
-            while !isOver {
-                let process = begin()
-                let number = incarnation
-                group.addTask { await self.live(process, number) }
-                group.addTask { await self.watch(process, number) }
-                group.addTask { await Self.drop(process.standard(2)) }
-                try? await gone.wait()
-                if !isOver { try? await loop.sleep(for: milliseconds(0...400)) }
-            }
-        }
-    }
-
-    private func begin() -> SimulatedProcess {
-        incarnation += 1
+    private func begin(_ incarnation: Int) -> SimulatedAgent.Beginning {
         let seed = random.next()
         var parts = SimulatedProcess.Parts()
         parts.logBytes = Self.logBytes
+        parts.servesEvents = true
         parts.makeTransport = { [unowned self] in SimulatedServers(of: self, for: $0, seed: seed) }
         parts.file = { [disk] process, _ in disk.file(of: process) }
         parts.journal = { [journal] in (journal.lines(of: $0), journal.history(of: $0)) }
-        let process = SimulatedProcess(on: machine, seed: seed, parts: parts)
-        self.process = process
-        isStopping = false
-        feed = FeedWitness(incarnation, on: loop.clock, width: Self.width, history: Self.history) { [unowned self] in
-            accuse($0)
+        unwritten = []
+        let feed = FeedWitness(incarnation, on: loop.clock, width: Self.width, history: Self.history) {
+            [unowned self] in accuse($0)
         }
+        self.feed = feed
         if hasJournal {
-            isJournalWell = journal.fault == nil && !slowDisk
-            feed?.onRestart = { [unowned self] in look(restart: $0) }
-            feed?.onDurable = { [unowned self] durable, run in
-                let kept = journal.last(of: run)
+            isJournalWell = journal.fault == nil && !journal.isDamaged && !slowDisk
+            feed.onRestart = { [unowned self] in look(restart: $0) }
+            feed.onDurable = { [unowned self] durable, run in
+                let kept = journal.durable(of: run)
                 if durable > kept { accuse("\(durable) is said to be durable, and the journal has \(kept)") }
             }
         }
-        try? folder.write(configuration, to: "config.jsonc")
-        note("agent \(incarnation) starts")
-        return process
+        try? folder.write(sources.configuration, to: "config.jsonc")
+        let arguments =
+            [
+                "-c", folder.path("config.jsonc"), "--output=ndjson", "--interval=1s", "--history=4s",
+                "--output-file=/feed.ndjson", "--connect=unix:\(SimulatedPeer.path)?control=true",
+                "--reader-timeout=2s",
+            ] + (hasJournal ? ["--journal=/journal"] : [])
+        return SimulatedAgent.Beginning(arguments: arguments, parts: parts, seed: seed) { [unowned self] in
+            feed.take($0, now: machine.wall.now, records: records)
+            records[feed.run] = feed.record
+        } end: { [unowned self] in
+            end(feed, isOrderly: $0)
+        }
+    }
+
+    private func end(_ feed: FeedWitness, isOrderly: Bool) {
+        feed.end(isOrderly: isOrderly)
+        records[feed.run] = feed.record
+        report.feeds.append(feed.record.bytes)
+        count("windows", feed.windows.told)
+        count("revised", feed.windows.revised)
+        count("late values", feed.windows.late)
+        count("recovered", feed.recoveries)
+        count("lines", feed.record.last)
     }
 
     /// The first line says how the run before ended, and how far it is kept.
@@ -235,102 +217,36 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         }
     }
 
-    private func live(_ process: SimulatedProcess, _ number: Int) async {
-        let arguments =
-            [
-                "-c", folder.path("config.jsonc"), "--output=ndjson", "--interval=1s", "--history=4s",
-                "--listen=/feed.sock",
-                "--output-file=/feed.ndjson", "--connect=unix:/peer?control=true", "--reader-timeout=2s",
-            ] + (hasJournal ? ["--journal=/journal"] : [])
-        do {
-            let status = try await process.watch(arguments)
-            if status != 0, !process.isDead { accuse("agent \(number) ends with \(status)") }
-        } catch {
-            accuse("agent \(number) ends by \(error)")
-        }
-        note("agent \(number) has ended")
-        if process === self.process {
-            if !isStopping { accuse("agent \(number) ends by itself") }
-            lose()
-        }
-    }
-
-    /// The agent that lives does so no more.
-    private func lose() {
-        guard let process else { return }
-        former.append(process)
-        self.process = nil
-        unwritten = []
-        gone.signal()
-    }
-
-    /// Reads an agent's output as it comes.
-    private func watch(_ process: SimulatedProcess, _ number: Int) async {
-        guard let feed else { return }
-        let stream = process.standard(1)
-        let buffer = ReadBuffer()
-        while true {
-            if case .end = read(stream, buffer, into: feed) { break }
-            do { try await stream.waitUntilReadable() } catch { break }
-        }
-        feed.end(isOrderly: !process.isDead)
-        records[feed.run] = feed.record
-        report.feeds.append(feed.record.bytes)
-        count("windows", feed.windows.told)
-        count("revised", feed.windows.revised)
-        count("late values", feed.windows.late)
-        count("recovered", feed.recoveries)
-        count("lines", feed.record.last)
-    }
-
-    private enum Reading { case nothing, end }
-
-    private func read(_ stream: SimulatedStream, _ buffer: ReadBuffer, into feed: FeedWitness) -> Reading {
-        while let count = try? stream.read(into: buffer.memory) {
-            if count == 0 { return .end }
-            feed.take(
-                UnsafeRawBufferPointer(rebasing: buffer.memory[..<count]), now: machine.wall.now, records: records)
-        }
-        records[feed.run] = feed.record
-        return .nothing
-    }
-
-    /// Reads what there is of the feed.
-    private func drain() {
-        guard let process, let feed else { return }
-        _ = read(process.standard(1), scratch, into: feed)
-    }
-    private let scratch = ReadBuffer()
-
-    /// Reads a stream to its end, and nobody cares.
-    private static func drop(_ stream: SimulatedStream) async { _ = try? await SimulatedProcess.lines(of: stream) }
-
-    private func crash() {
-        guard let process, !isStopping else { return }
-        note("agent \(incarnation) crashes")
-        count("crashes")
-        process.crash()
-        lose()
-    }
-
-    private func stop() {
-        guard let process, !isStopping else { return }
-        note("agent \(incarnation) is to end")
-        count("ends")
-        isStopping = true
-        process.signal(SIGTERM)
-    }
-
     // MARK: Steps
 
-    /// Lives, and says what came of it.
+    /// Lives, and says what came of it; also of a life that comes to no end.
     func live() async -> Report {
-        for _ in 0...random.next() % 2 { addSource() }
+        let over = Wakeup(loop: loop)
+        let life = Task(executorPreference: loop) {
+            await self.liveToTheEnd()
+            over.open()
+        }
+        let limit = loop.schedule(after: Self.longest) {
+            self.accuse("it comes to no end")
+            life.cancel()
+            over.open()
+        }
+        try? await over.wait()
+        loop.cancel(limit)
+        if report.faults.isEmpty { await lookForTimers() }
+        return report
+    }
+
+    private func liveToTheEnd() async {
         loop.simulatedWork = { [unowned self] in workTime() }
+        main.past = { [unowned self] in timeWitness($0, $1, reaching: $2, for: $3) }
+        for client in clients { join(client) }
+        peer.witness.oldest = { [unowned self] in main.oldest(of: $0) }
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.runAgents() }
-            group.addTask { await self.runPeer() }
+            group.addTask { await self.main.run { self.begin($0) } }
+            group.addTask { await self.peer.live() }
             for client in clients { group.addTask { await client.live() } }
+            if let attached { group.addTask { await attached.live() } }
             let steps = 25 + random.next() % 20
             for _ in 0..<steps {
                 step()
@@ -344,11 +260,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         // What calls readers together does so within this time, whoever is left.
         try? await loop.sleep(for: .milliseconds(25))
         settle()
-        await lookForTimers()
-        return report
     }
-
-    private var slowDisk = false
 
     private func workTime() -> (before: Duration, after: Duration) {
         isJournalWell = isJournalWell && !slowDisk
@@ -358,18 +270,21 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     private func step() {
         writeMore()
-        switch random.next() % 24 {
+        switch random.next() % 26 {
         case 0, 1:
-            guard let source = sources.randomElement(using: &random) else { return }
-            down[source] = loop.clock.now.advanced(by: milliseconds(100...4_000))
-            note("\(source) is down")
+            if let source = sources.fail(for: milliseconds(100...4_000)) { note("\(source) is down") }
         case 2:
             disk.isFull.toggle()
             note("the disk is \(disk.isFull ? "full" : "free")")
-        case 3: slowDisk.toggle()
+        case 3:
+            slowDisk.toggle()
+            note("the disk is \(slowDisk ? "slow" : "fast")")
         case 4, 5: armedStep = milliseconds(chance(2) ? -6_000...6_000 : -1_200...1_200)
         case 6, 7: reload()
-        case 8: loop.schedule(after: milliseconds(0...200)) { [self] in crash() }
+        case 8: loop.schedule(after: milliseconds(0...200)) { [self] in main.crash() }
+        case 9: if chance(3) { main.stop() }
+        case 10...14: pipe(Int(random.next() % 40))
+        case 15: main.process?.signal(SIGQUIT)
         case 16:
             let isAfter = chance(2)
             journal.onCommit = { [unowned self] in
@@ -377,27 +292,30 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
                 journal.onCommit = nil
                 note("in the middle of a commit, \(isAfter ? "when it is made" : "which is not made"):")
                 count("crashes in a commit")
-                crash()
+                main.crash()
             }
         case 17:
             journal.fault = journal.fault == nil ? [.disk, .held, .corrupt].randomElement(using: &random) : nil
             if journal.fault != nil { isJournalWell = false }
             note("the journal is \(journal.fault.map { "\($0)" } ?? "well")")
-        case 9: if chance(3) { stop() }
-        case 10...14: pipe(Int(random.next() % 40))
-        case 15: process?.signal(SIGQUIT)
+        case 18:
+            guard chance(3) else { return }
+            journal.damage()
+            isJournalWell = false
+            note("the journal is damaged")
+        case 19: if chance(2) { attached?.crash() }
         default: break
         }
     }
 
     private func pipe(_ lines: Int) {
-        guard process != nil, !isStopping, unwritten.isEmpty else { return }
+        guard main.isStopping == false, unwritten.isEmpty else { return }
         for _ in 0..<lines { unwritten += Array("\(document(of: "piped", isAnswer: false))\n".utf8) }
         writeMore()
     }
 
     private func writeMore() {
-        guard let process, !unwritten.isEmpty else { return }
+        guard let process = main.process, !unwritten.isEmpty else { return }
         let written = (try? unwritten.withUnsafeBytes { try process.standard(0).write($0) }) ?? 0
         unwritten.removeFirst(written)
         // What was written only now has been waiting for longer.
@@ -406,17 +324,10 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     }
 
     private func reload() {
-        guard let process, !isStopping else { return }
-        switch random.next() % 4 {
-        case 0: addSource()
-        case 1 where sources.count > 1: sources.remove(at: Int(random.next() % UInt64(sources.count)))
-        case 2:
-            if let source = sources.randomElement(using: &random) { periods[source] = Int(100 + random.next() % 900) }
-        default: break
-        }
-        if sources.count > 3 { sources.removeFirst() }
-        try? folder.write(chance(8) ? "{" : configuration, to: "config.jsonc")
-        note("reload of \(sources.joined(separator: ", "))")
+        guard let process = main.process, main.isStopping == false else { return }
+        let names = sources.change()
+        try? folder.write(chance(8) ? "{" : sources.configuration, to: "config.jsonc")
+        note("reload of \(names)")
         count("reloads")
         feed?.noteReload(until: loop.clock.now.advanced(by: .seconds(3)))
         process.signal(SIGHUP)
@@ -424,75 +335,84 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     /// Everything works again, and after a while the agent is to end.
     private func end() async {
-        (disk.isFull, slowDisk, armedStep, down) = (false, false, nil, [:])
+        (disk.isFull, slowDisk, armedStep) = (false, false, nil)
+        sources.mendAll()
         (journal.fault, journal.onCommit) = (nil, nil)
         note("all is well")
         try? await loop.sleep(for: .milliseconds(3_500))
         writeMore()
         check()
-        while process?.agent?.store == nil { try? await loop.sleep(for: .milliseconds(50)) }
-        isOver = true
+        while main.store == nil { try? await loop.sleep(for: .milliseconds(50)) }
+        hasEnded = true
         for client in clients { client.isWelcome = true }
-        stop()
-        let patience = loop.clock.now.advanced(by: .seconds(30))
-        while process != nil, loop.clock.now < patience { try? await loop.sleep(for: .milliseconds(100)) }
-        guard process != nil else { return }
-        accuse("agent \(incarnation) does not end")
-        // The loop may have nothing to wait for from here on, and stop the tests.
-        print("seed \(seed): agent \(incarnation) does not end")
-        process?.crash()
-        lose()
+        main.stop()
+        await main.waitUntilGone()
+        await attached?.end()
     }
 
     // MARK: What must hold
 
     private func check() {
-        drain()
+        main.drain()
         let now = loop.clock.now
-        guard let process, let feed, let store = process.agent?.store else { return }
-        if disk.isFull || slowDisk || journal.fault != nil {
+        guard let feed, let store = main.store else { return }
+        if disk.isFull || slowDisk || journal.fault != nil || journal.isDamaged {
             stalledUntil = max(stalledUntil, now.advanced(by: .seconds(3)))
         }
         let (next, memory, counts) = store.assumeIsolated { ($0.nextSequence, $0.logMemory, $0.counts) }
         if memory > Self.logBytes + 8_192 { accuse("the log takes \(memory) bytes") }
-        if counts.readers > Self.readers * 2 + 8 { accuse("there are \(counts.readers) readers") }
-        if lastSeen.incarnation == incarnation, lastSeen.time.duration(to: now) > Self.prompt {
-            if feed.record.last < lastSeen.next - 1 { accuse("stdout has not got \(lastSeen.next - 1)") }
-            for client in clients {
-                client.check(lastSeen.next, of: feed.run, since: lastSeen.time, isHeld: now < stalledUntil)
-            }
+        if counts.readers > Self.readers.count * 2 + 8 { accuse("there are \(counts.readers) readers") }
+        takeAppended()
+        if lastSeen.incarnation == main.incarnation, lastSeen.time.duration(to: now) > Self.prompt {
+            checkLiveness(of: feed, isHeld: now < stalledUntil)
         }
-        if lastSeen.incarnation != incarnation || lastSeen.time.duration(to: now) > Self.prompt {
-            lastSeen = (now, next, incarnation)
+        if lastSeen.incarnation != main.incarnation || lastSeen.time.duration(to: now) > Self.prompt {
+            seenBefore = lastSeen
+            lastSeen = Sight(time: now, next: next, incarnation: main.incarnation)
         }
-        if !isStopping { feed.check(at: now, now: machine.wall.now, isHeld: now < stalledUntil) }
-        let appended = disk.takeAppended()
-        appended.withUnsafeBytes { files.take($0, records) }
-        journal.settle(records)
-        files.settle(records)
-        pushed.settle(records)
-        for client in clients { client.witness.settle(records) }
+        if main.isStopping == false { feed.check(at: now, now: machine.wall.now, isHeld: now < stalledUntil) }
+        settleLines()
     }
 
-    func live(for client: SimulatedClient) -> (run: String, isStopping: Bool)? {
-        process == nil ? nil : (feed?.run ?? "", isStopping)
+    /// Nothing that was there some time ago is still on its way to who reads at once.
+    private func checkLiveness(of feed: FeedWitness, isHeld: Bool) {
+        let (next, run, since) = (lastSeen.next, feed.run, lastSeen.time)
+        if feed.record.last < next - 1 { accuse("stdout has not got \(next - 1)") }
+        for client in clients { client.check(next, of: run, since: since, isHeld: isHeld) }
+        attached?.check(next, of: run, main.incarnation, since: since, isHeld: isHeld)
+        guard !isHeld, main.isStopping == false else { return }
+        peer.check(next, of: run, since: since)
+        if files.run != run || files.next < next { accuse("the file has not got \(next - 1), only \(files.next - 1)") }
+        guard hasJournal, seenBefore.incarnation == main.incarnation else { return }
+        let kept = journal.last(of: run)
+        if kept < seenBefore.next - 1 { accuse("the journal has not got \(seenBefore.next - 1), only \(kept)") }
+    }
+
+    private func takeAppended() {
+        let appended = disk.takeAppended()
+        appended.withUnsafeBytes { files.take($0, records) }
+    }
+
+    private func settleLines() {
+        journal.settle(records)
+        for witness in [files, peer.witness] + clients.map(\.witness) { witness.settle(records) }
+        attached?.settle(records)
     }
 
     /// Looks for what is left over, at the end.
     private func settle() {
-        let appended = disk.takeAppended()
-        appended.withUnsafeBytes { files.take($0, records) }
-        for witness in [files, pushed] + clients.map(\.witness) {
-            witness.settle(records)
+        takeAppended()
+        settleLines()
+        for witness in [files, peer.witness] + clients.map(\.witness) + (attached?.witnesses ?? []) {
             count("gaps", witness.gaps)
             count("resumed", witness.resumed)
+            count("crossings", witness.crossings)
             count("lines read", witness.lines)
         }
         if !files.isOver { accuse("the file has no end") }
         if let feed, files.run != feed.run || files.next != feed.record.last + 1 {
             accuse("the file ends before \(files.next), the feed with \(feed.record.last)")
         }
-        journal.settle(records)
         if hasJournal, let feed {
             let last = journal.last(of: feed.run)
             if last != feed.record.last || journal.runs.last?.ended != "SIGTERM" {
@@ -502,11 +422,12 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         count("commits", journal.commits)
         count("journal faults", journal.refusals)
         count("gaps in the journal", journal.missing)
-        for (index, process) in former.enumerated() {
-            if process.holdsStreams { accuse("agent \(index + 1) has left streams open") }
-            if process.agent != nil || process.store != nil { accuse("something of agent \(index + 1) is left over") }
-        }
+        count("journals moved aside", journal.movedAside)
+        count("pages of the journal", journal.pages)
+        count("rows let go of", journal.dropped)
         count("no room", disk.refusals)
+        main.checkRemains()
+        attached?.checkRemains()
     }
 
     /// Looks for timers that are left over, and says until when.
@@ -521,47 +442,56 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     // MARK: Readers
 
-    func connect(capacity: Int) -> SimulatedStream? { try? machine.connect(to: "/feed.sock", capacity: capacity) }
-
     var feeds: [String: FeedRecord] {
-        drain()
+        main.drain()
         return records
     }
 
-    /// The oldest line that the agent's log holds.
-    func oldest(of run: String) -> Int? {
-        guard let process, feed?.run == run, let store = process.agent?.store else { return nil }
-        return store.assumeIsolated { $0.firstSequence }
+    /// Has a reader's lines held against what the journal has.
+    private func join(_ client: SimulatedClient) {
+        let witness = client.witness
+        witness.leftOut = { [unowned self, unowned client] place, next in
+            guard client.troubles == journal.troubles else { return nil }
+            return journal.leftOut(behind: place, before: next, isPrompt: !client.wasHeld)
+        }
+        witness.kept = { [unowned self, unowned client] missing, run in
+            client.troubles == journal.troubles ? journal.line(in: missing, of: run) : nil
+        }
     }
 
-    var hasEnded: Bool { isOver }
+    /// What may have kept the journal from answering; grows with it.
+    var troubles: Int { journal.troubles }
+    /// Whether it may be behind.
+    var isHeld: Bool { loop.clock.now < stalledUntil }
 
-    /// Whoever the agent pushes to: it comes and goes as well.
-    private func runPeer() async {
-        var random = SeededGenerator(seed: seed &+ 77)
-        let buffer = ReadBuffer()
-        while !Task.isCancelled {
-            let listener = machine.listen(at: "/peer")
-            guard let stream = try? await listener.accept() else { return }
-            pushed.connect()
-            let leaves = loop.clock.now.advanced(by: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
-            let timer = isOver ? nil : loop.schedule(at: leaves) { if !self.isOver { stream.close() } }
-            while let count = try? stream.read(into: buffer.memory) ?? -1, count != 0 {
-                if count > 0 {
-                    pushed.take(UnsafeRawBufferPointer(rebasing: buffer.memory[..<count]), feeds)
-                } else if (try? await stream.waitUntilReadable()) == nil {
-                    break
+    /// What a reader has to get that asks for the lines of some time.
+    private func timeWitness(
+        _ name: String, _ kind: ReaderWitness.Kind, reaching back: Duration, for span: Duration
+    ) -> TimeWitness {
+        main.drain()
+        let from = machine.wall.now - back
+        let until = from + span
+        var wanted: [FeedPlace] = []
+        let troubles = journal.troubles
+        if journal.fault != .disk, journal.fault != .corrupt, !journal.isDamaged {
+            journal.forEach(from: from, until: until) { wanted.append($0) }
+        }
+        if let run = feed?.run, let record = records[run], let oldest = main.oldest(of: run), oldest <= record.last {
+            for sequence in oldest...record.last {
+                if let time = record.time(of: sequence), time >= from, time < until {
+                    wanted.append(FeedPlace(run, sequence))
                 }
             }
-            if let timer { loop.cancel(timer) }
-            stream.close()
-            listener.close()
-            pushed.disconnect(mayCut: true)
-            count("pushes")
-            guard (try? await loop.sleep(for: .milliseconds(Int64.random(in: 0...500, using: &random)))) != nil else {
-                break
-            }
         }
-        machine.listen(at: "/peer").close()
+        count("lines of the past", wanted.count)
+        return TimeWitness(
+            name, isEvents: kind == .events, from: from, until: until, wanted: wanted
+        ) { [unowned self] sequence, run in
+            troubles == journal.troubles && journal.line(in: sequence...sequence, of: run) != nil
+        } isHeld: { [unowned self] sequence, run in
+            main.oldest(of: run).map { $0 <= sequence } ?? false
+        } accuse: { [unowned self] in
+            accuse($0)
+        }
     }
 }

@@ -21,8 +21,19 @@ import Testing
     private static let shares: UInt64 = 8
 
     private static func report(of seed: UInt64, in folder: TemporaryFolder) async throws -> SimulatedWorld.Report {
-        try await withLoop(virtual: true) { loop in
-            await SimulatedWorld(seed: seed, on: loop, in: folder).live()
+        // Virtual time may stand still for ever.
+        let watch = Task.detached {
+            try await Task.sleep(for: .seconds(120))
+            print("seed \(seed) has been under way for two minutes")
+        }
+        let place = Int(seed % shares)
+        SeedsUnderWay.begin(seed, at: place)
+        defer {
+            watch.cancel()
+            SeedsUnderWay.end(at: place)
+        }
+        return try await withLoop(virtual: true) { loop in
+            await SimulatedWorld(seed: seed, on: loop, in: folder, tellsAtOnce: one != nil).live()
         }
     }
 
@@ -34,7 +45,6 @@ import Testing
         for seed in seeds where seed % Self.shares == share && seed < Self.found.load(ordering: .relaxed) {
             let report = try await Self.report(of: seed, in: folder)
             counts.merge(report.counts, uniquingKeysWith: +)
-            if Self.one != nil { print(report.story.joined(separator: "\n")) }
             guard report.faults.isEmpty else {
                 Self.found.min(seed, ordering: .relaxed)
                 let steps = report.story.suffix(40).joined(separator: "\n")

@@ -1,0 +1,123 @@
+internal import Feed
+package import Journal
+package import Reactor
+
+/// The rows of a journal in memory, with the order and the pages of a real one, and faults when asked for.
+///
+/// Unchecked: used on one loop.
+package final class MemoryHistory: LineHistory, @unchecked Sendable {
+    /// A line, or a `gap` of several.
+    package struct Row {
+        package let place: JournalPlace
+        package let numbers: ClosedRange<Int>
+        package let time: Timestamp
+        /// With its newline.
+        package let bytes: [UInt8]
+    }
+
+    private var runs: [(run: JournalRun, stats: [(from: JournalPlace, bytes: [UInt8])])] = []
+    package private(set) var rows: [Row] = []
+    /// How many pages it gives before it fails; nil for all.
+    package var failsAfter: Int?
+    package private(set) var pages = 0
+    /// The most bytes that were asked for at once.
+    package private(set) var mostBytes = 0
+
+    package init() {}
+
+    /// Begins a run; what comes from now on is its.
+    package func begin(_ name: String, base: Int = 1, hello: [UInt8]? = nil, stats: [UInt8]? = nil) {
+        let identity = AgentIdentity(run: name, version: "1", started: Timestamp(seconds: 0))
+        let own = ControlLine.hello(
+            time: Timestamp(seconds: 0), identity: identity, isFiltered: false, interval: .seconds(10),
+            history: .seconds(120), firstSequence: base, nextSequence: base)
+        let number = Int64(runs.count + 1)
+        let run = JournalRun(number: number, name: name, base: base, ended: nil, hello: hello ?? own)
+        runs.append((run, []))
+        if let stats { tell(stats, from: base) }
+    }
+
+    /// Keeps what is said of the sources, from a line of the run that was begun last on.
+    package func tell(_ stats: [UInt8], from sequence: Int) {
+        runs[runs.count - 1].stats.append((place(of: sequence, in: runs[runs.count - 1].run), stats))
+    }
+
+    /// Keeps a line without its newline, or a `gap` of several, of the run that was begun last.
+    package func add(_ bytes: [UInt8], _ numbers: ClosedRange<Int>, _ time: Timestamp) {
+        let place = place(of: numbers.lowerBound, in: runs[runs.count - 1].run)
+        rows.append(Row(place: place, numbers: numbers, time: time, bytes: bytes + [0x0A]))
+    }
+
+    /// Lets go of the oldest rows, and of the runs before the first one that is left.
+    package func drop(_ count: Int) { rows.removeFirst(count) }
+
+    /// Which run a row is of.
+    package func run(of row: Row) -> String { runs[Int(row.place.id >> 36) - 1].run.name }
+
+    /// The rows of a run.
+    package func rows(of run: String) -> ArraySlice<Row> {
+        guard let number = runs.last(where: { $0.run.name == run })?.run.number else { return [] }
+        let end = partition { $0.id >> 36 > number }
+        return rows[partition { $0.id >> 36 >= number }..<end]
+    }
+
+    private func place(of sequence: Int, in run: JournalRun) -> JournalPlace {
+        JournalPlace(id: run.number << 36 | min(Int64(sequence) - Int64(run.base), 1 << 36 - 1))
+    }
+
+    private func fail() throws(JournalFault) {
+        if let failsAfter, pages >= failsAfter { throw JournalFault(.disk, "no disk") }
+    }
+
+    package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
+        try fail()
+        let named = runs.map(\.run).filter { $0.name == run }
+        guard let found = named.last(where: { $0.base <= sequence }) ?? named.first,
+            found.number == runs.count || rows.first.map({ $0.place.id >> 36 <= found.number }) ?? false
+        else { return nil }
+        return place(of: max(sequence, found.base), in: found)
+    }
+
+    package func page(
+        _ query: JournalQuery, behind place: JournalPlace?, bytes: Int
+    ) throws(JournalFault) -> JournalPage? {
+        try fail()
+        pages += 1
+        mostBytes = max(mostBytes, bytes)
+        // Rows are in the order of their places.
+        let end = place.map { place in partition { query.isReversed ? $0 >= place : $0 > place } }
+        var index = query.isReversed ? (end ?? rows.count) - 1 : end ?? 0
+        var lines: [UInt8] = []
+        var first: Row?
+        var last: Row?
+        var numbers = 0...0
+        while rows.indices ~= index {
+            let row = rows[index]
+            index += query.isReversed ? -1 : 1
+            if let from = query.from, row.time < from { continue }
+            if let until = query.until, row.time >= until { continue }
+            if let first, first.place.id >> 36 != row.place.id >> 36 || lines.count >= bytes { break }
+            let known = first == nil ? row.numbers : numbers
+            numbers =
+                min(known.lowerBound, row.numbers.lowerBound)...max(known.upperBound, row.numbers.upperBound)
+            lines += row.bytes
+            (first, last) = (first ?? row, row)
+        }
+        guard let first, let last else { return nil }
+        let (run, stats) = runs[Int(first.place.id >> 36) - 1]
+        let oldest = min(first.place, last.place)
+        return JournalPage(
+            run: run, stats: (stats.last { $0.from <= oldest } ?? stats.first)?.bytes, lines: lines, last: last.place,
+            sequences: numbers)
+    }
+
+    /// Where the first row is whose place is as asked for, as all behind it are.
+    private func partition(_ isBehind: (JournalPlace) -> Bool) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBehind(rows[middle].place) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
