@@ -51,8 +51,8 @@ struct PlainTally: Sendable {
     private var touched: [Int] = []
     private var lastPlace = -1
     private let hash = KeyHash(seed: (.random(in: 0...(.max)), .random(in: 0...(.max))))
-    /// Lines that are not plain, and what the clock shows before each.
-    private var others: [(line: Line, clock: Timestamp?)] = []
+    /// Lines that are not plain.
+    private var others: [Line] = []
     /// How many of those there may be.
     private static let mostOthers = 64
     /// The last line's number, and what a board's clock shows behind it; nil when there are none.
@@ -135,14 +135,14 @@ struct PlainTally: Sendable {
 
     /// Takes another line in, if it can be kept back: of those that say how agents are only the newest is held, as they may
     /// be long, and what fails changes too much.
-    mutating func add(_ line: Line, clock: Timestamp?) -> Bool {
+    mutating func add(_ line: Line) -> Bool {
         guard let sequence = line.seq, others.count < Self.mostOthers else { return false }
         switch line.body {
         case .memory, .progress, .recovered: break
-        case .agent: others.removeAll { if case .agent = $0.line.body { true } else { false } }
+        case .agent: others.removeAll { if case .agent = $0.body { true } else { false } }
         default: return false
         }
-        others.append((line, newest?.clock ?? clock))
+        others.append(line)
         newest = (sequence, line.time)
         return true
     }
@@ -150,7 +150,8 @@ struct PlainTally: Sendable {
     /// Tells a board what it has to know, in the lines' order, without what it is not asked for.
     mutating func settle(into board: inout Board) {
         guard let newest else { return }
-        var told = others
+        // Lines of their own time need no clock from before.
+        var told: [(line: Line, clock: Timestamp?)] = others.map { ($0, nil) }
         others.removeAll(keepingCapacity: true)
         for place in touched {
             var sequence = 0

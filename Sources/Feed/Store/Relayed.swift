@@ -38,7 +38,7 @@ struct Relayed: Sendable {
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {
-        if tally.add(line, clock: board.clock) { return }
+        if tally.add(line) { return }
         settle()
         switch line.body {
         case .hello:

@@ -116,8 +116,8 @@ final class Recording {
 
     @inline(never)
     private func takeOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
-        // As in a document.
-        if buffer.number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) {
+        // As in a document, and where files were put together.
+        if line.starts(with: [0xEF, 0xBB, 0xBF]) {
             return take(UnsafeBufferPointer(rebasing: line.dropFirst(3)))
         }
         if buffer.number == 1, badLines == 0, let oddity = Self.oddity(line) {
@@ -141,7 +141,7 @@ final class Recording {
         switch line.body {
         case .hello(let hello):
             let isSame = hello.run == run
-            if !isSame { (first, lastSequence) = (1, 0) }
+            if !isSame { lastSequence = 0 }
             run = hello.run
             hasHello = true
             // One of the run that is under way has nothing to be held back for.

@@ -83,7 +83,7 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
     }
 
     /// The clock goes no further than to this time, which is the next line's, until its turn is asked for.
-    func limit(to time: Timestamp) { next = max(time, now) }
+    func limit(to time: Timestamp) { next = time }
 
     /// Suspends until this time is over, or the clock is changed.
     ///

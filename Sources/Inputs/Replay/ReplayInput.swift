@@ -72,12 +72,11 @@ package actor ReplayInput {
         var hasBegun = false
         while playback.recording.oddity == nil {
             playback.restart()
-            let isHeldBack = await store.isHeldBack
-            if isHeldBack, playback.hold() {
+            if await store.isHeldBack, playback.hold() {
                 try await store.admit()
                 continue
             }
-            if !isHeldBack { passOn(playback) }
+            passOn(playback)
             // No line is taken any more: whoever ended it cancels this as well.
             while await store.isOver { try await clock.wait(for: nil) }
             if !hasBegun, playback.hasBegun {

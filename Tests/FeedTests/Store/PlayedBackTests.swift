@@ -75,6 +75,12 @@ import Testing
                         + "\(source)/\(seq % 3)\"\(value)}")
             }
         }
+        // A clock that was set back, and an event that is late by it as well.
+        for (type, rest) in [("latency", answer), ("t", #""series":"s0/0","value":1"#)] {
+            lines.append(
+                "{\"seq\":\(lines.count + count),\"time\":\(time(count * 100 - (type == "t" ? 60_000 : 7_000))),\"type\":\"\(type)\",\"source\":\"s0\",\(rest)}"
+            )
+        }
         return lines
     }
 
@@ -216,10 +222,10 @@ extension PlayedBackTests {
         }
         // What agents say of themselves may be long: only the newest is held.
         for seq in 1...200 {
-            let isKept = tally.add(try line(seq, "agent", #""events":1"#), clock: nil)
+            let isKept = tally.add(try line(seq, "agent", #""events":1"#))
             #expect(isKept)
         }
-        let kept = try (201...300).count { seq in tally.add(try line(seq, "progress", #""done":1"#), clock: nil) }
+        let kept = try (201...300).count { seq in tally.add(try line(seq, "progress", #""done":1"#)) }
         #expect(kept == 63)
     }
 }
