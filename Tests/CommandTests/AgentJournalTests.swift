@@ -149,6 +149,41 @@ import Testing
         }
     }
 
+    /// Whose feed is pushed ends, and begins anew, while the one that is pushed to stays.
+    @Test func whoIsPushedToGetsRunBehindRunOverOneConnection() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            let peer = machine.listen(at: "/peer")
+            let attached = SimulatedProcess(on: machine, seed: 9)
+            async let attachedStatus = attached.run(
+                ["--attach=/s", "-o", "none", "--journal", "/y.db", "--connect", "unix:/peer?control=true"],
+                isRead: false)
+            let stream = try await LoopBound(peer.accept())
+            async let pushed = SimulatedProcess.lines(of: stream.value)
+            for seed in [1, 2] as [UInt64] {
+                let agent = SimulatedProcess(on: machine, seed: seed)
+                async let status = agent.run(Self.watch + ["--listen=/s"])
+                try await loop.sleep(for: .seconds(45))
+                agent.signal(SIGTERM)
+                let ended = try await status
+                #expect(ended == 0)
+            }
+            try await loop.sleep(for: .seconds(5))
+            attached.signal(SIGTERM)
+            let ended = try await attachedStatus
+            #expect(ended == 0)
+            let lines = try await pushed
+            let runs = machine.journal(at: "/x.db").runs
+            #expect(lines.filter { $0.hasPrefix("{\"seq\"") } == runs.flatMap(\.lines) && runs.count == 2)
+            let hellos = try Self.decoded(lines).compactMap { line -> String? in
+                if case .hello(let hello) = line.body { hello.run } else { nil }
+            }
+            // The same one again as its `stats` come; never one of its own.
+            #expect(hellos.reduce(into: []) { if $0.last != $1 { $0.append($1) } } == runs.map(\.name))
+            #expect(machine.journal(at: "/y.db").runs.map(\.lines) == runs.map(\.lines))
+        }
+    }
+
     @Test func anAgentWithoutAJournalSaysNothingOfOne() async throws {
         try await withLoop(virtual: true) { loop in
             let agent = SimulatedProcess(on: Self.machine(on: loop), seed: 1)

@@ -476,6 +476,13 @@ package actor EventStore {
         }
     }
 
+    /// `hello` and `stats` as of now, for a reader whose connection begins; no bytes when they come by `next`.
+    package func greeting(for id: ReaderID) -> [UInt8] {
+        guard let reader = readers[id], !reader.owesGreeting else { return [] }
+        reader.owesNews = false
+        return greeting(isFiltered: reader.isFiltered)
+    }
+
     /// `hello` and `stats` as of now.
     package func greeting(isFiltered: Bool) -> [UInt8] {
         greeting(isFiltered: isFiltered, from: 0)

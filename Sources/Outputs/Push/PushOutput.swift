@@ -175,7 +175,7 @@ package actor PushOutput {
             isAway = false
             _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false)
         }
-        if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(isFiltered: false)) }
+        if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(for: reader)) }
         let bound = LoopBound(stream)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await self.push(reader, to: bound) }
@@ -191,7 +191,7 @@ package actor PushOutput {
     private func push(_ reader: ReaderID, to bound: LoopBound<any ByteStream>) async throws -> Bool {
         let stream = bound.value
         if past != nil, !(try await pushPast(reader, to: stream)), target.sendsControl {
-            try await stream.write(all: await store.greeting(isFiltered: false))
+            try await stream.write(all: await store.greeting(for: reader))
         }
         while true {
             if let goal, await store.place(of: reader) >= goal { return true }
