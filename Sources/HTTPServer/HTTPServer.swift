@@ -135,6 +135,20 @@ package final class HTTPServer {
         self.daemon = nil
     }
 
+    /// Opens at once the connections that wait in the kernel's queue, as many as there may be, and looks at what they ask: for
+    /// a server that is about to stop, which would reset them. Not to be called by the handler or a producer.
+    package func answerWhoWaits() {
+        loop.preconditionOnLoop()
+        let most = openedCount + limits.connections
+        var before: Int
+        repeat {
+            before = openedCount
+            turn()
+        } while before < openedCount && openedCount < most
+        // What the last ones ask is read in the turn behind theirs.
+        turn()
+    }
+
     // MARK: Turns
 
     /// Sees to it that there is a turn in a moment; needed after resuming, which does not make the epoll descriptor

@@ -26,6 +26,8 @@ package actor WebServer {
     private let limits: Limits
     private let seats: ReaderSeats
     private var server: HTTPServer?
+    /// Open from when on it serves, or cannot.
+    private let begun: Wakeup
     private let ended: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -44,6 +46,7 @@ package actor WebServer {
             store: store, desk: desk, on: loop, limits: readers, seats: seats, history: history)
         context = WebContext(store: store, desk: desk, on: loop, settings, demoPicture: demoPicture)
         routes = WebRoutes(context, self.readers)
+        begun = Wakeup(loop: loop)
         ended = Wakeup(loop: loop)
     }
 
@@ -67,6 +70,7 @@ package actor WebServer {
     /// - Parameter open: the socket, which listens already.
     /// - Throws: `CancellationError`, or why it cannot serve there.
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
+        begun.open()
         var limits = HTTPServer.Limits()
         limits.connections = self.limits.requests + seats.limit
         // With more seats after a reload streams would take the places of requests.
@@ -88,9 +92,13 @@ package actor WebServer {
         try await readers.waitUntilLeft()
     }
 
+    /// Waits until `run` has begun: who has asked before is not answered by one that was stopped by then.
+    package func waitUntilBegun() async { try? await begun.wait() }
+
     /// Has `run` come back once all who read the feed have left or `time` is over, see `FeedReaders.leave`. All else is
     /// answered until then.
     package func stop(within time: Duration, isOver: Bool) {
+        if isOver, !readers.isLeaving { server?.answerWhoWaits() }
         readers.leave(within: time, isOver: isOver)
         ended.open()
     }

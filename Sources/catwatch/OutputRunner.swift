@@ -251,7 +251,9 @@ actor OutputRunner {
             await server.waitUntilBegun()
             await server.stop(within: Self.drainTime, isOver: isOver)
             closeSocket()
-        case .web(let server): await server.stop(within: Self.drainTime, isOver: isOver)
+        case .web(let server):
+            await server.waitUntilBegun()
+            await server.stop(within: Self.drainTime, isOver: isOver)
         }
     }
 

@@ -149,6 +149,41 @@ import Testing
         }
     }
 
+    /// The same of its port. On a clock that is not virtual, which the library behind it does not follow.
+    @Test func whoAsksBeforeASlowJournalIsOpenIsToldOfTheEnd() async throws {
+        try await withLoop { loop in
+            let command = try Command.parse(["--http=127.0.0.1:0"])
+            guard case .watch(let options) = command, let port = try ListeningPort.claim(options) else {
+                Issue.record("there is no port")
+                return
+            }
+            let agent = SimulatedProcess(on: Self.machine(on: loop), seed: 1, parts: .init(port: port))
+            loop.simulatedWork = { (before: .seconds(3), after: .zero) }
+            async let status = agent.run(Self.watch)
+            let client = try ClientThread(RawClient(port: port.port ?? 0), besides: loop)
+            defer { client.stop() }
+            let readers = try await client.talk { client in
+                try ["/feed", "/events", "/events?types=agent"].map { path in
+                    let reader = try client.connect()
+                    try client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", to: reader)
+                    return reader
+                }
+            }
+            agent.signal(SIGTERM)
+            loop.simulatedWork = nil
+            for reader in readers {
+                let answer = try await client.talk { client in
+                    defer { RawClient.leave(reader) }
+                    return try WireAnswer(client.receive(from: reader))
+                }
+                let text = String(decoding: answer.body, as: UTF8.self)
+                #expect(text.contains(#"{"type":"hello""#) && text.contains(#"{"type":"bye""#), "\(text)")
+            }
+            let ended = try await status
+            #expect(ended == 0)
+        }
+    }
+
     /// Whose feed is pushed ends, and begins anew, while the one that is pushed to stays.
     @Test func whoIsPushedToGetsRunBehindRunOverOneConnection() async throws {
         try await withLoop(virtual: true) { loop in

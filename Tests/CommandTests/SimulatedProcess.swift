@@ -113,6 +113,8 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         var logBytes: Int?
         /// Whether there are readers by HTTP.
         var servesEvents = false
+        /// Where it serves by HTTP, on a loop that is not virtual.
+        var port: ListeningPort?
         var journal: (@Sendable (SimulatedProcess) -> (lines: any LineStore, history: any LineHistory))?
     }
 
@@ -271,7 +273,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 self.socket = listener
                 return ListeningSocket(listener, at: path)
             },
-            openPort: { _ in nil }, claimPort: { _ in nil },
+            openPort: { _ in parts.port }, claimPort: { _ in nil },
             openJournal: { path, _ in
                 parts.journal?(self) ?? (machine.journal(at: path), SQLiteHistory(path: path))
             },
