@@ -7,36 +7,27 @@ import TestSupport
 import Testing
 
 /// One at a time: they share the disk that fails.
-@Suite(.limited, .serialized) final class JournalDiskTests {
-    private let outer: TemporaryFolder
-    private let path: String
-    private let now = Timestamp(seconds: 2_000_000)
+@Suite(.limited, .serialized) final class JournalDiskTests: JournalSuite {
+    let folder: TemporaryFolder
+    let path: String
     private let text = ",\"text\":\"\(String(repeating: "x", count: 3_000))\""
 
     init() throws {
         FaultyDisk.install()
         FaultyDisk.room.store(.max, ordering: .relaxed)
         FaultyDisk.failures.store(0, ordering: .relaxed)
-        outer = try TemporaryFolder()
-        mkdir(outer.path + FaultyDisk.mark, 0o700)
-        path = outer.path + FaultyDisk.mark + "journal"
+        folder = try TemporaryFolder()
+        mkdir(folder.path + FaultyDisk.mark, 0o700)
+        path = folder.path + FaultyDisk.mark + "journal"
     }
 
     deinit {
         for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
-        rmdir(outer.path + FaultyDisk.mark)
-    }
-
-    private func openStore(age: Duration = .seconds(3_600)) throws -> SQLiteLineStore {
-        var settings = JournalSettings()
-        settings.age = age
-        let store = SQLiteLineStore(path: path, settings)
-        _ = try store.open()
-        return store
+        rmdir(folder.path + FaultyDisk.mark)
     }
 
     @Test func letsGoOfOldLinesAndKeepsNewOnesOnAFullDisk() throws {
-        let store = try openStore()
+        let store = try openStore(age: .seconds(3_600))
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(300, text: text), at: now)
         FaultyDisk.room.store(300_000, ordering: .relaxed)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What docs/journal.md says of the file, asked of one.
-@Suite(.limited) struct JournalDocumentTests {
+@Suite(.limited) struct JournalDocumentTests: JournalSuite {
     private static let document: String = {
         let folder = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         guard let file = try? Descriptor.open("/\(folder)/docs/journal.md", flags: 0),
@@ -20,14 +20,12 @@ import Testing
         }
     }
 
-    private let folder: TemporaryFolder
-    private var path: String { folder.path("journal") }
+    let folder: TemporaryFolder
 
     /// A journal with something of everything, of now.
     init() throws {
         folder = try TemporaryFolder()
-        let store = SQLiteLineStore(path: folder.path("journal"))
-        _ = try store.open()
+        let store = try openStore()
         let now = SystemWallClock().now - .seconds(60)
         var feed = FeedOfLines(run: "one")
         let fact = String(repeating: "x", count: 120)

@@ -7,20 +7,14 @@ import Testing
 
 @testable import Journal
 
-@Suite(.limited) struct JournalFaultTests {
-    private let folder: TemporaryFolder
-    private let path: String
-    private let now = Timestamp(seconds: 2_000_000)
+@Suite(.limited) struct JournalFaultTests: JournalSuite {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-        path = folder.path("journal")
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A journal with this many lines, closed.
     private func makeJournal(lines count: Int = 10, text: String = "") throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(count, text: text), at: now)
         store.close()
@@ -97,8 +91,7 @@ import Testing
     }
 
     @Test func movesAsideALogThatNobodyPutIntoItsFile() throws {
-        let first = SQLiteLineStore(path: path)
-        _ = try first.open()
+        let first = try openStore()
         var feed = FeedOfLines(run: "one")
         try first.commit([feed.greeting] + feed.add(10), at: now)
         let changed = try SQLiteFile.Connection(path)
@@ -184,8 +177,7 @@ import Testing
 
     @Test func looksAgainOnceAReaderFoundSomething() throws {
         try makeJournal(lines: 60, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\"")
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         while try store.tidy(at: now) {}
         #expect(try store.tidy(at: now) == false)
         let root = try #require(
@@ -204,8 +196,7 @@ import Testing
     }
 
     @Test func opensCopiesThatWereTakenAtAnyMoment() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         var durable = 0
         try store.commit([feed.greeting], at: now)
@@ -244,8 +235,7 @@ import Testing
             CREATE TRIGGER t AFTER INSERT ON lines BEGIN DELETE FROM lines; END;
             CREATE TRIGGER u BEFORE DELETE ON lines BEGIN SELECT raise(ABORT, 'no'); END;
             """, in: path)
-        let store = SQLiteLineStore(path: path)
-        #expect(try store.open().notice == nil)
+        let store = try openStore()
         try expectWorking(store)
         #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
     }
@@ -298,10 +288,7 @@ import Testing
         try makeJournal(lines: 0)
         try SQLiteFile.run(
             "INSERT INTO lines VALUES (9223372036854775807, 1, 'fact', NULL, NULL, NULL, 'x')", in: path)
-        var settings = JournalSettings()
-        settings.bytes = 1
-        let store = SQLiteLineStore(path: path, settings)
-        _ = try store.open()
+        let store = try openStore(bytes: 1)
         #expect(try (1...20).contains { _ in try !store.tidy(at: now) })
     }
 
@@ -384,8 +371,7 @@ import Testing
         link(path, folder.path("second"))
         try expectRefusal("hard links")
         unlink(folder.path("second"))
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         try expectWorking(store)
     }
 
@@ -397,8 +383,7 @@ import Testing
     }
 
     @Test func givesNobodyElseItsFiles() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         try expectWorking(store)
         #expect(folder.names == ["journal", "journal-shm", "journal-wal", "journal.lock"])
         for name in folder.names { #expect(folder.status(name).map { $0.st_mode & 0o777 } == 0o600, "\(name)") }
@@ -434,8 +419,7 @@ import Testing
     }
 
     @Test func noticesThatItsFileIsGone() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         try expectWorking(store)
         unlink(path)
         var feed = FeedOfLines(run: "two")
@@ -447,8 +431,7 @@ import Testing
     }
 
     @Test func saysInANewFileWhatWentWithTheOneBefore() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(10), at: now)
         rename(path, folder.path("old"))
@@ -477,8 +460,7 @@ import Testing
     func doesNotPutItsLogIntoAFileThatTookThePlace(_ isNoticed: Bool) throws {
         try makeJournal()
         let backup = try folder.read("journal")
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one", from: 11)
         try store.commit(
             [feed.greeting] + feed.add(5, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\""), at: now)
@@ -503,8 +485,7 @@ import Testing
     }
 
     @Test func leavesALogThatCameWithAnotherFile() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         try expectWorking(store)
         let other = try TemporaryFolder()
         let second = SQLiteLineStore(path: other.path("journal"))
@@ -520,8 +501,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func findsThatItsLogWasCutOff(_ isRemoved: Bool) throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(10), at: now)
         // As another program may do it.
@@ -553,8 +533,7 @@ import Testing
     }
 
     @Test func keepsTheNameOfTheRunWhoseRowSomebodyDeletes() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(3), at: now)
         try SQLiteFile.run("DELETE FROM runs", in: path)
@@ -584,8 +563,7 @@ import Testing
     // MARK: Those who read, and the disk
 
     @Test func stopsAtItsLogsCapWhileSomebodyReadsAndGoesOnAfterwards() throws {
-        let store = SQLiteLineStore(path: path)
-        _ = try store.open()
+        let store = try openStore()
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(1), at: now)
         let reader = try SQLiteFile.Connection(path)

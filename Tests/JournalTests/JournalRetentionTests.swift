@@ -5,23 +5,10 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite(.limited) struct JournalRetentionTests {
-    private let folder: TemporaryFolder
-    private let path: String
-    private let start = Timestamp(seconds: 2_000_000)
+@Suite(.limited) struct JournalRetentionTests: JournalSuite {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-        path = folder.path("journal")
-    }
-
-    private func openStore(age: Duration = .seconds(3_600), bytes: Int = 256 << 20) throws -> SQLiteLineStore {
-        var settings = JournalSettings()
-        (settings.age, settings.bytes) = (age, bytes)
-        let store = SQLiteLineStore(path: path, settings)
-        _ = try store.open()
-        return store
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func tidy(_ store: SQLiteLineStore, at time: Timestamp) throws {
         while try store.tidy(at: time) {}
@@ -41,55 +28,55 @@ import Testing
     }
 
     @Test func letsGoOfWhatWasWrittenTooLongAgoWhateverItsOwnTime() throws {
-        let store = try openStore()
+        let store = try openStore(age: .seconds(3_600))
         var feed = FeedOfLines(run: "one")
         for minute in 0..<10 {
             // Half of the lines are of 1970, half of a year to come.
             try store.commit(
                 [feed.greeting] + feed.add(5, from: Timestamp(seconds: minute % 2 == 0 ? 0 : 4_000_000_000)),
-                at: start + .seconds(minute * 60))
+                at: now + .seconds(minute * 60))
         }
-        try tidy(store, at: start + .seconds(3_600 + 239))
+        try tidy(store, at: now + .seconds(3_600 + 239))
         #expect(try content == "21|50|1|6|6")
         #expect(store.firstSequence == 21)
-        try tidy(store, at: start + .seconds(3_600 + 240))
+        try tidy(store, at: now + .seconds(3_600 + 240))
         #expect(try content == "26|50|1|5|5")
     }
 
     @Test func letsGoOfEverythingOldOnceSomethingNewIsWritten() throws {
-        let store = try openStore()
+        let store = try openStore(age: .seconds(3_600))
         var one = FeedOfLines(run: "one")
         var two = FeedOfLines(run: "two")
-        try store.commit([one.greeting] + one.add(5), at: start)
-        try store.commit([two.greeting] + two.add(3), at: start + .seconds(10_000))
-        try tidy(store, at: start + .seconds(10_000))
+        try store.commit([one.greeting] + one.add(5), at: now)
+        try store.commit([two.greeting] + two.add(3), at: now + .seconds(10_000))
+        try tidy(store, at: now + .seconds(10_000))
         #expect(try content == "1|3|1|1|1")
         #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("two", 1...3))
     }
 
     @Test(arguments: [-30 * 86_400, 30 * 86_400])
     func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int) throws {
-        let store = try openStore()
+        let store = try openStore(age: .seconds(3_600))
         var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(5), at: start)
-        try store.commit(feed.add(5), at: start + .seconds(wrong))
-        try store.commit(feed.add(5), at: start + .seconds(120))
-        try tidy(store, at: start + .seconds(180))
+        try store.commit([feed.greeting] + feed.add(5), at: now)
+        try store.commit(feed.add(5), at: now + .seconds(wrong))
+        try store.commit(feed.add(5), at: now + .seconds(120))
+        try tidy(store, at: now + .seconds(180))
         #expect(try content.hasPrefix("1|15|"))
         // They go when what was written before them does.
-        try tidy(store, at: start + .seconds(3_700))
+        try tidy(store, at: now + .seconds(3_700))
         #expect(try content.hasPrefix("11|15|"))
     }
 
     @Test func knowsHowFarARunWentWhenItsLinesAreGone() throws {
         let store = try openStore(bytes: 1)
         var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(700) + [feed.end("SIGTERM")], at: start)
-        try tidy(store, at: start)
+        try store.commit([feed.greeting] + feed.add(700) + [feed.end("SIGTERM")], at: now)
+        try tidy(store, at: now)
         #expect(try content == "||1|1|1")
         #expect(try store.open().lastRun == LastRun(name: "one", durable: 700, ended: "SIGTERM"))
         // And that is where it goes on when it comes again.
-        try store.commit([feed.greeting] + feed.add(1), at: start)
+        try store.commit([feed.greeting] + feed.add(1), at: now)
         #expect(try content.hasPrefix("701|701|"))
     }
 
@@ -100,10 +87,10 @@ import Testing
         var kept = 0
         for _ in 0..<100 {
             try store.commit(
-                [feed.greeting] + feed.add(20, text: ",\"text\":\"\(String(repeating: "x", count: 2_000))\""), at: start
+                [feed.greeting] + feed.add(20, text: ",\"text\":\"\(String(repeating: "x", count: 2_000))\""), at: now
             )
             kept += 20
-            try tidy(store, at: start)
+            try tidy(store, at: now)
         }
         let pages = try SQLiteFile.run("PRAGMA page_count", in: path).first.flatMap { Int($0) }
         #expect((pages ?? .max) * 4_096 <= bytes)
@@ -119,7 +106,7 @@ import Testing
         let text = ",\"text\":\"\(String(repeating: "x", count: 20_000))\""
         var pieces = [feed.greeting]
         for _ in 0..<count / 50 { pieces += feed.add(50, text: text) }
-        try store.commit(pieces, at: start)
+        try store.commit(pieces, at: now)
     }
 
     @Test func letsGoOfMoreThanComesWhenItNeverRests() throws {
@@ -127,7 +114,7 @@ import Testing
         var feed = FeedOfLines(run: "one")
         for _ in 0..<7 {
             try commit(500, of: &feed, to: store)
-            _ = try store.tidy(at: start)
+            _ = try store.tidy(at: now)
         }
         let pages = try SQLiteFile.run("PRAGMA page_count", in: path).first.flatMap { Int($0) }
         #expect((pages ?? .max) * 4_096 <= 32 << 20)
@@ -141,7 +128,7 @@ import Testing
             // As much as it looks at, at once.
             try commit(250, of: &feed, to: store)
             rounds += 1
-        } while try store.tidy(at: start) && rounds < 9
+        } while try store.tidy(at: now) && rounds < 9
         #expect(rounds < 9)
     }
 
@@ -151,22 +138,22 @@ import Testing
         try commit(500, of: &feed, to: first)
         first.close()
         let store = try openStore(bytes: 1)
-        #expect(try store.tidy(at: start))
+        #expect(try store.tidy(at: now))
         #expect((folder.status("journal-wal")?.st_size ?? .max) < 1 << 20)
     }
 
     @Test func letsGoOfALittleAtATime() throws {
         let store = try openStore(bytes: 1)
         var feed = FeedOfLines(run: "one")
-        try store.commit([feed.greeting] + feed.add(9_000), at: start)
-        #expect(try store.tidy(at: start))
+        try store.commit([feed.greeting] + feed.add(9_000), at: now)
+        #expect(try store.tidy(at: now))
         #expect(store.firstSequence == 8_193)
-        try tidy(store, at: start)
+        try tidy(store, at: now)
         // Of long ones these are fewer.
         let text = ",\"text\":\"\(String(repeating: "x", count: 900_000))\""
-        for _ in 0..<8 { try store.commit([feed.greeting] + feed.add(5, text: text), at: start) }
+        for _ in 0..<8 { try store.commit([feed.greeting] + feed.add(5, text: text), at: now) }
         _ = try store.open()
-        #expect(try store.tidy(at: start))
+        #expect(try store.tidy(at: now))
         #expect(try content.hasPrefix("9033|9040|"))
     }
 }

@@ -6,13 +6,16 @@ import Testing
 
 @testable import Journal
 
-@Suite(.limited) struct JournalRowsTests {
-    private static func journal(_ folder: TemporaryFolder, runs: Int = 1, lines: Int = 10) throws -> SQLiteLineStore {
-        let store = SQLiteLineStore(path: folder.path("journal"))
-        _ = try store.open()
+@Suite(.limited) struct JournalRowsTests: JournalSuite {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func makeJournal(runs: Int = 1, lines: Int = 10) throws -> SQLiteLineStore {
+        let store = try openStore()
         for run in 0..<runs {
             var feed = FeedOfLines(run: "run\(run)")
-            try store.commit([feed.greeting] + feed.add(lines), at: Timestamp(seconds: 5))
+            try store.commit([feed.greeting] + feed.add(lines), at: now)
         }
         return store
     }
@@ -31,9 +34,8 @@ import Testing
     }
 
     @Test func rowsComeInTheirOrderAndNoMoreThanAreAskedFor() throws {
-        let folder = try TemporaryFolder()
-        let store = try Self.journal(folder, runs: 2)
-        let scan = try JournalRows(path: folder.path("journal"))
+        let store = try makeJournal(runs: 2)
+        let scan = try JournalRows(path: path)
         let all = try Self.places(scan)
         #expect(all.count == 20 && all == all.sorted())
         #expect(all.map(\.run) == Array(repeating: 1, count: 10) + Array(repeating: 2, count: 10))
@@ -45,25 +47,23 @@ import Testing
 
     /// A transaction that went on would hold back whoever writes.
     @Test func nothingIsHeldBetweenTwoPieces() throws {
-        let folder = try TemporaryFolder()
-        let store = try Self.journal(folder)
-        let scan = try JournalRows(path: folder.path("journal"))
+        let store = try makeJournal()
+        let scan = try JournalRows(path: path)
         _ = try scan.rows(in: .first...(.last), atMost: 2) { _ in true }
         _ = try scan.rows(in: .first...(.last)) { _ in false }
         _ = try scan.run(1)
         _ = try scan.stats(at: .last)
         _ = try scan.places(from: Timestamp(seconds: 0), until: nil)
         _ = try scan.reach(of: .first...(.last))
-        let writer = try SQLiteDatabase(folder.path("journal"), .write)
+        let writer = try SQLiteDatabase(path, .write)
         // The first column says whether a reader was in the way.
         #expect(try writer.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
         store.close()
     }
 
     @Test func timesAreBetweenPlaces() throws {
-        let folder = try TemporaryFolder()
-        let store = try Self.journal(folder)
-        let scan = try JournalRows(path: folder.path("journal"))
+        let store = try makeJournal()
+        let scan = try JournalRows(path: path)
         let all = try Self.places(scan)
         let first = Timestamp(seconds: 1_000_000)
         #expect(try scan.places(from: nil, until: nil) == .first...(.last))
@@ -74,9 +74,8 @@ import Testing
     }
 
     @Test func theReachGoesFromRunToRun() throws {
-        let folder = try TemporaryFolder()
-        let store = try Self.journal(folder, runs: 3)
-        let scan = try JournalRows(path: folder.path("journal"))
+        let store = try makeJournal(runs: 3)
+        let scan = try JournalRows(path: path)
         let all = try Self.places(scan)
         let reach = try scan.reach(of: .first...(.last))
         #expect(reach.total == 30)
@@ -88,28 +87,26 @@ import Testing
     }
 
     @Test func aJournalThatWasMovedAsideIsNoticed() throws {
-        let folder = try TemporaryFolder()
-        let store = try Self.journal(folder)
-        let scan = try JournalRows(path: folder.path("journal"))
+        let store = try makeJournal()
+        let scan = try JournalRows(path: path)
         #expect(!scan.hasMoved)
         store.close()
-        rename(folder.path("journal"), folder.path("other"))
+        rename(path, folder.path("other"))
         #expect(scan.hasMoved)
     }
 
     /// Whoever closed the file last would remove its log otherwise, while it is read.
     @Test func lookingForAnotherFileKeepsWhatIsLocked() throws {
-        let folder = try TemporaryFolder()
-        try Self.journal(folder).close()
+        try makeJournal().close()
         // Closing it would do what is not to be done.
-        let file = try Descriptor.open(folder.path("journal"), flags: O_RDWR)
+        let file = try Descriptor.open(path, flags: O_RDWR)
         var isLocked: Bool {
             var lock = flock()
             lock.l_type = Int16(F_WRLCK)
             // F_OFD_GETLK: as another process would be answered.
             return fcntl(file.number, 36, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
         }
-        let scan = try JournalRows(path: folder.path("journal"))
+        let scan = try JournalRows(path: path)
         #expect(try Self.places(scan).count == 10)
         #expect(isLocked)
         #expect(!scan.hasMoved)
@@ -117,7 +114,6 @@ import Testing
     }
 
     @Test func pathsMayHaveAnyName() throws {
-        let folder = try TemporaryFolder()
         let name = "a ?b#c%20ü.db"
         try SQLiteDatabase(folder.path(name), .write).run("CREATE TABLE t (x)")
         let database = try SQLiteDatabase(folder.path(name), .readAtRest)

@@ -5,21 +5,10 @@ import Reactor
 import TestSupport
 import Testing
 
-@Suite(.limited) struct SQLiteLineStoreTests {
-    private let folder: TemporaryFolder
-    private let path: String
-    private let now = Timestamp(seconds: 2_000_000)
+@Suite(.limited) struct SQLiteLineStoreTests: JournalSuite {
+    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-        path = folder.path("journal")
-    }
-
-    private func openStore(_ settings: JournalSettings = .init()) throws -> SQLiteLineStore {
-        let store = SQLiteLineStore(path: path, settings)
-        #expect(try store.open().notice == nil)
-        return store
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     @Test func keepsWhatItIsGivenAndGivesItBackInPages() throws {
         let store = try openStore()
