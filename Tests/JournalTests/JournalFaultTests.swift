@@ -175,6 +175,32 @@ import Testing
         #expect(try LineReader.numbers(history) == LineReader.numbers("new", 1...2))
     }
 
+    /// Of long lines fewer than of short ones.
+    @Test func looksAtALittleAtATime() throws {
+        try makeJournal(lines: 8, text: ",\"text\":\"\(String(repeating: "x", count: 900_000))\"")
+        let database = try SQLiteDatabase(path, .read)
+        var scan = JournalScan(JournalSuspicions())
+        var steps = 0
+        while try scan.step(in: database) { steps += 1 }
+        // How far there is, two pieces of lines, their times, and what is small.
+        #expect(steps == 5)
+    }
+
+    @Test func looksForMoreOfAPageInFewLinesOnly() throws {
+        try makeJournal(lines: 1)
+        try SQLiteFile.run(
+            """
+            WITH RECURSIVE c (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM c LIMIT 20000)
+            INSERT INTO lines SELECT (1 << 36) + n, 1, iif(n > 20000, 'fact', 'x'), NULL, NULL, NULL, 'x' FROM c
+            """, in: path)
+        var query = JournalQuery()
+        query.types = ["fact"]
+        #expect(
+            try LineReader.pages(SQLiteHistory(path: path), query, bytes: 1 << 20).map(\.sequences) == [
+                1...1, 20_001...20_001,
+            ])
+    }
+
     @Test func looksAgainOnceAReaderFoundSomething() throws {
         try makeJournal(lines: 60, text: ",\"text\":\"\(String(repeating: "x", count: 9_000))\"")
         let store = try openStore()

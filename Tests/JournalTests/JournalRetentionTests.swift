@@ -54,6 +54,17 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("two", 1...3))
     }
 
+    @Test func keepsTheRunThatSomeLinesAreLeftOf() throws {
+        let store = try openStore(age: .seconds(3_600))
+        var one = FeedOfLines(run: "one")
+        var two = FeedOfLines(run: "two")
+        try store.commit([one.greeting] + one.add(5), at: now)
+        try store.commit(one.add(5), at: now + .seconds(120))
+        try store.commit([two.greeting] + two.add(1), at: now + .seconds(180))
+        try tidy(store, at: now + .seconds(3_700))
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 6...10) + ["two:1"])
+    }
+
     @Test(arguments: [-30 * 86_400, 30 * 86_400])
     func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int) throws {
         let store = try openStore(age: .seconds(3_600))

@@ -118,6 +118,17 @@ import Testing
         #expect(try LineReader.numbers(history) == LineReader.numbers("one", 1...61))
     }
 
+    @Test func endsWhatIsMissingBeforeItsLastLineWhenThatComes() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10) + [feed.skip(11...50)], at: now)
+        var later = FeedOfLines(run: "one", from: 50)
+        try store.commit([later.greeting] + later.add(2), at: now)
+        #expect(
+            try LineReader.numbers(SQLiteHistory(path: path))
+                == LineReader.numbers("one", 1...10) + ["one:11-49", "one:50", "one:51"])
+    }
+
     @Test func saysWhatIsMissingSinceARunWasHereLast() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")

@@ -153,6 +153,11 @@ import Testing
             let first = try #require(numbers(bytes).first)
             #expect(summary == "A(9,11): !9…10 C(\(first),701): \(first)…700", "\(most)")
             #expect((most - PastReading.pageBytes - size)...most ~= (701 - first) * size, "\(most)")
+            // To the byte.
+            for (bytes, fits) in [((701 - first) * size, true), ((701 - first) * size - 1, false)] {
+                let newest = numbers(try Self.read(history, .after(8, run: "A"), atMost: bytes)).first
+                #expect((newest == first) == fits, "\(most)")
+            }
             let inside = try Self.summary(Self.read(history, .after(5, run: "C"), atMost: most))
             #expect(inside == "C(\(first),701): !6…\(first - 1) \(first)…700")
         }

@@ -728,24 +728,27 @@ import Testing
     func aRunEndsAsItsOwnAgentSaysAndNotWhenItGoesOnAllTheSame(atOnce: Bool) async throws {
         let journal = MemoryLineStore()
         _ = try await Self.keep(in: journal, isRelay: true) { stage, _ in
-            try await Self.relay(Self.run("a"), stage)
+            for run in ["b", "a"] {
+                try await Self.relay(Self.run(run), stage)
+                try await stage.loop.sleep(for: .seconds(1))
+            }
             // Of another run than the one that is here, which an agent does not say.
             try await Self.relay([Self.bye("b", "count")], stage)
             try await stage.loop.sleep(for: .seconds(1))
-            #expect(journal.runs.map(\.ended) == [nil] && journal.greetings.count == 1)
+            #expect(journal.runs.map(\.ended) == [nil, nil] && journal.greetings.count == 2)
             if atOnce {
                 try await Self.relay([Self.bye("a", "count")] + Self.run("a"), stage)
             } else {
                 try await Self.relay([Self.bye("a", "count")], stage)
                 try await stage.loop.sleep(for: .seconds(1))
-                #expect(journal.runs.map(\.ended) == ["count"])
+                #expect(journal.runs.map(\.ended) == [nil, "count"])
                 try await Self.relay(Self.run("a"), stage)
             }
             try await stage.loop.sleep(for: .seconds(1))
             // With which a journal knows that it goes on.
-            #expect(journal.greetings.count == 2)
+            #expect(journal.greetings.count == 3)
         }
-        #expect(journal.runs.map(\.ended) == [atOnce ? nil : "count"])
+        #expect(journal.runs.map(\.ended) == [nil, atOnce ? nil : "count"])
     }
 
     @Test func aCommitOfARunThatIsOverSaysNothingOfTheNext() async throws {
