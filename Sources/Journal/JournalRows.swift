@@ -210,6 +210,14 @@ package final class JournalRows {
         try database.integer("SELECT gone FROM runs WHERE run = \(run)").map { Int($0) }
     }
 
+    /// The last place of a run that has lines; of the newest one, which may go on, the last that it may come to have.
+    package func end(of run: Int64) throws(SQLiteFault) -> JournalPlace {
+        let end = JournalPlace(run: run, offset: JournalPlace.most)
+        guard try database.integer("SELECT id FROM lines WHERE id > \(end.id) LIMIT 1") != nil else { return end }
+        return try database.integer("SELECT max(id) FROM lines WHERE id <= \(end.id)").map(JournalPlace.init(id:))
+            ?? end
+    }
+
     /// From where on another `stats` line holds than at a place of the same run; nil for nowhere.
     package func nextStats(behind place: JournalPlace) throws(SQLiteFault) -> JournalPlace? {
         try database.integer(

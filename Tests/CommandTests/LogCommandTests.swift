@@ -425,6 +425,8 @@ import Testing
         private let source: DescriptorStream
         private var text: [UInt8] = []
         private var buffer = [UInt8](repeating: 0, count: 4_096)
+        /// The types of the lines that came with the last numbers.
+        private(set) var types: [String] = []
 
         init(_ source: DescriptorStream) { self.source = source }
 
@@ -434,6 +436,7 @@ import Testing
                 let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
                 let numbers = lines.compactMap { try? LineDecoder.decode(Array($0)[...]).seq }
                 if numbers.count >= count {
+                    types = lines.compactMap { try? LineDecoder.decode(Array($0)[...]).type }
                     text = []
                     return numbers
                 }
@@ -500,13 +503,26 @@ import Testing
         #expect(errors == "")
     }
 
-    @Test func whatGoesWithARunThatWasNotReadToItsEndIsSaid() async throws {
+    @Test(arguments: [true, false]) func whatGoesWithARunThatWasNotReadToItsEndIsSaid(isFeed: Bool) async throws {
         let journal = try journal(of: 1..<3)
-        let errors = try await Self.follow([journal.path, "--type=fact"]) { reader in
+        let errors = try await Self.follow([journal.path] + (isFeed ? [] : ["--type=fact"])) { reader in
             #expect(try await reader.next(2) == [1, 2])
             try journal.alter("UPDATE runs SET gone = 9")
             try journal.add("two", [Lines.event(40)])
             #expect(try await reader.next(1) == [1])
+            // Behind its run, in front of the next one's `hello`.
+            #expect(reader.types.prefix(2) == (isFeed ? ["gap", "hello"] : ["fact"]))
+        }
+        #expect(errors == (isFeed ? "" : "catwatch: 7 lines were let go of before they could be read\n"))
+    }
+
+    @Test(arguments: [["--type=fact"], []]) func aRunThatWentWithAllItsLinesIsSaid(form: [String]) async throws {
+        let journal = try journal(of: 1..<3)
+        let errors = try await Self.follow([journal.path] + form) { reader in
+            #expect(try await reader.next(2) == [1, 2])
+            // What it may have had since, nobody knows.
+            try journal.alter("UPDATE runs SET run = 2, name = 'two'; UPDATE lines SET id = id + (1 << 36)")
+            #expect(try await reader.next(2) == [1, 2])
         }
         #expect(errors == "catwatch: lines were let go of before they could be read\n")
     }

@@ -118,12 +118,12 @@ struct LogCommand {
         let reach = try bar == nil ? nil : scan.reach(of: places)
         var next = places.lowerBound
         var isAway = false
-        var holes = LogHoles()
+        var holes = LogHoles(areNamed: printer.namesGaps)
         while next <= places.upperBound {
             // SQLite says so when it had to wait for long: whoever has it locks it for less.
             let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
                 try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
-                    if !printer.namesGaps { try holes.pass(row, of: scan) }
+                    if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
                     if filter.admits(row) { try printer.add(row, of: scan) }
                     return printer.count < Self.pieceSize
                 }

@@ -67,6 +67,11 @@ struct LogPrinter {
         }
     }
 
+    /// Names lines that are missing: let go of while they were read.
+    mutating func add(missing: ClosedRange<Int>, at time: Timestamp) {
+        bytes += ControlLine.gap(time: time, missing: missing, reason: "retention")
+    }
+
     /// Another journal comes: its runs have numbers of their own.
     mutating func beginAnew() { run = nil }
 
@@ -85,11 +90,9 @@ struct LogPrinter {
         bytes += stats ?? ControlLine.stats(time: line.time, asOf: max(sequence, 1) - 1, endpoints: [], sources: [])
     }
 
-    /// Names the lines that are missing in front of one: let go of while they were read.
+    /// Names the lines of its run that are missing in front of one.
     private mutating func close(_ row: JournalRows.Row, _ sequence: Int) {
-        if let next, next < sequence, !isFiltered {
-            bytes += ControlLine.gap(time: row.time, missing: next...sequence - 1, reason: "retention")
-        }
+        if let next, next < sequence, !isFiltered { add(missing: next...sequence - 1, at: row.time) }
         next = sequence.addingSaturated(1)
         guard row.type.elementsEqual("gap".utf8), let line = try? LineDecoder.decode(Array(row.line)[...]),
             case .gap(let gap) = line.body
