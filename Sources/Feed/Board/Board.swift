@@ -208,7 +208,7 @@ package struct Board: Sendable {
 
     /// Folds one line in; see `Board` for what it does.
     ///
-    /// - Parameter isTimed: whether its duration was given to `time` before.
+    /// - Parameter isTimed: whether its endpoint was asked for by `endpoint`, and its duration given to `time`, before.
     package mutating func apply(_ line: Line, isTimed: Bool = false) {
         switch line.body {
         case .hello(let hello): begin(hello)
@@ -238,7 +238,7 @@ package struct Board: Sendable {
         isRunning = true
     }
 
-    /// The index of an endpoint, until the next `hello` or `stats`; nil when it is refused.
+    /// The index of an answer's endpoint, until the next `hello` or `stats`; nil when it is refused, which is counted.
     mutating func endpoint(_ name: String, of source: String) -> Int? { endpointIndex(EndpointName(name, source)) }
 
     /// Rule 6: an answered request alone, of an endpoint's index.
@@ -472,7 +472,7 @@ package struct Board: Sendable {
     private mutating func time(
         _ sample: LatencySample, source: String, time: Timestamp, sequence: Int, isTimed: Bool
     ) {
-        guard let index = endpoint(sample.endpoint, of: source) else { return }
+        guard let index = endpointIndex(EndpointName(sample.endpoint, source), isCounted: isTimed) else { return }
         endpoints[index].newest = sample
         endpoints[index].newestTime = time
         if !isTimed { self.time(sample.ms, at: index, sequence: sequence) }
@@ -516,10 +516,11 @@ package struct Board: Sendable {
         return series.count - 1
     }
 
-    private mutating func endpointIndex(_ name: EndpointName) -> Int? {
+    /// - Parameter isCounted: whether the line was, if it is refused.
+    private mutating func endpointIndex(_ name: EndpointName, isCounted: Bool = false) -> Int? {
         if let index = endpointsByName[name] { return index }
         guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint.text, name.source.text) else {
-            refusedEndpoints += 1
+            if !isCounted { refusedEndpoints += 1 }
             return nil
         }
         endpointNameBytes += bytes

@@ -150,8 +150,8 @@ struct PlainTally: Sendable {
     /// Tells a board what it has to know, in the lines' order, without what it is not asked for.
     mutating func settle(into board: inout Board) {
         guard let newest else { return }
-        // Lines of their own time need no clock from before.
-        var told: [(line: Line, clock: Timestamp?)] = others.map { ($0, nil) }
+        // Those set the clock, whatever it was before.
+        var told: [(line: Line, clock: Timestamp?)] = others.map { ($0, $0.time) }
         others.removeAll(keepingCapacity: true)
         for place in touched {
             var sequence = 0

@@ -115,6 +115,23 @@ import Testing
         )
     }
 
+    @Test func aLineWhoseEndpointWasRefusedBeforeIsCountedOnce() throws {
+        var limits = Board.Limits()
+        limits.endpoints = 1
+        var board = Board(limits: limits)
+        func answer(_ seq: Int, _ endpoint: String) throws -> Line {
+            try decode(
+                #"{"seq":\#(seq),"time":"2026-03-01T12:00:00Z","type":"latency","source":"s","endpoint":"\#(endpoint)","status":200,"ms":1}"#
+            )
+        }
+        board.apply(try answer(1, "a"))
+        let refused = board.endpoint("b", of: "s")
+        board.apply(try answer(2, "b"), isTimed: true)
+        #expect(refused == nil && board.refusedEndpoints == 1)
+        board.apply(try answer(3, "b"))
+        #expect(board.refusedEndpoints == 2)
+    }
+
     @Test func forgetsAGoodbyeWhenTheAgentIsBack() throws {
         var board = Board()
         board.apply(try decode(Self.hello))

@@ -214,6 +214,26 @@ extension PlayedBackTests {
         }
     }
 
+    @Test func whatIsToldAloneLeavesNoHoles() throws {
+        var tally = PlainTally()
+        var board = Board()
+        board.apply(try LineDecoder.decode(Bytes(Self.hello.utf8)))
+        for (seq, type, rest) in [
+            (1, "memory", #""rss_bytes":1,"peak_bytes":1,"private_bytes":1"#), (4, "progress", #""done":1"#),
+            (9, "recovered", #""down_s":1,"attempts":1"#),
+        ] {
+            // The plain lines in between come to nothing.
+            let isKept = tally.add(
+                try LineDecoder.decode(
+                    Bytes(
+                        "{\"seq\":\(seq),\"time\":\(Self.time(seq)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}".utf8
+                    )))
+            #expect(isKept)
+        }
+        tally.settle(into: &board)
+        #expect(board.lastSequence == 9 && board.gapCount == 0 && board.missed == 0)
+    }
+
     @Test func whatIsKeptBackIsBounded() throws {
         var tally = PlainTally()
         func line(_ seq: Int, _ type: String, _ rest: String) throws -> Line {
