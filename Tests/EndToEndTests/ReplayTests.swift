@@ -41,6 +41,18 @@ import Testing
             #expect(again.ending == .exited(0) && again.errors == "", "\(again.errors)")
             #expect(Self.numbered(again.output) == Array(Self.numbered(recorded.output).dropFirst(5)))
             #expect(!again.outputText.contains("\"type\":\"gap\""))
+
+            // How the recorded run ended, by way of two journals, is what the next run says of it.
+            let (one, two) = ("\(stage.folder)/1.db", "\(stage.folder)/2.db")
+            for (from, into) in [(path, one), (one, two)] {
+                let run = try await Finished(
+                    of: stage.catwatch(["--replay", from, "--speed=max", "--journal", into, "-o", "none"]))
+                #expect(run.ending == .exited(0) && run.errors == "", "\(run.errors)")
+            }
+            let next = try await Finished(of: stage.bash("echo 7 | $catwatch - --journal=$folder/2.db -o ndjson"))
+            let restart = try #require(try next.lines().first { $0.type == "restart" })
+            #expect(try restart.string("last_run") == recorded.lines().first?.string("run"))
+            #expect(try restart.string("ended") == recorded.lines().last?.string("reason"))
         }
     }
 

@@ -28,6 +28,9 @@ struct Admission {
         return first
     }
 
+    /// Whether somebody who must get everything has yet to get the `bye` of a run.
+    var owesFarewell: Bool { holders.contains { $0.farewell != nil } }
+
     var hasWaiting: Bool { !waiting.isEmpty }
 
     mutating func resume() {

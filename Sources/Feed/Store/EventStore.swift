@@ -114,9 +114,9 @@ package actor EventStore {
     package var isHeldBack: Bool { ending == nil && admission.isHeldBack(by: state.log) }
 
     /// For an input whose next line would have the log let go of all others: suspends until outputs that must get everything
-    /// have everything.
+    /// have everything, also the run's `bye`.
     package func admitAll() async throws(CancellationError) {
-        while ending == nil, admission.heldFrom < state.log.nextSequence {
+        while ending == nil, admission.heldFrom < state.log.nextSequence || admission.owesFarewell {
             let wakeup = Wakeup(loop: loop)
             admission.add(wakeup)
             defer { admission.remove(wakeup) }
@@ -332,7 +332,11 @@ package actor EventStore {
 
     /// The `bye` of a run that is passed on, as the agent whose it is said it, once: for a reader that keeps runs, when it has got
     /// all that there is.
-    package func takeFarewell(for id: ReaderID) -> [UInt8]? { readers[id]?.farewell.take() }
+    package func takeFarewell(for id: ReaderID) -> [UInt8]? {
+        guard let farewell = readers[id]?.farewell.take() else { return nil }
+        resumeInputs()
+        return farewell
+    }
 
     /// The next thing for a reader; suspends until there is one.
     ///

@@ -1,9 +1,11 @@
+internal import Feed
 internal import Glibc
 package import Journal
 package import Reactor
 
 /// The lines of a journal as a stream, run after run: each run's `hello` and the `stats` that held, then its lines, a page at a
-/// time, read by a worker. It ends with what was there when it was opened, or little more.
+/// time, read by a worker, and its `bye`, if it is known how it ended. It ends with what was there when it was opened, or little
+/// more.
 package final class JournalStream: ByteStream {
     private let loop: EventLoop
     private let worker: EventLoop
@@ -120,6 +122,8 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
     private var last: JournalPlace?
     private var run: Int64?
     private var stats: [UInt8]?
+    /// What the run said at its end; empty when it did not, or nothing of it was read.
+    private var farewell: [UInt8] = []
     private var hadAny = false
 
     init(_ history: any LineHistory, from: Timestamp?) {
@@ -136,16 +140,23 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
             guard let last, place.map({ $0 < last }) != false,
                 let page = try history.page(JournalQuery(), behind: place, bytes: Self.size)
             else {
-                return .end(hadAny: hadAny, hasGrown: hadAny ? try newest() != place : false)
+                let newest = hadAny ? try newest() : place
+                // Of a run that has more lines by now, what was read was not its end.
+                if !farewell.isEmpty, newest == place || newest?.run != place?.run {
+                    defer { farewell = [] }
+                    return .bytes(farewell)
+                }
+                return .end(hadAny: hadAny, hasGrown: newest != place)
             }
             hadAny = true
             place = page.last
             var bytes: [UInt8] = []
             if page.run.number != run {
                 run = page.run.number
-                bytes += page.run.hello
+                bytes += farewell + page.run.hello
                 stats = nil
             }
+            farewell = page.run.ended.map { Self.bye(of: page, reason: $0) } ?? []
             if let stats = page.stats, stats != self.stats {
                 self.stats = stats
                 bytes += stats
@@ -154,6 +165,15 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
         } catch {
             return .fault(error.reason)
         }
+    }
+
+    /// The `bye` of a page's run, of the time of its last line.
+    private static func bye(of page: JournalPage, reason: String) -> [UInt8] {
+        let lines = page.lines.dropLast()
+        let last = lines[(lines.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)...]
+        let time = (try? LineDecoder.decode(last))?.time ?? Timestamp(microseconds: 0)
+        return ControlLine.bye(
+            time: time, run: page.run.name, lastSequence: page.sequences.upperBound, reason: LineEncoder.cut(reason))
     }
 
     /// Finds where it begins and ends.

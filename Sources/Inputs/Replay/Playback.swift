@@ -97,10 +97,11 @@ final class Playback: @unchecked Sendable {
         switch line {
         case .plain(let line, _): line.kind == .data ? max(position ?? line.time, line.time) : line.time
         case .other(let relayed):
-            if case .data = relayed.line.body {
-                max(position ?? relayed.line.time, relayed.line.time)
-            } else {
-                relayed.line.time
+            switch relayed.line.body {
+            case .data: max(position ?? relayed.line.time, relayed.line.time)
+            // With the last line of its run: a journal does not know when it came.
+            case .bye: position ?? relayed.line.time
+            default: relayed.line.time
             }
         }
     }

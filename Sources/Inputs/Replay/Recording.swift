@@ -116,10 +116,9 @@ final class Recording {
 
     @inline(never)
     private func takeOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
-        // As in a document, and where files were put together.
-        if line.starts(with: [0xEF, 0xBB, 0xBF]) {
-            return take(UnsafeBufferPointer(rebasing: line.dropFirst(3)))
-        }
+        // One byte order mark, as in a document, and where files were put together: a line of nothing else is none.
+        let hasMark = line.starts(with: [0xEF, 0xBB, 0xBF])
+        let line = hasMark ? UnsafeBufferPointer(rebasing: line.dropFirst(3)) : line
         if buffer.number == 1, badLines == 0, let oddity = Self.oddity(line) {
             self.oddity = oddity
             return nil
@@ -161,7 +160,11 @@ final class Recording {
             guard gap.to > lastSequence, isWanted(line.time) else { return nil }
             lastSequence = gap.to
             return begin(with: .other(relayed), gap.from, line.time)
-        case .bye, .resync, .refusal: return nil
+        case .bye(let bye):
+            // Of a run that is told: who keeps it says by that how it ended.
+            guard let run, bye.run == run, hello == nil, from == nil else { return nil }
+            return .other(relayed)
+        case .resync, .refusal: return nil
         default:
             guard let sequence = line.seq, isNew(sequence), isWanted(line.time) else { return nil }
             lastSequence = sequence

@@ -174,6 +174,38 @@ import Testing
         }
     }
 
+    /// What a journal knows of the end of a run: with another one's it would be gone.
+    @Test func anotherRunWaitsForTheByeOfTheOneBefore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: StoreHarness.start)
+            let identity = AgentIdentity(run: "own", version: "1", started: wall.now)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isRelay: true)
+            let (reader, _) = await store.open("journal", holdsInputs: true)
+            await store.settle(store.progress(of: reader), of: reader, first: nil)
+            let time = #""time":"2001-09-09T01:46:40.000000Z""#
+            let lines = [
+                #"{"type":"hello",\#(time),"format":1,"run":"r1","first_seq":1,"next_seq":2}"#,
+                #"{"seq":1,\#(time),"type":"fact","source":"s","series":"s"}"#,
+                #"{"type":"bye",\#(time),"run":"r1","last_seq":1,"reason":"count"}"#,
+            ]
+            await store.relay(
+                try lines.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
+            await store.settle(FeedPlace("r1", 1), of: reader, first: 1)
+            let counter = Counter()
+            async let admitted: Void = {
+                try await store.admitAll()
+                counter.value += 1
+            }()
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value == 0)
+            #expect(await store.takeFarewell(for: reader) == Array(lines[2].utf8))
+            try await loop.sleep(for: .seconds(1))
+            #expect(counter.value == 1)
+            await store.close(reader)
+            try await admitted
+        }
+    }
+
     @Test(arguments: ["close", "finish", "cancel"])
     func lettingGoOfTheOutputLetsInputsGo(way: String) async throws {
         try await withLoop(virtual: true) { loop in

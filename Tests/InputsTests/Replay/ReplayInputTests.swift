@@ -71,6 +71,28 @@ import Testing
         #expect(stage.runs == ["\"quiet\""] && stage.numbered.isEmpty)
     }
 
+    @Test(arguments: [ReplaySpeed.most, .usual]) func whoKeepsRunsIsToldHowEachEndedAndNobodyElse(
+        speed: ReplaySpeed
+    ) async throws {
+        // The `bye` of another run, and one of a year later, say nothing.
+        let text =
+            Recorded.hello("a") + Recorded.data(1, at: 1) + Recorded.bye("z", at: 2, last: 1)
+            + Recorded.bye("a", at: 31_536_000, last: 1, "SIGTERM") + Recorded.hello("b", at: 4)
+            + Recorded.bye("b", at: 5, last: 0, "count") + Recorded.hello("c", at: 6) + Recorded.data(1, at: 7)
+        let (stage, said) = try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: speed)
+            let keeper = await stage.openKeeper()
+            async let said = stage.farewells(of: keeper)
+            try await stage.play(ByteSource(Array(text.utf8)))
+            return (stage, try await said)
+        }
+        #expect(said == ["a 1 SIGTERM", "b 0 count"])
+        #expect(stage.runs == ["\"a\"", "\"b\"", "\"c\""] && stage.numbered.count == 2)
+        let byes = stage.got.filter { $0.text.hasPrefix("{\"type\":\"bye\"") }
+        #expect(byes.count == 1 && byes[0].raw("run") == "\"c\"" && byes[0].raw("reason") == "\"end\"")
+        #expect(stage.clock.now == ReplayStage.began + .seconds(7) && stage.said.isEmpty, "\(stage.said)")
+    }
+
     // MARK: Pace
 
     @Test(arguments: [(1_000, 30), (10_000, 3), (100, 300)])
@@ -291,6 +313,15 @@ import Testing
         #expect(stage.runs == ["\"r1\""] && stage.numbered.count == 2 && stage.said.isEmpty)
     }
 
+    @Test func aLineOfByteOrderMarksIsNone() async throws {
+        let marks = String(repeating: "\u{FEFF}", count: 349_000)
+        let stage = try await Self.play(
+            Recorded.hello() + marks + "\n\u{FEFF}" + Recorded.data(1, at: 1) + "\u{FEFF}\u{FEFF}"
+                + Recorded.data(2, at: 2))
+        #expect(stage.numbered.compactMap(\.seq) == [1])
+        #expect(stage.said.count == 1 && stage.said[0].contains("2 lines are no lines of a feed"), "\(stage.said)")
+    }
+
     @Test func aLastLineWithoutANewlineIsOne() async throws {
         let stage = try await Self.play(String((Recorded.hello() + Recorded.data(1, at: 1)).dropLast()))
         #expect(stage.numbered.compactMap(\.seq) == [1] && stage.said.isEmpty)
@@ -344,7 +375,11 @@ import Testing
     // MARK: Journals
 
     /// Keeps runs in a journal as an agent would.
-    private static func journal(_ runs: [(name: String, lines: [String])], at path: String) throws {
+    ///
+    /// - Parameter ended: the runs that said `bye`, and why.
+    private static func journal(
+        _ runs: [(name: String, lines: [String])], ended: [String: String] = [:], at path: String
+    ) throws {
         let store = SQLiteLineStore(path: path)
         _ = try store.open()
         for run in runs {
@@ -365,6 +400,9 @@ import Testing
             while case .lines(let span) = log.read(from: next) {
                 pieces.append(.lines(span))
                 next = span.sequences.upperBound + 1
+            }
+            if let reason = ended[run.name] {
+                pieces.append(.end(Array(Recorded.bye(run.name, at: 0, last: 1, reason).utf8)))
             }
             try store.commit(pieces, at: ReplayStage.began)
         }
@@ -389,19 +427,45 @@ import Testing
         #expect(stage.runs == ["\"a\"", "\"b\""] && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
     }
 
-    @Test func aJournalThatGrowsMeanwhileSaysWhereItEnds() async throws {
+    @Test func howTheRunsOfAJournalEndedIsPassedOn() async throws {
         let folder = try TestSupport.TemporaryFolder()
         let path = folder.path("j.db")
-        try Self.journal([("a", (1...5).map { Recorded.data($0, at: Double($0)) })], at: path)
-        let stage = try await withLoop(virtual: true) { loop in
+        // More than a page.
+        let first = (1...1_500).map { Recorded.data($0, at: Double($0)) }
+        let last = [Recorded.data(5, at: 1_700)]
+        try Self.journal(
+            [("a", first), ("b", [Recorded.data(1, at: 1_600)]), ("c", last)],
+            ended: ["a": "SIGTERM", "c": #"it \"ended\""#],
+            at: path)
+        let (stage, said) = try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .most)
+            let keeper = await stage.openKeeper()
+            async let said = stage.farewells(of: keeper)
+            try await stage.play(JournalStream(SQLiteHistory(path: path), from: nil, on: loop, worker: loop))
+            return (stage, try await said)
+        }
+        #expect(said == ["a 1500 SIGTERM", "c 5 it \"ended\""])
+        #expect(stage.numbered.count == 1_502 && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
+    }
+
+    @Test(arguments: ["a", "b"]) func aJournalThatGrowsMeanwhileSaysWhereItEnds(by run: String) async throws {
+        let folder = try TestSupport.TemporaryFolder()
+        let path = folder.path("j.db")
+        try Self.journal(
+            [("a", (1...5).map { Recorded.data($0, at: Double($0)) })], ended: ["a": "count"], at: path)
+        let (stage, ends) = try await withLoop(virtual: true) { loop in
             let stage = ReplayStage(on: loop, speed: .usual)
+            let keeper = await stage.openKeeper()
+            async let ends = stage.farewells(of: keeper)
             async let played: Void = stage.play(
                 JournalStream(SQLiteHistory(path: path), from: nil, on: loop, worker: loop))
             try await loop.sleep(for: .seconds(2))
-            try Self.journal([("b", [Recorded.data(1, at: 100)])], at: path)
+            try Self.journal([(run, [Recorded.data(6, at: 100)])], at: path)
             try await played
-            return stage
+            return (stage, try await ends)
         }
+        // One that goes on was not at its end.
+        #expect(ends == (run == "a" ? [] : ["a 5 count"]))
         #expect(stage.numbered.count == 5 && stage.runs == ["\"a\""])
         #expect(
             stage.said == ["the file: it is being written to: played back is what it had, up to line 5 of run a"],

@@ -112,6 +112,35 @@ final class ReplayStage: @unchecked Sendable {  // touched on one loop only
         }
     }
 
+    /// Reads it to its end as a journal does, beside `play`.
+    ///
+    /// - Parameter reader: from `openKeeper`.
+    /// - Returns: how its runs ended, as they said.
+    func farewells(of reader: ReaderID) async throws -> [String] {
+        var said: [String] = []
+        var isOver = false
+        while !isOver {
+            try await loop.sleep(for: .milliseconds(1))
+            while !isOver, let delivery = await store.take(for: reader) {
+                if case .end = delivery { isOver = true }
+            }
+            if let line = await store.takeFarewell(for: reader),
+                case .bye(let bye) = try LineDecoder.decode(line[...]).body
+            {
+                said.append("\(bye.run ?? "") \(bye.lastSeq ?? 0) \(bye.reason ?? "")")
+            }
+            await store.settle(store.progress(of: reader), of: reader, first: nil)
+        }
+        return said
+    }
+
+    /// Opens a reader that keeps runs.
+    func openKeeper() async -> ReaderID {
+        let (reader, _) = await store.open("keeper", holdsInputs: true)
+        await store.settle(store.progress(of: reader), of: reader, first: nil)
+        return reader
+    }
+
     private func note(_ bytes: [UInt8]) {
         for line in bytes.split(separator: 0x0A) {
             got.append(
@@ -163,8 +192,8 @@ enum Recorded {
         """
     }
 
-    static func bye(_ run: String = "r1", at seconds: Double, last: Int) -> String {
-        "{\"type\":\"bye\",\"time\":\(time(seconds)),\"run\":\"\(run)\",\"last_seq\":\(last),\"reason\":\"end\"}\n"
+    static func bye(_ run: String = "r1", at seconds: Double, last: Int, _ reason: String = "end") -> String {
+        "{\"type\":\"bye\",\"time\":\(time(seconds)),\"run\":\"\(run)\",\"last_seq\":\(last),\"reason\":\"\(reason)\"}\n"
     }
 }
 
