@@ -9,16 +9,23 @@ package import Reactor
 package final class JournalRows {
     private let path: String
     private let identity: FileIdentity?
+    /// As it was once it was open; nil when it had gone by then.
+    private let trace: JournalTrace?
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
 
     /// Opens it for reading.
     ///
+    /// - Parameter earlier: the one whose place it has taken, for who goes on with it.
     /// - Throws: `JournalFault`, whose reason says what that file is instead of a journal, or why it cannot be read.
-    package init(path: String) throws(JournalFault) {
+    package init(path: String, after earlier: JournalRows? = nil) throws(JournalFault) {
         self.path = path
         let file = try Self.file(path)
+        let journal = try JournalFile(file)
+        if let earlier = earlier?.trace, try earlier.isLeft(beside: JournalTrace(journal)) {
+            throw JournalFault(.disk, "the log of the journal before still lies beside it")
+        }
         // Before it is opened: the other way round a file that takes its place meanwhile would be missed.
         identity = try? FileIdentity(at: file)
         do throws(SQLiteFault) {
@@ -30,6 +37,7 @@ package final class JournalRows {
         } catch {
             throw JournalFault(error.kind, Self.reason(error, file))
         }
+        trace = try? JournalTrace(journal)
     }
 
     private static func database(_ file: String) throws(SQLiteFault) -> SQLiteDatabase {

@@ -66,6 +66,7 @@ final class JournalWriter {
         }
         identity = try file.identity()
         log = file.logIdentity
+        suspicions.trace = try JournalTrace(file)
     }
 
     /// Whose lines come; nil when none has come yet.

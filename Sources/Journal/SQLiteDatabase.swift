@@ -133,13 +133,19 @@ final class SQLiteDatabase {
         return true
     }
 
+    /// What becomes of a log that is in the file as a whole.
+    enum LogRestart {
+        case overwrite, truncate
+    }
+
     /// Puts all of the log into the file, so that it begins anew.
     ///
     /// - Returns: false when somebody who reads, or who writes, does not allow that.
-    func restartLog() throws(SQLiteFault) -> Bool {
+    func restartLog(_ restart: LogRestart = .overwrite) throws(SQLiteFault) -> Bool {
         sqlite3_busy_timeout(handle, 50)
         defer { sqlite3_busy_timeout(handle, 1_000) }
-        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_RESTART, nil, nil)
+        let code = sqlite3_wal_checkpoint_v2(
+            handle, nil, restart == .truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART, nil, nil)
         guard code & 0xFF != SQLITE_BUSY else { return false }
         guard code == SQLITE_OK else { throw fault(code) }
         logged.pointee = 0

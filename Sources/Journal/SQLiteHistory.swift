@@ -8,7 +8,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
     /// Told when something in the file makes no sense; nil when nobody looks for that.
     private let suspicions: JournalSuspicions?
-    private var opened: (database: SQLiteDatabase, identity: FileIdentity)?
+    private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
     /// Where lines of the times that were asked for last are.
     private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
 
@@ -79,17 +79,28 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     /// The connection, to the file that has the name now: one that was damaged has been moved aside.
     private func database() throws(JournalFault) -> SQLiteDatabase {
         let file = try JournalFile(path)
-        let identity = try file.identity()
-        if let opened, opened.identity == identity { return opened.database }
-        close()
+        let now = try JournalTrace(file)
+        if let opened, opened.trace.file == now.file { return opened.database }
+        try check(now)
+        let database: SQLiteDatabase
         do throws(SQLiteFault) {
-            let database = try SQLiteDatabase(file.path, .read)
+            database = try SQLiteDatabase(file.path, .read)
             if let words = try JournalSchema.look(at: database).fault { throw SQLiteFault(notOurs: words) }
-            opened = (database, identity)
-            return database
         } catch {
             throw JournalFault(error)
         }
+        // It may have been put there in between.
+        let then = try JournalTrace(file)
+        try check(then)
+        close()
+        opened = (database, then)
+        return database
+    }
+
+    /// Who writes it moves another one's log aside before long.
+    private func check(_ now: JournalTrace) throws(JournalFault) {
+        guard [opened?.trace, suspicions?.trace].contains(where: { $0?.isLeft(beside: now) == true }) else { return }
+        throw JournalFault(.disk, "it was replaced, and the log of the one before still lies beside it")
     }
 
     private func close() { (opened, bounds) = (nil, nil) }

@@ -91,6 +91,9 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             if writer.hasItsLog { _ = try? writer.database.checkpoint() }
             writer.database.keepLogAtClose(true)
             orphan = writer.log
+        } else {
+            // Whoever still reads it keeps it from being done when the connection closes.
+            _ = try? writer.database.restartLog(.truncate)
         }
         self.writer = nil
     }

@@ -140,7 +140,7 @@ struct LogCommand {
             try waitForMore()
             guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
             // There may be none yet, or one that is only being made.
-            if let new = try? JournalRows(path: journal) {
+            if let new = try? JournalRows(path: journal, after: scan) {
                 scan = new
                 printer.beginAnew()
                 holes.beginAnew()
