@@ -13,7 +13,9 @@ import Testing
     private static let ever = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
 
     /// A series of five minutes until noon of which a board has nothing.
-    private func past(_ name: String = "s", source: String = "s", over span: Int = 0) -> PastSeries {
+    private func past(
+        _ name: String = "s", source: String = "s", over span: Int = 0, full: Int = PastSeries.answer
+    ) -> PastSeries {
         var script = FeedScript()
         script.now = Self.noon - .seconds(2 * PastSeries.spans[span].width / 1_000_000)
         script.hello(run: "now")
@@ -28,7 +30,7 @@ import Testing
             script.add("memory", source, .memory(MemorySample(resident: 1, peak: 1, privateBytes: 1)))
         }
         script.now = now
-        return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1)
+        return PastSeries(of: 0, on: script.view.board, over: PastSeries.spans[span], at: now, number: 1, full: full)
     }
 
     private static func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
@@ -77,6 +79,7 @@ import Testing
             }
             #expect(found == vector["windows"]?.elements.map { $0.elements.compactMap(\.number) }, "\(about)")
             let errors = past.errors(over: times[0]..<times[1]).map(Double.init)
+            #expect(past.hasHoles == (vector["holes"] != nil), "\(about)")
             #expect(errors == vector["errors"]?.elements.compactMap(\.number), "\(about)")
         }
     }
@@ -94,6 +97,7 @@ import Testing
                 values.append((time, value, sequence))
                 _ = past.read(Self.bytes([Self.data(sequence, Self.at(time), value)]))
             }
+            _ = past.read(Self.bytes([Self.bye]))
             for width in [1, 5, 30] {
                 let groups = Dictionary(grouping: values) { ($0.time / Double(width)).rounded(.down) }
                 let expected = groups.keys.sorted().map { key -> [Double] in
@@ -145,18 +149,12 @@ import Testing
     @Test func theOldestGoWhenTimeGoesOn() {
         var past = past()
         for second in 0..<1_000 {
-            past.take(
-                live: Line(
-                    seq: second + 2, time: Self.at(Double(second)), type: "s", source: "s",
-                    body: .data(.init(series: "s", value: 1, text: nil, data: nil, truncated: false))))
+            past.take(live: live(second + 2, Self.at(Double(second))), at: Self.at(Double(second)))
         }
         let all = windows(past)
         #expect((300...304).contains(all.count) && all.last?.first == 999 && all.first?.first ?? 0 > 690)
         // What is older than that does not come back in their place.
-        past.take(
-            live: Line(
-                seq: 2_000, time: Self.at(999 - 2 * 303), type: "s", source: "s",
-                body: .data(.init(series: "s", value: 9, text: nil, data: nil, truncated: false))))
+        past.take(live: live(2_000, Self.at(999 - 604), 9), at: Self.at(999))
         #expect(windows(past) == all)
     }
 
@@ -174,38 +172,120 @@ import Testing
         }
     }
 
-    /// An answer of nearly as many bytes as there may be, of lines 1 ms apart up to a time.
-    private func long(_ sequences: ClosedRange<Int>, at time: (Int) -> Timestamp) -> [UInt8] {
-        Self.bytes(
-            [Self.hello("r")] + sequences.map { Self.data($0, time($0), Double($0), text: 900_000) } + [Self.bye])
-    }
-
-    @Test func whatIsOlderThanALongAnswerIsAskedForOnceMore() throws {
-        var past = past()
-        let until = try #require(past.request).until
-        #expect(past.request == PastRequest(source: "s", from: Self.at(-302), until: until) && until == Self.noon)
-        past.begin()
-        // Two lines of one moment are cut apart.
-        let time = { (number: Int) in Self.at(number < 12 ? -20 : Double(number) - 30) }
-        // What somebody says behind an answer is no part of the next.
-        let goesOn = past.read(long(11...18, at: time) + Array("{\"torn".utf8))
-        #expect(!goesOn)
-        past.end(failure: nil)
-        #expect(past.request == PastRequest(source: "s", from: Self.at(-302), until: Self.at(-20) + .microseconds(1)))
-        past.begin()
-        _ = past.read(
-            Self.bytes([Self.hello("r"), Self.data(10, Self.at(-20), 10), Self.data(11, Self.at(-20), 11), Self.bye]))
-        #expect(past.progress == .looking)
-        #expect(windows(past).first == [-20, 11, 2, 10, 11] && windows(past).count == 8)
-    }
-
-    @Test func anAnswerThatBringsNothingOlderIsTheLast() throws {
-        var past = past()
-        for end in [-20.0, -20] {
-            past.begin()
-            _ = past.read(long(1...8) { _ in Self.at(end) })
+    /// What an agent says that gives of some lines, in their order, the newest 3,000 bytes of those asked for.
+    private static func answer(_ request: PastRequest, _ lines: [(time: Timestamp, text: String)]) -> [UInt8] {
+        var left = 3_000
+        let asked = lines.filter { line in line.time < request.until && request.from.map { line.time >= $0 } != false }
+        let given = asked.reversed().prefix {
+            left -= $0.text.utf8.count + 1
+            return left >= 0
         }
-        #expect(past.progress == .looking && windows(past) == [[-20, 8, 8, 1, 8]])
+        return bytes([hello("r")] + given.reversed().map(\.text) + [bye])
+    }
+
+    /// Asks until all is there, or why it is not; gives how often it has asked.
+    private func readAll(_ past: inout PastSeries, _ lines: [(time: Timestamp, text: String)]) -> Int {
+        for count in 0..<1_000 {
+            guard past.progress == .reading, let request = past.request else { return count }
+            past.begin()
+            let goesOn = past.read(Self.answer(request, lines))
+            #expect(!goesOn)
+            past.end(failure: nil)
+        }
+        return 1_000
+    }
+
+    /// A source may have the times of stations that have measured long before, and clocks are set back.
+    @Test(arguments: ["in order", "every other late", "backwards", "one late", "at random"])
+    func everyLineOfLongAnswersCountsOnceWhateverTheirTimes(_ order: String) {
+        var random = SeededGenerator(seed: 5)
+        let count = 240
+        let lines = (0..<count).map { place -> (time: Timestamp, text: String) in
+            var seconds = Double(place - count)
+            switch order {
+            case "every other late" where place % 2 == 0: seconds -= 50
+            case "backwards": seconds = -Double(place / 60 * 60 + 60 - place % 60)
+            case "one late" where place == 100: seconds -= 50
+            case "at random": seconds = -Double(random.next() % 300 + 1)
+            default: break
+            }
+            return (Self.at(seconds), Self.data(place + 1, Self.at(seconds), Double(place)))
+        }
+        var past = past(full: 2_500)
+        let asked = readAll(&past, lines)
+        #expect(past.progress == .looking && asked < 60, "\(asked)")
+        let groups = Dictionary(grouping: lines.indices) { lines[$0].time }
+        #expect(
+            windows(past)
+                == groups.keys.sorted().map { time in
+                    let all = (groups[time] ?? []).map(Double.init)
+                    return [
+                        (time - Self.noon).seconds, all.last ?? 0, Double(all.count), all.first ?? 0, all.last ?? 0,
+                    ]
+                })
+        // Where they are in order, each comes twice at the most.
+        if order == "in order" { #expect(asked < 20) }
+    }
+
+    @Test func moreOfOneMomentThanAnAnswerHasIsSaidInWords() {
+        var past = past(full: 2_500)
+        let lines = (1...100).map { (time: Self.at(-20), text: Self.data($0, Self.at(-20), 1)) }
+        _ = readAll(&past, lines)
+        #expect(past.progress == .failed("there is more of one moment than an answer has"))
+    }
+
+    @Test func linesThatTheJournalHasLostAreSaidToBeMissing() {
+        for isAnswer in [true, false] {
+            var past = past()
+            past.begin()
+            let gap = #"{"type":"gap","time":"2026-03-01T12:00:00.000000Z","from":2,"to":3,"reason":"journal"}"#
+            // What a live connection says before the answer is none of it.
+            let lines = isAnswer ? [Self.hello("r"), gap] : [gap, Self.hello("r")]
+            _ = past.read(Self.bytes(lines + [Self.data(4, Self.at(-4), 2), Self.bye]))
+            #expect(past.hasHoles == isAnswer && past.progress == .looking)
+        }
+    }
+
+    // MARK: Runs that begin
+
+    /// The journal of a run has nothing before its first line is kept.
+    @Test func aJournalThatHadNothingIsAskedAgainWithTheNextValue() {
+        var past = past()
+        var sequence = 10
+        for wait in [1, 2, 4] {
+            past.begin()
+            _ = past.read(Self.bytes([Self.hello("now", filtered: false)]))
+            #expect(past.progress == .failed("the agent has no journal, or nothing in it yet"))
+            for left in (0..<wait).reversed() {
+                #expect(past.request == nil)
+                sequence += 1
+                past.take(live: live(sequence, Self.at(-1)), at: Self.at(-1))
+                #expect((past.request != nil) == (left == 0))
+            }
+        }
+        past.begin()
+        _ = past.read(Self.bytes([Self.hello("now", filtered: false, journal: 1), Self.hello("r"), Self.bye]))
+        #expect(past.progress == .looking)
+    }
+
+    // MARK: Times of others
+
+    private func live(_ sequence: Int, _ time: Timestamp, _ value: Double = 1) -> Line {
+        Line(
+            seq: sequence, time: time, type: "s", source: "s",
+            body: .data(.init(series: "s", value: value, text: nil, data: nil, truncated: false)))
+    }
+
+    /// Whoever writes lines dates them as they like.
+    @Test(arguments: [40.0, 299, 301, 303, 606, 86_400, 1e9]) func aLineDatedAheadTakesNobodysPlace(ahead: Double) {
+        var past = past()
+        past.take(live: live(9, Self.at(-3), 5), at: Self.at(-2))
+        past.take(live: live(10, Self.at(ahead), 9), at: Self.at(-2))
+        for second in 0..<300 { past.take(live: live(second + 11, Self.at(-300 + Double(second))), at: Self.at(-1)) }
+        let shown = windows(past).filter { $0[0] < 0 }
+        #expect(shown.count == 300 && shown.map { $0[2] }.reduce(0, +) == 301)
+        // It comes into sight where it is not too far ahead.
+        #expect(windows(past).contains { $0[1] == 9 } == (ahead < 300))
     }
 
     @Test(arguments: [true, false]) func whetherThereIsAnythingOlderIsAsked(isOlder: Bool) {
@@ -247,7 +327,7 @@ import Testing
         let refusal =
             #"{"type":"error","time":"2026-03-01T12:00:00.000000Z","code":"protocol","message":"no \u001b[2Jroom"}"#
         let cases: [([String], String?, String)] = [
-            ([Self.hello("r", filtered: false)], nil, "the agent keeps no journal"),
+            ([Self.hello("r", filtered: false)], nil, "the agent has no journal, or nothing in it yet"),
             ([refusal], nil, "no ␛[2Jroom"),
             ([Self.hello("r"), Self.data(1, Self.at(-5), 1)], nil, "the connection broke"),
             ([Self.hello("r"), Self.bye.replacing("until", with: "SIGTERM")], nil, "the agent has ended"),
@@ -306,6 +386,7 @@ extension FeedScript {
         past.take(
             live: Line(
                 seq: 4, time: now, type: "s", source: "s",
-                body: .data(.init(series: "s", value: 4, text: nil, data: nil, truncated: false))))
+                body: .data(.init(series: "s", value: 4, text: nil, data: nil, truncated: false))),
+            at: now)
     }
 }

@@ -113,6 +113,18 @@ import Testing
         #expect(script.frame().text().holds(", 2 m"))
     }
 
+    @Test func aHoleInTheJournalIsSaidInWords() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        let gap = #"{"type":"gap","time":"2026-03-01T12:00:00.000000Z","from":2,"to":3,"reason":"journal"}"#
+        let lines = [PastSeriesTests.hello("old"), gap, PastSeriesTests.bye]
+        _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
+        #expect(script.frame().text().holds("✕ journal: lines are missing"))
+    }
+
     @Test func anErrorIsSaidInWordsAndNothingElseChanges() throws {
         var script = script()
         script.type("]")
@@ -282,6 +294,8 @@ import Testing
         script.type("2]")
         _ = script.frame()
         #expect(script.view.board.series[0].newest != nil && script.view.past == nil)
+        // Its keys do what they do without a journal.
+        #expect(script.view.state.reach == nil)
     }
 
     @Test func aHostilePastPaintsNothingOfItsOwn() throws {

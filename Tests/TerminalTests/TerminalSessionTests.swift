@@ -221,6 +221,20 @@ private actor SimulatedPast: PastFeed {
         }
     }
 
+    @Test func aJournalThatHasNothingYetIsAskedAgain() async throws {
+        try await Self.run { _ in
+            .lines([PastSeriesTests.hello("old", filtered: false)])
+        } _: { harness, past in
+            let text = try await Self.screen(harness, "2]", after: .milliseconds(200))
+            #expect(text.holds("✕ journal: the agent has no journal, or nothing in it yet"))
+            for count in [2, 2, 3] {
+                await harness.publish(6)
+                _ = try await Self.screen(harness, after: .seconds(1))
+                #expect(await past.requests.count == count)
+            }
+        }
+    }
+
     @Test func aJournalThatSaysNothingHoldsNothingUp() async throws {
         try await Self.run { _ in
             .silence

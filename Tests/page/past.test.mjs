@@ -76,6 +76,7 @@ test("one request is made, and lines may come in any pieces", async t => {
 for (const [name, chunks, more, message] of [
     ["an answer that breaks off", [hello("r1") + "\n", data(1, 10, 1) + "\n"], {}, "the connection broke"],
     ["an answer that breaks off within its last line", [hello("r1") + "\n", bye], {}, "the connection broke"],
+    ["a journal that cannot be read", [hello("r1") + "\n", '{"type":"error","time":"2026-11-21T05:00:00.000000Z","code":"disk","message":"no disk"}\n'], {}, "no disk"],
     ["a refusal", ["no"], { status: 503, type: "text/plain" }, "status 503"],
     ["somebody else", ["<html>"], { type: "text/html" }, "something else answers there"],
     ["an answer without an end", Array(20).fill("x".repeat(1 << 20)), { isOpen: true }, "the answer is too long"],
@@ -88,6 +89,31 @@ for (const [name, chunks, more, message] of [
         assert.ok(control.signal.aborted)
     })
 }
+
+test("an answer that may be the newest part only says so", async t => {
+    for (const [length, isPart] of [[6 << 20, true], [1 << 20, false]]) {
+        server(t, [hello("r1") + "\n", data(1, 10, 1, { text: "x".repeat(length) }) + "\n", bye + "\n"])
+        const past = seriesOf("s", "s")
+        await fetchPast(past, new AbortController())
+        assert.equal(past.isPart, isPart)
+        t.mock.restoreAll()
+    }
+})
+
+test("characters may come in pieces", async t => {
+    const bytes = new TextEncoder().encode([hello("r1"), data(1, 10, 1, { source: "s", series: "é" }), bye, ""].join("\n"))
+    const cut = bytes.indexOf(0xC3) + 1
+    t.mock.method(globalThis, "fetch", async () => new Response(new ReadableStream({
+        start(controller) {
+            controller.enqueue(bytes.slice(0, cut))
+            controller.enqueue(bytes.slice(cut))
+            controller.close()
+        },
+    }), { headers: { "content-type": "application/x-ndjson" } }))
+    const past = seriesOf("é", "s")
+    await fetchPast(past, new AbortController())
+    assert.equal(past.samples.length, 1)
+})
 
 test("nobody who answers is said in words", async t => {
     t.mock.method(globalThis, "fetch", async () => { throw new TypeError("Failed to fetch") })

@@ -99,8 +99,8 @@ function past(vector) {
         for (const line of one.lines) series.take(line)
         const { windows, errors } = series.model(one.width)
         return [
-            [windows.map(({ start, last, count, minimum, maximum }) => [start, last, count, minimum, maximum]), errors.map(({ time }) => time)],
-            [one.windows, one.errors],
+            [windows.map(({ start, last, count, minimum, maximum }) => [start, last, count, minimum, maximum]), errors.map(({ time }) => time), series.hasHoles],
+            [one.windows, one.errors, one.holes ?? false],
         ]
     })
 }

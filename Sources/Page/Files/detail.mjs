@@ -116,6 +116,8 @@ export function create(context) {
         if (state === "asking") says = " · asking"
         else if (state !== "here") says = ` · not there: ${visible(state)}`
         else if (series.samples.length === 0) says = " · nothing is kept of it"
+        if (state === "here" && series.isPart) says += " · there may be more: this is what came last"
+        if (state === "here" && series.hasHoles) says += " · lines are missing"
         setText(before, `from the journal ${times}${says}`)
     }
 

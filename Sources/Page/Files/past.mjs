@@ -6,8 +6,10 @@ import { isoTime } from "./export.mjs"
 import { readLine } from "./line.mjs"
 import { windowsOver } from "./windows.mjs"
 
-/** As much as an answer has, in characters; the server gives 8 MiB of lines. */
-const mostCharacters = 16 << 20
+/** As much as an answer has, in bytes; the server gives 8 MiB of lines. */
+const mostBytes = 16 << 20
+/** What is as long as that may be the newest part only, by the order lines came in: the server leaves out whole pages. */
+const fullBytes = 6 << 20
 /** A server that says nothing for so long is waited for no longer, in milliseconds. */
 const longestSilence = 20_000
 
@@ -17,11 +19,15 @@ export class PastSeries {
         Object.assign(this, { name, source, from, until })
         this.samples = []
         this.errors = []
+        /** Whether there may be more than has come, and whether the journal names lines that it does not have. */
+        this.isPart = false
+        this.hasHoles = false
     }
 
     /** Takes a line, without its newline. */
     take(text) {
         const line = readLine(text)
+        if (line?.kind === "gap") this.hasHoles = true
         if (line === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
         const { kind, time, seq, body } = line
         if (kind === "error") this.errors.push({ time, code: body.code })
@@ -69,22 +75,26 @@ export async function fetchPast(past, control) {
         const isFeed = response.headers.get("content-type")?.startsWith("application/x-ndjson")
         if (response.type === "opaqueredirect" || (response.ok && !isFeed)) throw new Error("something else answers there")
         if (!response.ok) throw new Error(`status ${response.status}`)
-        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+        const reader = response.body.getReader()
+        const decoder = new TextDecoder()
         let rest = ""
-        let characters = 0
+        let bytes = 0
         let last = ""
         for (;;) {
             const { value, done } = await reader.read()
             if (done) break
             hear()
-            characters += value.length
-            if (characters > mostCharacters) throw new Error("the answer is too long")
-            const lines = (rest + value).split("\n")
+            bytes += value.length
+            if (bytes > mostBytes) throw new Error("the answer is too long")
+            const lines = (rest + decoder.decode(value, { stream: true })).split("\n")
             rest = lines.pop()
             for (const line of lines) past.take(line)
             last = lines.at(-1) ?? last
         }
+        past.isPart = bytes >= fullBytes
         // What ends otherwise is not all of it.
+        const end = readLine(last)
+        if (end?.kind === "refusal") throw new Error(end.body.message)
         if (!last.startsWith('{"type":"bye"')) throw new Error("the connection broke")
     } catch (error) {
         if (isSilent) throw new Error("the agent takes too long")

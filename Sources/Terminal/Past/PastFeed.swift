@@ -9,7 +9,7 @@ package protocol PastFeed: Sendable {
     func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws
 }
 
-/// Lines of before: those of a source (nil: of all) and a span of time, the newest 8 MiB of what there is.
+/// Lines of before: those of a source (nil: of all) and a span of time, the newest 8 MiB of what there is by the order they came in.
 package struct PastRequest: Sendable, Equatable {
     package let source: String?
     /// Nil for the oldest.

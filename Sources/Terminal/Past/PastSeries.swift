@@ -5,7 +5,8 @@ package import Reactor
 /// meanwhile, in windows that are narrow enough for any graph. Its size is up to the span alone.
 ///
 /// What counts is what counts in the page (`past.mjs`): the series' own values and its source's errors, by their times.
-/// The journal is read from its end, 8 MiB at a time; of the run that goes on, what the board had or gets is left out.
+/// The journal is read from its end, a span at a time of which all fits into an answer, whatever the order that lines came in;
+/// of the run that goes on, what the board had or gets is left out.
 package struct PastSeries: Sendable {
     /// A span of time, and the windows in it.
     package struct Span: Sendable, Equatable {
@@ -16,6 +17,8 @@ package struct PastSeries: Sendable {
         fileprivate init(minutes: Int, width seconds: Int64) {
             (duration, width) = (.seconds(minutes * 60), seconds * 1_000_000)
         }
+
+        fileprivate var count: Int { Int(duration.microseconds / width) }
     }
 
     package static let spans = [
@@ -25,9 +28,10 @@ package struct PastSeries: Sendable {
 
     /// How far the journal is read.
     package enum Progress: Sendable, Equatable {
-        /// What is later has been read.
-        case reading(until: Timestamp)
-        /// Whether there is anything older than the span is still asked.
+        case reading
+        /// Whether there is anything older than the span is still asked, once, when all else is there. That costs the agent a look
+        /// through the times of all that is older, and pages of 8 MiB that are counted before the first of their lines comes, which
+        /// is all that is taken.
         case looking
         case here(isOlder: Bool)
         /// Why not.
@@ -41,9 +45,10 @@ package struct PastSeries: Sendable {
         var error: Int64?
     }
 
-    /// A line's place in a feed.
-    private struct Place: Equatable {
-        var run: String
+    /// What a line says: a value, or that there was an error.
+    private struct Found {
+        var value: Double?
+        var time: Timestamp
         var sequence: Int
     }
 
@@ -52,18 +57,23 @@ package struct PastSeries: Sendable {
     package let span: Span
     /// Tells it from those before.
     package let number: Int
-    package private(set) var progress: Progress
+    package private(set) var progress = Progress.reading
+    /// Whether the journal names lines of that time that it does not have.
+    package private(set) var hasHoles = false
 
     private let from: Timestamp
-    private let until: Timestamp
     private let run: String?
+    /// The time that is asked for; what is later has been read.
+    private var slice: Range<Timestamp>
     /// The last line that the board had of the run that goes on, and those of its values that it had.
     private let liveFrom: Int
     private let held: Set<Int>
     /// The last line that has come since.
     private var newest: Int
-    /// Of window k at k modulo their number.
+    /// Of window k at k modulo their number: those of the span, and as many that are still to come.
     private var slots: [Slot]
+    /// The last window that is taken in: the times of lines are anybody's, and the clocks of who writes them, too.
+    private var horizon: Int64
 
     /// Whether an answer is under way.
     private var isAsking = false
@@ -72,34 +82,48 @@ package struct PastSeries: Sendable {
     private var bytes = 0
     private var lineBytes = 0
     private var lineRun: String?
-    private var first: (place: Place, time: Timestamp)?
-    /// Where the answer before begins: what is at this place and behind it has been read.
-    private var edge: Place?
-    private var isBehindEdge = false
+    /// The time of its first line.
+    private var first: Timestamp?
+    /// What has come of an answer that may not be all of its time; of one that is longer than it may be, not all.
+    private var found: [Found] = []
+    /// How many values come before a journal that had nothing is asked again; more each time.
+    private var wait: (left: Int, next: Int) = (0, 1)
 
     /// As much as comes of what is asked for at the most, in bytes of lines.
-    private static let answer = 8 << 20
+    package static let answer = 8 << 20
+    /// What is as long as that may be the newest part only of what there is.
+    private let full: Int
     /// As much as is heard of whoever says more, the log's lines before an answer included.
     private static let most = 64 << 20
 
     /// - Parameters:
     ///   - index: of the series on the board, whose values are taken over.
     ///   - now: the agent's time.
-    package init(of index: Int, on board: Board, over span: Span, at now: Timestamp, number: Int) {
+    ///   - full: from which length on an answer may not be all there is, in bytes.
+    package init(
+        of index: Int, on board: Board, over span: Span, at now: Timestamp, number: Int,
+        full: Int = answer - 2 * LineEncoder.longestLine
+    ) {
         let series = board.series[index]
         (name, source, self.span, self.number) = (series.name, series.source, span, number)
         // Also the window under way, and what is dated ahead of the clock.
-        until = Window.end(of: Window.index(of: now, width: span.width) + 1, width: span.width)
+        let window = Window.index(of: now, width: span.width)
+        let until = Window.end(of: window + 1, width: span.width)
         from = until - span.duration - .microseconds(2 * span.width)
+        slice = from..<until
+        self.full = full
         run = board.hello?.run
         (liveFrom, newest) = (board.lastSequence, board.lastSequence)
         held = Set(board.points(of: index).lazy.map(\.sequence))
-        let count = Int(span.duration.microseconds / span.width) + 3
-        slots = Array(repeating: Slot(index: .min), count: count)
-        progress = .reading(until: until)
-        for point in board.points(of: index) { add(point.value, point.time, point.sequence) }
+        slots = Array(repeating: Slot(index: .min), count: 2 * span.count + 4)
+        horizon = window + Int64(span.count + 1)
+        for point in board.points(of: index) {
+            add(Found(value: point.value, time: point.time, sequence: point.sequence))
+        }
         if let source = board.source(named: series.source) {
-            for error in board.errors(of: source) { addError(Timestamp(microseconds: error.microseconds)) }
+            for error in board.errors(of: source) {
+                add(Found(value: nil, time: Timestamp(microseconds: error.microseconds), sequence: 0))
+            }
         }
     }
 
@@ -112,17 +136,20 @@ package struct PastSeries: Sendable {
     /// What is to be read next; nil when there is nothing.
     package var request: PastRequest? {
         switch progress {
-        case .reading(let until): PastRequest(source: source, from: from, until: until)
+        case .reading: PastRequest(source: source, from: slice.lowerBound, until: slice.upperBound)
         case .looking: PastRequest(source: nil, from: nil, until: from)
         case .here, .failed: nil
         }
     }
 
+    /// Whether something is to be read and is not.
+    package var isDue: Bool { !isAsking && request != nil }
+
     /// The answer to `request` begins.
     package mutating func begin() {
         isAsking = true
         splitter = LineSplitter(limit: LineEncoder.longestLine)
-        (bytes, lineBytes, lineRun, first, isBehindEdge) = (0, 0, nil, nil, false)
+        (bytes, lineBytes, lineRun, first, found) = (0, 0, nil, nil, [])
     }
 
     /// Takes in a piece of the answer; false when nothing more of it is wanted.
@@ -140,11 +167,14 @@ package struct PastSeries: Sendable {
             case .hello(let hello) where !hello.filtered:
                 // A connection begins; the answer comes behind another one.
                 guard hello.journalFirstSeq == nil else { continue }
-                end(failure: "the agent keeps no journal")
+                // Nor has a run one before its first line is in there.
+                end(failure: "the agent has no journal, or nothing in it yet")
+                wait = (wait.next, wait.next.addingSaturated(wait.next))
             case .hello(let hello): lineRun = hello.run
             case .refusal(let failure): end(failure: failure.message)
             case .bye(let bye) where bye.reason == "until": goOn()
             case .bye: end(failure: "the agent has ended")
+            case .gap: if lineRun != nil, progress == .reading { hasHoles = true }
             default: take(line, text.count)
             }
         }
@@ -156,22 +186,39 @@ package struct PastSeries: Sendable {
         guard isAsking else { return }
         isAsking = false
         progress = .failed(Sanitizer.visible(failure ?? "the connection broke", limit: 200))
+        addFound()
     }
 
-    /// An answer is whole.
+    /// An answer has come to its end.
     private mutating func goOn() {
         isAsking = false
-        guard case .reading(let until) = progress else {
+        guard progress == .reading else {
             progress = .here(isOlder: false)
             return
         }
-        progress = .looking
-        // What is nearly as long as can be may be the newest part only.
-        guard lineBytes > Self.answer - 2 * LineEncoder.longestLine, let first else { return }
-        // Others of the same moment may be older.
-        let next = first.time + .microseconds(1)
-        guard next < until, next > from else { return }
-        (progress, edge) = (.reading(until: next), first.place)
+        let (from, until) = (slice.lowerBound.microseconds, slice.upperBound.microseconds)
+        guard lineBytes < full else { return narrow(until - from) }
+        addFound()
+        guard slice.lowerBound > self.from else {
+            progress = .looking
+            return
+        }
+        // Where there is little, the next time is longer.
+        let width = (until - from) * (lineBytes < full / 4 ? 4 : 1)
+        slice = max(self.from, slice.lowerBound - .microseconds(width))..<slice.lowerBound
+    }
+
+    /// An answer is the newest part only, by the order that lines came in, and not by their times: all of a shorter time is asked for.
+    private mutating func narrow(_ width: Int64) {
+        guard width > 1 else {
+            progress = .failed("there is more of one moment than an answer has")
+            addFound()
+            return
+        }
+        // Most lines come in the order of their times.
+        let seen = (slice.upperBound.microseconds - (first ?? slice.lowerBound).microseconds) / 2
+        slice = slice.upperBound - .microseconds(max(1, min(seen, width / 2)))..<slice.upperBound
+        found = []
     }
 
     private mutating func take(_ line: Line, _ length: Int) {
@@ -180,28 +227,41 @@ package struct PastSeries: Sendable {
             (progress, isAsking) = (.here(isOlder: true), false)
             return
         }
-        let place = Place(run: lineRun, sequence: sequence)
         lineBytes += length + 1
-        if first == nil { first = (place, line.time) }
-        if let edge, edge.run == lineRun, sequence >= edge.sequence { isBehindEdge = true }
-        if isBehindEdge || line.time < from || line.time >= until { return }
+        if first == nil { first = line.time }
+        guard slice.contains(line.time), lineBytes <= Self.answer else { return }
         if lineRun == run, sequence > liveFrom || held.contains(sequence) { return }
-        fold(line, sequence)
+        if let one = said(by: line, sequence) { found.append(one) }
+    }
+
+    private mutating func addFound() {
+        for one in found { add(one) }
+        found = []
     }
 
     // MARK: The fold
 
     /// Takes in a line as it comes.
-    package mutating func take(live line: Line) {
+    ///
+    /// - Parameter now: the agent's time.
+    package mutating func take(live line: Line, at now: Timestamp) {
         guard let sequence = line.seq, sequence > newest else { return }
         newest = sequence
-        fold(line, sequence)
+        horizon = Window.index(of: now, width: span.width) + Int64(span.count + 1)
+        guard let one = said(by: line, sequence) else { return }
+        add(one)
+        guard wait.left > 0, one.value != nil else { return }
+        wait.left -= 1
+        if wait.left == 0 { progress = .reading }
     }
 
-    private mutating func fold(_ line: Line, _ sequence: Int) {
-        guard let name = line.source, name.utf8.elementsEqual(source.utf8) else { return }
-        if case .error = line.body { addError(line.time) }
-        if let value = value(of: line) { add(value, line.time, sequence) }
+    private func said(by line: Line, _ sequence: Int) -> Found? {
+        guard let name = line.source, name.utf8.elementsEqual(source.utf8) else { return nil }
+        let value = value(of: line)
+        if value == nil {
+            guard case .error = line.body else { return nil }
+        }
+        return Found(value: value, time: line.time, sequence: sequence)
     }
 
     private func value(of line: Line) -> Double? {
@@ -215,27 +275,31 @@ package struct PastSeries: Sendable {
 
     private func isName(_ text: String) -> Bool { text.utf8.elementsEqual(name.utf8) }
 
-    private mutating func add(_ value: Double, _ time: Timestamp, _ sequence: Int) {
-        guard value.isFinite, let place = place(time) else { return }
-        if slots[place].window?.add(value, time: time.microseconds, sequence: sequence) == nil {
-            slots[place].window = Window(index: slots[place].index, value: value, time: time, sequence: sequence)
+    private mutating func add(_ found: Found) {
+        guard found.value?.isFinite != false, let place = place(found.time) else { return }
+        let time = found.time.microseconds
+        guard let value = found.value else {
+            slots[place].error = max(slots[place].error ?? .min, time)
+            return
+        }
+        if slots[place].window?.add(value, time: time, sequence: found.sequence) == nil {
+            slots[place].window = Window(
+                index: slots[place].index, value: value, time: found.time, sequence: found.sequence)
         }
     }
 
-    private mutating func addError(_ time: Timestamp) {
-        guard let place = place(time) else { return }
-        slots[place].error = max(slots[place].error ?? .min, time.microseconds)
-    }
-
-    /// The slot of a time, empty if it had an older one; nil where it has a newer one.
+    /// The slot of a time, empty if it had an older one; nil where it has a newer one, and for a time that is none of these.
     private mutating func place(_ time: Timestamp) -> Int? {
         let index = Window.index(of: time, width: span.width)
         let rest = Int(index % Int64(slots.count))
         let place = rest < 0 ? rest + slots.count : rest
-        guard slots[place].index <= index else { return nil }
+        guard index <= horizon, index >= oldest, slots[place].index <= index else { return nil }
         if slots[place].index < index { slots[place] = Slot(index: index) }
         return place
     }
+
+    /// The window that all others are newer than.
+    private var oldest: Int64 { horizon - Int64(slots.count) + 1 }
 
     // MARK: What is shown
 
@@ -243,8 +307,10 @@ package struct PastSeries: Sendable {
     ///
     /// - Parameter width: in microseconds, a multiple of the span's.
     package func windows(width: Int64, over range: Range<Timestamp>) -> [BoardWindow] {
-        let all = slots.compactMap { $0.window.map { BoardWindow($0, width: span.width) } }
-            .sorted { $0.start < $1.start }
+        let all = slots.filter { $0.index >= oldest }.compactMap {
+            $0.window.map { BoardWindow($0, width: span.width) }
+        }
+        .sorted { $0.start < $1.start }
         return BoardWindow.widened(all, to: width).filter {
             $0.start < range.upperBound && $0.start + .microseconds($0.width) > range.lowerBound
         }

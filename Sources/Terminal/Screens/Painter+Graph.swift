@@ -304,7 +304,8 @@ extension Painter {
         switch past?.progress {
         case .reading: [("reading the journal…   ", theme.accent)]
         case .failed(let reason): [("✕ journal: \(reason)   ", theme.bad)]
-        case .looking, .here, nil: []
+        case .looking, .here, nil:
+            past?.hasHoles == true ? [("✕ journal: lines are missing   ", theme.warning)] : []
         }
     }
 

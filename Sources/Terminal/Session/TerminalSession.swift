@@ -245,7 +245,7 @@ package actor TerminalSession {
             case .nothing: break
             case .draw:
                 let frame = renderer.render(view.frame(now: wall.now))
-                if view.past?.number != pastNumber { pastChanges.signal() }
+                if view.past?.number != pastNumber || view.past?.isDue == true { pastChanges.signal() }
                 pastNumber = view.past?.number
                 try await write(frame)
             case .wait(let time):

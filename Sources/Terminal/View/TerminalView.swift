@@ -91,8 +91,11 @@ package struct TerminalView: Sendable {
         runs.take(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
-        if paused == nil { past?.take(live: line) }
         note(line, now)
+        if paused == nil, past != nil {
+            let time = agentTime(now)
+            past?.take(live: line, at: time)
+        }
     }
 
     /// The time of a data line is its event's, and that of another agent's hello says what no old line can.
@@ -446,7 +449,7 @@ package struct TerminalView: Sendable {
     private mutating func changeReach(_ step: Int, beyond history: Duration) -> Bool {
         let spans = PastSeries.spans.filter { $0.duration > history }
         let current = state.reach?.duration ?? history
-        guard state.reach != nil || (step > 0 && hasJournal) else { return false }
+        guard let chosen, hasGraph(chosen), state.reach != nil || (step > 0 && hasJournal) else { return false }
         if step < 0 {
             state.reach = spans.last { $0.duration < current }
         } else if past?.progress != .here(isOlder: false) {
