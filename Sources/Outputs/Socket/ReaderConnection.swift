@@ -394,6 +394,13 @@ final class ReaderConnection: @unchecked Sendable {
             if !bytes.isEmpty { outgoing = .bytes(bytes) }
             self.past = .open(reading)
         case .answered(let reading, .success(.end)): join(reader, behind: reading)
+        case .answered(_, .failure(let fault)) where terms.until != nil:
+            // An answer that ends is taken for all there is.
+            self.past = nil
+            let refusal = ControlLine.refusal(
+                .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)
+            outgoing = .bytes(framed(refusal))
+            isLast = true
         case .answered(var reading, .failure):
             var lost: [UInt8] = []
             // Of the run that is now the log has the rest, and tells what it has not.

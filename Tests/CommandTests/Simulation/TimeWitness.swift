@@ -78,6 +78,10 @@ final class TimeWitness {
             }
             wanted[place.run]?.subtract(first...last)
             self.place = FeedPlace(place.run, last + 1)
+        } else if line.begins("{\"type\":\"error\"") {
+            // A journal that cannot be read: what came is not said to be all.
+            if !line.has("\"code\":\"disk\"") { accuse("is refused: \(line.text)") }
+            isOver = true
         } else if line.begins("{\"type\":\"bye\"") {
             isOver = true
             guard line.has("\"reason\":\"until\"") else { return }

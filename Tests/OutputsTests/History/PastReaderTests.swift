@@ -363,6 +363,29 @@ import Testing
         }
     }
 
+    /// Who gets an end takes what came for all there is.
+    @Test(arguments: [0, 1, 2, 3, 4, 5], [false, true])
+    func aJournalThatFailsLeavesNoEndToWhatIsAskedForByTimes(pages: Int, isEvents: Bool) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...600, from: FeedStage.start - .seconds(1_000), text: 200)
+            await stage.feed.publish(8)
+            stage.history.failsAfter = pages
+            let words = "the journal cannot be read: no disk"
+            if isEvents {
+                let text = try await String(
+                    decoding: Self.http(stage, .events) { $0.until = FeedStage.start }, as: UTF8.self)
+                #expect(text.contains("\ndata: {\"type\":\"error\"") && text.contains(words), "\(text.suffix(300))")
+                #expect(!text.contains("\"type\":\"bye\""))
+                return
+            }
+            let reader = try stage.feed.connect(capacity: 1 << 20)
+            try await reader.ask(#"{"until":"2023-11-14T22:13:20Z"}"#)
+            let transcript = try await reader.transcript(on: stage.feed.loop)
+            #expect(transcript.refusals == [Failure(.disk, words)] && transcript.bye == nil && !transcript.isTorn)
+        }
+    }
+
     @Test func timesChooseAmongWhatTheLogHas() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
