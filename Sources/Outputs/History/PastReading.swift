@@ -48,6 +48,10 @@ package struct PastReading: Sendable {
     private var high: JournalPlace?
     /// The journal's number of the run whose lines come.
     private var runNumber: Int64?
+    /// Whether there is too much before the line that comes next, wherever it may be.
+    private var isCutOff = false
+    /// The last line that is known of the run that it begins with; of what the journal does not have up to there a gap tells.
+    private var known: Int?
     /// The first line that the log has: a journal may have let go of more, and then there is nothing missing from there on.
     package var log: FeedPlace?
     /// Whether the rest of a page was left, as the log has what follows; should it have let go of that by then, it is read again.
@@ -65,8 +69,10 @@ package struct PastReading: Sendable {
     /// Of lines that are read at once: as many as a piece of the log has.
     package static let pageBytes = 64 << 10
 
-    package init(from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max) {
-        (self.start, self.filter, self.form, self.most) = (start, filter, form, most)
+    package init(
+        from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max, through known: Int? = nil
+    ) {
+        (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
         if case .after(let sequence, let run) = start { place = FeedPlace(run, sequence.addingSaturated(1)) }
     }
 
@@ -116,6 +122,7 @@ package struct PastReading: Sendable {
             FeedLine.forEach(in: bytes) { line in if filter?.admits(line) != false { left -= line.count + 1 } }
         }
         if left < 0 {
+            isCutOff = true
             if let place { low = max(low ?? place, JournalPlace(id: place.id.subtractingSaturated(1))) }
         } else if low.map({ page.last > $0 }) ?? true {
             phase = .measuring(behind: page.last, left: left)
@@ -130,12 +137,15 @@ package struct PastReading: Sendable {
         guard RunName.isValid(page.run.name) else { throw JournalFault(.corrupt, "the name of a run makes no sense") }
         var bytes: [UInt8] = []
         if page.run.number != runNumber {
-            if runNumber == nil, let place, place.run != page.run.name {
-                try bytes += rest(of: place, history, time)
+            let isCutOff = isCutOff
+            if let place, place.run != page.run.name {
+                if runNumber == nil { try bytes += rest(of: place, history, time) }
+                if let known { addGap(through: known, time, to: &bytes) }
+                known = nil
             }
             var first = page.sequences.lowerBound
             if place?.run != page.run.name {
-                if let log, log.run == page.run.name { first = min(first, log.sequence) }
+                if !isCutOff, let log, log.run == page.run.name { first = min(first, log.sequence) }
                 place = FeedPlace(page.run.name, first)
             }
             runNumber = page.run.number
@@ -227,9 +237,11 @@ package struct PastReading: Sendable {
 
     /// Says that the lines up to a number do not come, unless they have, or the log has them.
     private mutating func addGap(through last: Int, _ time: Timestamp, to bytes: inout [UInt8]) {
+        let takesFromLog = !isCutOff
+        isCutOff = false
         guard let place, last >= place.sequence, last < .max else { return }
         var last = last
-        if let log, log.run == place.run, log.sequence <= last {
+        if takesFromLog, let log, log.run == place.run, log.sequence <= last {
             isCut = true
             last = log.sequence - 1
             guard last >= place.sequence else { return }
@@ -247,7 +259,7 @@ package struct PastReading: Sendable {
     /// What is said when the journal fails in the middle of a run: which lines of it do not come, as far as is known.
     package mutating func giveUp(at time: Timestamp) -> [UInt8] {
         var bytes: [UInt8] = []
-        if let end { addGap(through: end, time, to: &bytes) }
+        if let last = [end, known].compactMap({ $0 }).max() { addGap(through: last, time, to: &bytes) }
         return bytes
     }
 

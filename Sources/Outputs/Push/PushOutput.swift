@@ -202,7 +202,7 @@ package actor PushOutput {
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
                 if history != nil, let missing = Self.missing(line), pastEnd != FeedPlace(run, missing.from) {
-                    past = reading(from: missing.from)
+                    past = reading(from: missing.from, through: missing.to)
                     if try await pushPast(reader, to: stream) { continue }
                 }
                 if target.sendsControl { try await stream.write(all: line) }
@@ -229,8 +229,11 @@ package actor PushOutput {
     }
 
     /// The journal's lines from this one of the run on.
-    private func reading(from sequence: Int) -> PastReading {
-        PastReading(from: .after(sequence - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered)
+    ///
+    /// - Parameter last: what is known to be missing of that run.
+    private func reading(from sequence: Int, through last: Int? = nil) -> PastReading {
+        PastReading(
+            from: .after(sequence - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered, through: last)
     }
 
     /// Writes the lines that the log does not have any more, up to where it has what follows, behind which `hello` and `stats` come.
@@ -256,10 +259,7 @@ package actor PushOutput {
                     trail.removeAll()
                 }
                 try await write(bytes, to: stream)
-            case .success(.end):
-                pastEnd = reading.place
-                break reading
-            case .failure:
+            case .success(.end), .failure:
                 pastEnd = reading.place
                 if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
                 break reading

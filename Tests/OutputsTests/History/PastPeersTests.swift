@@ -127,6 +127,61 @@ import Testing
         }
     }
 
+    /// The journal had an outage while the run that somebody is overtaken in ended; it may have the next one.
+    @Test(arguments: [0, 1, 2]) func aPushIsToldOfTheRestOfARunThatTheJournalDoesNotHave(_ journal: Int) async throws {
+        try await withLoop(virtual: true) { loop in
+            let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let history = MemoryHistory()
+            let desk = HistoryDesk(history, on: loop, worker: Worker(simulatedOn: loop), wall: feed.wall)
+            @Sendable func relay(_ run: String, _ numbers: ClosedRange<Int>) async throws {
+                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
+                let hello = ControlLine.hello(
+                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
+                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
+                let lines = numbers.map { MemoryHistory.line($0, FeedStage.start, text: 100) }
+                for bytes in [Array(hello.dropLast())] + lines {
+                    await feed.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: Bytes(bytes))])
+                }
+            }
+            let peer = Peer(on: loop)
+            let output = PushOutput(
+                try PushTarget("unix:/x"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
+                history: desk, tell: { _ in }, connect: { try peer.connect() })
+            history.begin("r1")
+            history.add(1...200, text: 100)
+            if journal > 0 {
+                history.begin("r2")
+                history.add(1...3, text: 100)
+            }
+            try await running {
+                try await desk.run()
+            } while: {
+                try await running {
+                    try await output.run()
+                } while: {
+                    try await relay("r1", 1...300)
+                    let reader = try await peer.comeBack()
+                    // It reads nothing while that run ends.
+                    try await loop.sleep(for: .seconds(1))
+                    try await relay("r2", 1...10)
+                    // The disk may go, too, before the journal's next page.
+                    if journal == 2 { history.failsAfter = 1 }
+                    async let transcript = reader.transcript(on: loop)
+                    try await loop.sleep(for: .seconds(1))
+                    await feed.store.finish("end")
+                    let said = try await transcript
+                    #expect(said.fault == nil && said.hellos.last?.run == "r2", "\(said.fault ?? "")")
+                    #expect(said.numbers.suffix(10) == Array(1...10))
+                    // All of the first run, then all of the second.
+                    var missing = Set(1...300).subtracting(said.numbers.dropLast(10))
+                    #expect(!missing.isEmpty)
+                    for gap in said.gaps { missing.subtract(gap) }
+                    #expect(missing.isEmpty, "\(missing.sorted()) of \(said.gaps)")
+                }
+            }
+        }
+    }
+
     @Test func anAttachedAgentGetsTheRestOfARunThatIsOver() async throws {
         try await withLoop(virtual: true) { loop in
             let first = await FeedStage(on: loop)

@@ -13,9 +13,10 @@ import Testing
     /// Everything that comes up to the end.
     private static func read(
         _ history: MemoryHistory, _ start: PastReading.Start, _ filter: LineFilter? = nil,
-        as form: PastReading.Form = .lines, atMost most: Int = .max
+        as form: PastReading.Form = .lines, atMost most: Int = .max, through known: Int? = nil, log: FeedPlace? = nil
     ) throws -> [UInt8] {
-        var reading = PastReading(from: start, filter, as: form, atMost: most)
+        var reading = PastReading(from: start, filter, as: form, atMost: most, through: known)
+        reading.log = log
         var bytes: [UInt8] = []
         for _ in 0..<10_000 {
             switch try reading.advance(history, at: time) {
@@ -171,6 +172,36 @@ import Testing
         let interval = PastReading.Start.time(nil, until: FeedStage.start + .seconds(500))
         let newest = try Self.summary(Self.read(history, interval, atMost: 1_000 + PastReading.pageBytes))
         #expect(newest.hasPrefix("C(") && newest.hasSuffix("…300"), "\(newest)")
+    }
+
+    /// A log may be larger than what is given at once.
+    @Test func givesTheNewestThatFitWhereTheLogHasMore() throws {
+        let history = Self.three()
+        for log in [FeedPlace("C", 1), FeedPlace("C", 200)] {
+            let bytes = try Self.read(history, .time(nil, until: nil), atMost: 100_000, log: log)
+            let first = try #require(numbers(bytes).first)
+            #expect(first > 200 && bytes.count < 100_000)
+            #expect(try Self.summary(bytes) == "C(\(first),701): \(first)…700")
+            let behind = try Self.read(history, .after(5, run: "C"), atMost: 100_000, log: log)
+            #expect(try Self.summary(behind) == "C(\(first),701): !6…\(first - 1) \(first)…700")
+        }
+    }
+
+    /// Whoever was told of more than the journal has of a run gets that named before another one comes.
+    @Test func namesWhatIsKnownOfARunBeyondTheJournals() throws {
+        let history = Self.three()
+        #expect(
+            try Self.summary(Self.read(history, .after(5, run: "A"), through: 20))
+                == "A(6,11): 6…10 !11…20 B(1,6): 1…5 C(1,701): 1…700")
+        #expect(
+            try Self.summary(Self.read(history, .after(5, run: "A"), through: 10))
+                == "A(6,11): 6…10 B(1,6): 1…5 C(1,701): 1…700")
+        let old = MemoryHistory()
+        old.begin("A")
+        old.add(1...10)
+        var reading = PastReading(from: .after(5, run: "A"), nil, as: .lines, through: 20)
+        for _ in 0..<3 { _ = try reading.advance(old, at: Self.time) }
+        #expect(try Self.summary(reading.giveUp(at: Self.time)) == "!11…20")
     }
 
     /// Behind the end of the interval nothing is read: the number of pages says so.
