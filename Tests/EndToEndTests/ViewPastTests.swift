@@ -64,7 +64,7 @@ import Testing
             _ = try await stage.catwatch(["-u", stage.url("/fact"), "-e", "1h", "-o", "none", "--listen=\(path)"])
             let screen = try await ViewScreen(stage, ["--attach=\(path)"])
             try await screen.wait(for: "▸ fact ")
-            try await screen.type("2]", for: "✕ journal: the agent has no journal, or nothing in it yet")
+            try await screen.type("2]", for: "✕ journal: there is none, or nothing in it yet")
             try await screen.type("[", for: "windows, 2 m")
             try await screen.type("q")
             #expect(try await screen.end().status == 0)

@@ -255,7 +255,7 @@ import Testing
         for wait in [1, 2, 4] {
             past.begin()
             _ = past.read(Self.bytes([Self.hello("now", filtered: false)]))
-            #expect(past.progress == .failed("the agent has no journal, or nothing in it yet"))
+            #expect(past.progress == .failed("there is none, or nothing in it yet"))
             for left in (0..<wait).reversed() {
                 #expect(past.request == nil)
                 sequence += 1
@@ -327,7 +327,7 @@ import Testing
         let refusal =
             #"{"type":"error","time":"2026-03-01T12:00:00.000000Z","code":"protocol","message":"no \u001b[2Jroom"}"#
         let cases: [([String], String?, String)] = [
-            ([Self.hello("r", filtered: false)], nil, "the agent has no journal, or nothing in it yet"),
+            ([Self.hello("r", filtered: false)], nil, "there is none, or nothing in it yet"),
             ([refusal], nil, "no ␛[2Jroom"),
             ([Self.hello("r"), Self.data(1, Self.at(-5), 1)], nil, "the connection broke"),
             ([Self.hello("r"), Self.bye.replacing("until", with: "SIGTERM")], nil, "the agent has ended"),

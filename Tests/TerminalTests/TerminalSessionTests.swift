@@ -226,7 +226,7 @@ private actor SimulatedPast: PastFeed {
             .lines([PastSeriesTests.hello("old", filtered: false)])
         } _: { harness, past in
             let text = try await Self.screen(harness, "2]", after: .milliseconds(200))
-            #expect(text.holds("✕ journal: the agent has no journal, or nothing in it yet"))
+            #expect(text.holds("✕ journal: there is none, or nothing in it yet"))
             for count in [2, 2, 3] {
                 await harness.publish(6)
                 _ = try await Self.screen(harness, after: .seconds(1))

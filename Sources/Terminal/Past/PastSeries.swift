@@ -168,7 +168,7 @@ package struct PastSeries: Sendable {
                 // A connection begins; the answer comes behind another one.
                 guard hello.journalFirstSeq == nil else { continue }
                 // Nor has a run one before its first line is in there.
-                end(failure: "the agent has no journal, or nothing in it yet")
+                end(failure: "there is none, or nothing in it yet")
                 wait = (wait.next, wait.next.addingSaturated(wait.next))
             case .hello(let hello): lineRun = hello.run
             case .refusal(let failure): end(failure: failure.message)

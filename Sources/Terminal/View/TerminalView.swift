@@ -449,7 +449,9 @@ package struct TerminalView: Sendable {
     private mutating func changeReach(_ step: Int, beyond history: Duration) -> Bool {
         let spans = PastSeries.spans.filter { $0.duration > history }
         let current = state.reach?.duration ?? history
-        guard let chosen, hasGraph(chosen), state.reach != nil || (step > 0 && hasJournal) else { return false }
+        guard chosen.map({ hasGraph($0) }) != false, state.reach != nil || (step > 0 && hasJournal) else {
+            return false
+        }
         if step < 0 {
             state.reach = spans.last { $0.duration < current }
         } else if past?.progress != .here(isOlder: false) {

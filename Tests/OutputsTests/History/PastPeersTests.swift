@@ -138,14 +138,14 @@ import Testing
                 let hello = ControlLine.hello(
                     time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(1),
                     history: .seconds(120), firstSequence: 1, nextSequence: 1)
-                let lines = numbers.map { MemoryHistory.line($0, FeedStage.start, text: 100) }
+                let lines = numbers.map { MemoryHistory.line($0, FeedStage.start, text: 500) }
                 for bytes in [Array(hello.dropLast())] + lines {
                     await feed.store.relay([RelayedLine(try LineDecoder.decode(bytes[...]), bytes: Bytes(bytes))])
                 }
             }
             let peer = Peer(on: loop)
             let output = PushOutput(
-                try PushTarget("unix:/x"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
+                try PushTarget("unix:/x?control=true"), store: feed.store, on: loop, random: SeededGenerator(seed: 1),
                 history: desk, tell: { _ in }, connect: { try peer.connect() })
             history.begin("r1")
             history.add(1...200, text: 100)
