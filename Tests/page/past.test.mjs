@@ -11,6 +11,7 @@ const stamp = seconds => new Date(begin / 1000 + seconds * 1000).toISOString().r
 const seriesOf = (name, source) => new PastSeries({ name, source, from: begin, until: begin + 60 * second })
 const data = (seq, at, value, more = {}) => JSON.stringify({ seq, time: stamp(at), type: "s", source: "s", series: "s", value, ...more })
 const hello = (run, at = 900) => JSON.stringify({ type: "hello", time: stamp(at), format: 1, run, filtered: true, interval_s: 1, history_s: 120, first_seq: 1, next_seq: 1 })
+const refusal = JSON.stringify({ type: "error", time: stamp(900), code: "disk", message: "the journal cannot be read" })
 const bye = JSON.stringify({ type: "bye", time: stamp(900), reason: "until", run: "r2", last_seq: 2, uptime_s: 1 })
 
 test("runs that are over lie beside one another, although their numbers are the same", () => {
@@ -75,6 +76,7 @@ test("one request is made, and lines may come in any pieces", async t => {
 
 for (const [name, chunks, more, message] of [
     ["an answer that breaks off", [hello("r1") + "\n", data(1, 10, 1) + "\n"], {}, "the connection broke"],
+    ["a journal that fails", [hello("r1") + "\n", refusal + "\n", data(1, 10, 1) + "\n", bye + "\n"], {}, "the journal cannot be read"],
     ["an answer that breaks off within its last line", [hello("r1") + "\n", bye], {}, "the connection broke"],
     ["a journal that cannot be read", [hello("r1") + "\n", '{"type":"error","time":"2026-11-21T05:00:00.000000Z","code":"disk","message":"no disk"}\n'], {}, "no disk"],
     ["a refusal", ["no"], { status: 503, type: "text/plain" }, "status 503"],

@@ -476,7 +476,9 @@ package actor EventStore {
         switch start {
         case .oldest: state.log.firstSequence
         case .newest: state.log.nextSequence
-        case .after(let sequence): min(max(0, sequence), state.log.nextSequence - 1) + 1
+        case .after(let sequence):
+            // A feed that is passed on may be on its way here up to where it was counted.
+            min(max(0, sequence), max(state.log.nextSequence - 1, relayed?.asOf ?? 0)) + 1
         }
     }
 

@@ -17,6 +17,8 @@ package actor AttachInput {
     /// How the connection is doing.
     package enum Status: Sendable, Equatable {
         case connected
+        /// What it says of what we asked for, the first time in a connection.
+        case warned(String)
         /// `retryIn` is nil when the agent is not waited for.
         case lost(reason: String, retryIn: Duration?)
 
@@ -27,6 +29,7 @@ package actor AttachInput {
         package var text: String? {
             switch self {
             case .connected: nil
+            case .warned(let message): "the agent says: \(message)"
             case .lost(let reason, nil): "the agent is lost: \(reason)"
             case .lost(let reason, let pause?): "\(reason); next try in \(pause.shortText)"
             }
@@ -127,6 +130,7 @@ package actor AttachInput {
         // What comes before the answer of an agent that is in another run by now, which may have the rest of ours.
         var isEarly = false
         var isLeaving = false
+        var isWarned = false
         var hasMore = false
         while true {
             // A slow output slows this connection, and then the agent says what was missed.
@@ -175,6 +179,10 @@ package actor AttachInput {
                         if case .hello(let hello) = line.body { isEarly = run != nil && run != hello.run }
                     } else if case .hello = line.body {
                         isEarly = false
+                    }
+                    if case .refusal = line.body, !isWarned {
+                        isWarned = true
+                        await tell(.warned(Self.refusal(line)))
                     }
                     if isEarly {
                         if case .bye = line.body { isLeaving = true }

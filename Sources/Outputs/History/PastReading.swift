@@ -263,5 +263,11 @@ package struct PastReading: Sendable {
         return bytes
     }
 
+    /// What a reader of older runs is told whose journal fails: of those between there is no end to name in a `gap`.
+    package static func refusal(_ fault: JournalFault, at time: Timestamp) -> [UInt8] {
+        ControlLine.refusal(
+            .disk, "the journal cannot be read: \(fault.reason); more may be missing than a gap tells", time: time)
+    }
+
     private static let circle = JournalFault(.corrupt, "the lines have no order")
 }

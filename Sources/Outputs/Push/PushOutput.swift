@@ -241,13 +241,14 @@ package actor PushOutput {
     /// - Returns: false when the journal has nothing of that run, and the reader is where it was.
     private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
         guard let history, var reading = past else { return false }
-        var lost: [UInt8] = []
+        var (lost, failure): ([UInt8], [UInt8]) = ([], [])
         reading: while true {
             if let place = reading.place, await store.holds(place) { break }
             reading.log = await FeedPlace(store.run, store.firstSequence)
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
-            if reading.isFound, !isAway {
+            // Before that the store knows what it has not got.
+            if reading.end != nil, !isAway {
                 isAway = true
                 await store.sendAway(reader)
             }
@@ -259,9 +260,16 @@ package actor PushOutput {
                     trail.removeAll()
                 }
                 try await write(bytes, to: stream)
-            case .success(.end), .failure:
+            case .success(.end):
                 pastEnd = reading.place
                 if run != (await store.run) { lost = reading.giveUp(at: store.wallTime) }
+                break reading
+            case .failure(let fault):
+                pastEnd = reading.place
+                if run != (await store.run) {
+                    lost = reading.giveUp(at: store.wallTime)
+                    failure = PastReading.refusal(fault, at: store.wallTime)
+                }
                 break reading
             }
         }
@@ -275,7 +283,7 @@ package actor PushOutput {
             first = await store.place(of: reader)
             trail.removeAll()
         }
-        if target.sendsControl { try await stream.write(all: lost + greeting) }
+        if target.sendsControl { try await stream.write(all: lost + greeting + failure) }
         return true
     }
 

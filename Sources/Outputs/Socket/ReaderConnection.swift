@@ -65,6 +65,13 @@ final class ReaderConnection: @unchecked Sendable {
     private var pastRun: (name: String, last: Int)?
     /// What comes before the next line of the log, if one comes.
     private var owedGreeting: [UInt8] = []
+    /// Whether its connection has begun with a `hello`.
+    private var isGreeted = false
+    /// Whether it has asked before that, as it is not known yet whose feed this is: then the answer follows it. Further
+    /// requests wait.
+    private var owesAnswer = false
+    /// What follows the next `hello`.
+    private var owedFailure: [UInt8] = []
     private var outgoing = Outgoing.nothing
     /// What follows it.
     private var events: Events?
@@ -107,6 +114,7 @@ final class ReaderConnection: @unchecked Sendable {
         let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { self.goOn() } }
         self.reader = reader
         let first = terms.map { move(reader, to: $0) } ?? greeting
+        isGreeted = !first.isEmpty
         outgoing = .bytes(head + (form == .events ? EventFraming.opening : []) + framed(first))
         stream.whenReady { [unowned self] in ready($0) }
         goOn()
@@ -207,7 +215,7 @@ final class ReaderConnection: @unchecked Sendable {
         var room = most
         while flush() {
             if isLast { return close() }
-            if !answers.isEmpty {
+            if !answers.isEmpty, !owesAnswer {
                 give(answers.removeFirst(), to: reader)
                 continue
             }
@@ -238,9 +246,7 @@ final class ReaderConnection: @unchecked Sendable {
                 room -= span.count
                 outgoing = filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
             case .gap(let line): outgoing = .bytes(greeted(framed(line)))
-            case .greeting(let line):
-                owedGreeting = []
-                outgoing = .bytes(framed(line))
+            case .greeting(let line): greet(line)
             case .interrupted: break
             case .end(let line):
                 outgoing = .bytes(framed(line))
@@ -248,6 +254,12 @@ final class ReaderConnection: @unchecked Sendable {
             case nil: return
             }
         }
+    }
+
+    /// Has a `hello` and `stats` written, by themselves and as answers to what was asked before.
+    private func greet(_ lines: [UInt8]) {
+        outgoing = .bytes((owesAnswer ? lines : []) + framed(lines) + owedFailure)
+        (isGreeted, owesAnswer, owedGreeting, owedFailure) = (true, false, [], [])
     }
 
     /// Has the next events of a span written.
@@ -320,7 +332,7 @@ final class ReaderConnection: @unchecked Sendable {
     private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
         leavePast()
         self.terms = terms
-        (goal, pastRun, owedGreeting) = (nil, nil, [])
+        (goal, pastRun, owedGreeting, owedFailure) = (nil, nil, [], [])
         if let reading = reading(terms) {
             past = .open(reading)
             readers.store.assumeIsolated { $0.sendAway(reader) }
@@ -338,10 +350,17 @@ final class ReaderConnection: @unchecked Sendable {
         case .newest: start = .newest
         case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
         }
-        return readers.store.assumeIsolated {
-            if terms.until != nil { goal = $0.nextSequence }
-            return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
-        }
+        return answering(
+            readers.store.assumeIsolated {
+                if terms.until != nil { goal = $0.nextSequence }
+                return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
+            })
+    }
+
+    /// The greeting that answers a request; none when it comes by `take`. Who asked by HTTP gets no other before.
+    private func answering(_ greeting: [UInt8]) -> [UInt8] {
+        if greeting.isEmpty, !isGreeted, form == .socket { owesAnswer = true }
+        return greeting
     }
 
     /// How many bytes of lines that there are already it gets at the most.
@@ -391,7 +410,7 @@ final class ReaderConnection: @unchecked Sendable {
             return false
         case .answered(let reading, .success(.bytes(let bytes))):
             room -= bytes.count
-            if !bytes.isEmpty { outgoing = .bytes(bytes) }
+            if !bytes.isEmpty { outgoing = .bytes(greetedFirst(bytes)) }
             self.past = .open(reading)
         case .answered(let reading, .success(.end)): join(reader, behind: reading)
         case .answered(_, .failure(let fault)) where terms.until != nil:
@@ -401,35 +420,62 @@ final class ReaderConnection: @unchecked Sendable {
                 .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)
             outgoing = .bytes(framed(refusal))
             isLast = true
-        case .answered(var reading, .failure):
-            var lost: [UInt8] = []
+        case .answered(var reading, .failure(let fault)):
+            var (lost, failure): ([UInt8], [UInt8]) = ([], [])
             // Of the run that is now the log has the rest, and tells what it has not.
             if reading.place?.run != readers.store.assumeIsolated({ $0.run }) {
                 lost = reading.giveUp(at: readers.store.wallTime)
+                failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
             }
-            join(reader, behind: reading, lost)
+            join(reader, behind: reading, lost, failure)
         }
         return true
     }
 
+    /// Older lines that come before it is known whose feed this is, which answer a request: their `hello` comes twice, as there was
+    /// none when the connection began.
+    private func greetedFirst(_ bytes: [UInt8]) -> [UInt8] {
+        defer { isGreeted = true }
+        guard !isGreeted, form == .socket, let hello = bytes.firstIndex(of: 0x0A),
+            let stats = bytes[(hello + 1)...].firstIndex(of: 0x0A)
+        else { return bytes }
+        return bytes[...stats] + bytes
+    }
+
     /// Goes on with the log behind the older lines that it has got.
-    private func join(_ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = []) {
+    ///
+    /// - Parameters:
+    ///   - lost: what comes before the `hello` of that.
+    ///   - failure: what comes behind it.
+    private func join(
+        _ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []
+    ) {
         past = nil
-        guard reading.isFound, let place = reading.place else {
-            outgoing = .bytes(framed(begin(reader)))
-            return
-        }
+        guard reading.isFound, let place = reading.place else { return goOn(behind: begin(reader), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }
             return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
         }
-        outgoing = .bytes(lost)
         if terms.until == nil || reading.end == nil {
-            outgoing = .bytes(lost + framed(greeting))
-        } else if place.run != run {
+            return goOn(behind: answering(greeting), failure, lost)
+        }
+        outgoing = .bytes(lost + failure)
+        if place.run != run {
             owedGreeting = framed(greeting)
             pastRun = (place.run, reading.end ?? 0)
         }
+    }
+
+    /// Has a `hello` and `stats` written, and what follows those, which may have still to come.
+    private func goOn(behind greeting: [UInt8], _ failure: [UInt8], _ lost: [UInt8] = []) {
+        guard !greeting.isEmpty else {
+            owedFailure = failure
+            outgoing = .bytes(lost)
+            return
+        }
+        // It may have become known meanwhile whose feed this is.
+        outgoing = .bytes(lost + (isGreeted || form != .socket ? [] : greeting) + framed(greeting) + failure)
+        isGreeted = true
     }
 
     private func leavePast() {

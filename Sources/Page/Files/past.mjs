@@ -24,9 +24,10 @@ export class PastSeries {
         this.hasHoles = false
     }
 
-    /** Takes a line, without its newline. */
+    /** Takes a line, without its newline; throws what the agent says when it cannot tell all. */
     take(text) {
         const line = readLine(text)
+        if (line?.kind === "refusal") throw new Error(line.body.message)
         if (line?.kind === "gap") this.hasHoles = true
         if (line === null || line.source !== this.source || line.time < this.from || line.time >= this.until) return
         const { kind, time, seq, body } = line
@@ -94,7 +95,6 @@ export async function fetchPast(past, control) {
         past.isPart = bytes >= fullBytes
         // What ends otherwise is not all of it.
         const end = readLine(last)
-        if (end?.kind === "refusal") throw new Error(end.body.message)
         if (!last.startsWith('{"type":"bye"')) throw new Error("the connection broke")
     } catch (error) {
         if (isSilent) throw new Error("the agent takes too long")

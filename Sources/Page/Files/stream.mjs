@@ -199,7 +199,9 @@ export class Stream {
         } else if (line.startsWith('{"type":"bye"')) {
             this.#ending = `the agent has ended: ${JSON.parse(line).reason}`
         } else if (line.startsWith('{"type":"error"')) {
-            this.#ending = JSON.parse(line).message
+            const { code, message } = JSON.parse(line)
+            // What an older run has lost ends nothing.
+            if (code !== "disk") this.#ending = message
         }
         this.#lines.push(line)
         this.#characters += line.length

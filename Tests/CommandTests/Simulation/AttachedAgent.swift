@@ -32,7 +32,6 @@ final class AttachedAgent: @unchecked Sendable {  // touched on one loop only
             let client = SimulatedClient(
                 "reader \(index) of the attached agent", kind, of: agent, in: world,
                 seed: seed &+ 1_000_003 &* UInt64(index + 1))
-            client.witness.mayBeBehind = true
             return client
         }
     }

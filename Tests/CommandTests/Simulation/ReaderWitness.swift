@@ -31,8 +31,6 @@ final class ReaderWitness {
     var leftOut: ((FeedPlace, FeedPlace) -> String?)?
     /// A line that the journal has, of those that it is said not to have.
     var kept: ((ClosedRange<Int>, String) -> Int?)?
-    /// Whether the agent may not have yet what this reader has of it.
-    var mayBeBehind = false
     /// Says what is wrong.
     private let accuse: (String) -> Void
     private var cutter = LineCutter()
@@ -52,6 +50,8 @@ final class ReaderWitness {
     /// Whether it was told why it is not let in.
     private(set) var isRefused = false
     private(set) var gaps = 0
+    /// How often it was told that the journal could not be read.
+    private(set) var warnings = 0
     private(set) var resumed = 0
     /// How often it went over from one run to another.
     private(set) var crossings = 0
@@ -157,7 +157,7 @@ final class ReaderWitness {
                 accuse("ends before \(place.sequence) with last_seq \(last ?? -1)")
             }
         } else if line.begins("{\"type\":\"error\"") {
-            isRefused = true
+            if line.has("\"code\":\"disk\"") { warnings += 1 } else { isRefused = true }
         } else if !line.begins("{\"type\":\"stats\"") {
             accuse("gets no line: \(line.text.prefix(200))")
         }
@@ -202,10 +202,7 @@ final class ReaderWitness {
             // From the first one on, however late it was connected.
             case .push, .file: place = FeedPlace(name, 1)
             }
-        case .early(let place):
-            answer(by: new)
-            // An agent that has yet to hear whose feed it is greets once, and so far never says which that answers.
-            if mayBeBehind { other = place.sequence }
+        case .early: answer(by: new)
         case .reading where name != run: goOver(to: new)
         case .reading: break
         }
@@ -215,8 +212,7 @@ final class ReaderWitness {
 
     private func answer(by new: FeedPlace) {
         resumed += 1
-        if new.run != run { return goOver(to: new) }
-        mayRepeat = mayBeBehind
+        if new.run != run { goOver(to: new) }
     }
 
     private func goOver(to new: FeedPlace) {

@@ -95,7 +95,8 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
 
     /// What must have happened in a thousand lives.
     static let happenings = [
-        "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends", "failures",
+        "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends",
+        "failed readings", "failures",
         "gaps", "gaps in the journal", "journal faults", "journals moved aside", "late values", "lines of the past",
         "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed", "revised",
         "rows let go of", "steps ahead", "steps back", "windows",
@@ -405,6 +406,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         settleLines()
         for witness in [files, peer.witness] + clients.map(\.witness) + (attached?.witnesses ?? []) {
             count("gaps", witness.gaps)
+            count("failed readings", witness.warnings)
             count("resumed", witness.resumed)
             count("crossings", witness.crossings)
             count("lines read", witness.lines)

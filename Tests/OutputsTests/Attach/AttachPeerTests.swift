@@ -24,6 +24,14 @@ import Testing
         #expect(said == ["the agent is lost: there are 2 readers already"])
     }
 
+    /// A journal that fails leaves out lines that no gap may name; whoever says so again and again is quoted once.
+    @Test func passesOnWhyItDoesNotGetAll() async throws {
+        let line = ControlLine.refusal(.disk, "the journal cannot be read", time: FeedStage.start)
+        let said = try await Self.saidAbout(
+            Self.hello + String(repeating: String(decoding: line, as: UTF8.self), count: 3))
+        #expect(said.first == "the agent says: the journal cannot be read" && said.count == 2)
+    }
+
     @Test(arguments: [0, 3 << 20]) func endsWhenThePeerSaysNothingUseful(length: Int) async throws {
         let said = try await Self.saidAbout(String(repeating: "x", count: length))
         #expect(said.count == 1)

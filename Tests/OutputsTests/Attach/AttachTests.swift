@@ -254,12 +254,15 @@ import Testing
                             return
                         }
                         #expect(hello.run == "r1")
+                        // The connection's own greeting, and the answer.
+                        #expect(try await reader.next()?.type == "stats")
+                        #expect(try await reader.next()?.type == "hello")
                         #expect(try await reader.next()?.type == "stats")
                         #expect(try await reader.next()?.seq == 7)
-                        try await other.skip(2)
+                        try await other.skip(4)
                         #expect(try await other.next()?.seq == 1)
                         // Nobody is beyond what there was: the next line is for all.
-                        try await ahead.skip(2)
+                        try await ahead.skip(4)
                         await origin.publish(2)
                         #expect(try await ahead.next()?.seq == 11)
                     }
@@ -300,7 +303,102 @@ import Testing
             }
         }
         #expect(transcript.fault == nil && transcript.gaps.isEmpty)
-        #expect(transcript.hellos.map(\.run) == ["r1", "r2"] && transcript.numbers == [11, 12, 1, 2, 3])
+        #expect(transcript.hellos.map(\.run) == ["r1", "r1", "r2"] && transcript.numbers == [11, 12, 1, 2, 3])
+    }
+
+    /// Each request is answered, the ones behind the first when it is known whose feed it is.
+    @Test func everyRequestBeforeTheFirstHelloIsAnswered() async throws {
+        try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop)
+            await origin.publish(10)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let way = Way(to: nil)
+            let input = Self.input(way, relay)
+            let transcript = try await origin.serving { _ in
+                try await relay.serving { _ in
+                    let reader = try relay.connect()
+                    for since in [2, 4, 6] { try await reader.ask("{\"since\":\(since),\"run\":\"r1\"}") }
+                    try await loop.sleep(for: .seconds(1))
+                    return try await running {
+                        try await input.run()
+                    } while: {
+                        way.stage = origin
+                        try await loop.sleep(for: .seconds(20))
+                        await relay.store.finish("end")
+                        return try await reader.transcript(on: loop)
+                    }
+                }
+            }
+            #expect(transcript.hellos.count == 4 && transcript.fault == nil)
+            #expect(transcript.numbers.suffix(4) == [7, 8, 9, 10])
+        }
+    }
+
+    @Test func whatIsStillOnItsWayHereIsNotGivenTwice() async throws {
+        try await withLoop(virtual: true) { loop in
+            let origin = await FeedStage(on: loop)
+            await origin.publish(10)
+            let relay = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            try await origin.serving { _ in
+                try await relay.serving { _ in
+                    let source = try origin.connect()
+                    var lines: [RelayedLine] = []
+                    while lines.count < 12, let line = try await source.line() {
+                        lines.append(RelayedLine(try LineDecoder.decode(line[...]), bytes: Bytes(line)))
+                    }
+                    await relay.store.relay(Array(lines[..<5]))
+                    let reader = try relay.connect()
+                    try await reader.ask(#"{"since":8,"run":"r1"}"#)
+                    try await loop.sleep(for: .seconds(1))
+                    await relay.store.relay(Array(lines[5...]))
+                    await relay.store.finish("end")
+                    let numbers = try await reader.transcript(on: loop).numbers
+                    #expect(numbers.filter { $0 > 3 } == [9, 10])
+                }
+            }
+        }
+    }
+
+    /// The third agent asks the second one before that knows that there is another run.
+    @Test func aChainGoesOnWithAnotherRunWhoeverComesBackFirst() async throws {
+        try await withLoop(virtual: true) { loop in
+            let (first, second) = await (FeedStage(on: loop), FeedStage(on: loop, run: "r2"))
+            await first.publish(5)
+            await second.publish(7)
+            let middles = await [
+                FeedStage(on: loop, run: "unknown", isRelay: true), FeedStage(on: loop, run: "unknown", isRelay: true),
+            ]
+            let last = await FeedStage(on: loop, run: "unknown", isRelay: true)
+            let (way, late, end) = (Way(to: first), Way(to: nil), Way(to: middles[0]))
+            let inputs = [Self.input(way, middles[0]), Self.input(late, middles[1]), Self.input(end, last)]
+            let transcript = try await first.serving { _ in
+                try await second.serving { _ in
+                    try await middles[0].serving { _ in
+                        try await middles[1].serving { _ in
+                            try await last.serving { _ in
+                                let reader = FeedReader(try last.openStream(capacity: 100_000))
+                                return try await running {
+                                    try await withThrowingDiscardingTaskGroup { group in
+                                        for input in inputs { group.addTask { try await input.run() } }
+                                    }
+                                } while: {
+                                    try await loop.sleep(for: .seconds(1))
+                                    end.stage = middles[1]
+                                    end.cut()
+                                    try await loop.sleep(for: .seconds(20))
+                                    late.stage = second
+                                    try await loop.sleep(for: .seconds(20))
+                                    await last.store.finish("end")
+                                    return try await reader.transcript(on: loop)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            #expect(transcript.fault == nil && transcript.gaps.isEmpty)
+            #expect(transcript.numbers == Array(1...5) + Array(1...7))
+        }
     }
 
     @Test func triesAgainWithPausesWhileNobodyIsThere() async throws {
