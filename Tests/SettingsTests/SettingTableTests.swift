@@ -26,15 +26,16 @@ import Testing
     private static let others: [String: Set<String>] = [
         "Feed": [
             "bands", "config", "connect", "count", "format", "from", "n", "name", "output", "series", "since", "source",
-            "time", "timeout", "total", "type", "unit", "version",
+            "time", "timeout", "total", "type", "unit", "until", "version",
         ],
         "Inputs": ["http", "limit", "replay"],
         "Outputs": ["connect", "from", "journal", "n", "replay", "since", "until"],
         "Reactor": ["connect", "listen"],
-        "catwatch": ["count", "duration", "journal", "source"], "Settings": ["source"],
+        "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
         "Terminal": [
             "connect", "help", "history", "n", "name", "next", "output", "pause", "series", "speed", "summary", "text",
             "type",
+            "until",
             "url",
             "value",
         ],

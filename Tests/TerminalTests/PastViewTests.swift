@@ -291,7 +291,9 @@ import Testing
                 .init(series: "f", value: 5, text: nil, data: Bytes(Array(#"{"n":5,"f":"5"}"#.utf8)), truncated: false))
         )
         script.view.hasJournal = true
-        script.type("2]")
+        script.type("2")
+        _ = script.frame()
+        script.type("]")
         _ = script.frame()
         #expect(script.view.board.series[0].newest != nil && script.view.past == nil)
         // Its keys do what they do without a journal.

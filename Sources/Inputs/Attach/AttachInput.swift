@@ -127,7 +127,7 @@ package actor AttachInput {
         var splitter = LineSplitter(limit: LineEncoder.longestLine)
         var slice = TimeSlice(of: loop)
         var hasHello = false
-        // What comes before the answer of an agent that is in another run by now, which may have the rest of ours.
+        // What comes before the answer to what we asked for: a replay that may begin behind lines that the agent's journal has.
         var isEarly = false
         var isLeaving = false
         var isWarned = false
@@ -176,13 +176,15 @@ package actor AttachInput {
                         greeted = loop.clock.now
                         await store.noteConnection(true)
                         await tell(.connected)
-                        if case .hello(let hello) = line.body { isEarly = run != nil && run != hello.run }
+                        isEarly = run != nil
                     } else if case .hello = line.body {
                         isEarly = false
                     }
-                    if case .refusal = line.body, !isWarned {
+                    if case .refusal = line.body {
+                        // There will be no other answer.
+                        isEarly = false
+                        if !isWarned { await tell(.warned(Self.refusal(line))) }
                         isWarned = true
-                        await tell(.warned(Self.refusal(line)))
                     }
                     if isEarly {
                         if case .bye = line.body { isLeaving = true }
