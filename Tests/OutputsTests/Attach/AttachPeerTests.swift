@@ -111,8 +111,9 @@ import Testing
                 decoding: ControlLine.gap(time: FeedStage.start, missing: 1...50, reason: "slow_reader"),
                 as: UTF8.self)
             let other = Self.hello.replacing("r1", with: "r2")
-            // The greeting, and the answer.
-            let greetings = [Self.hello, Self.hello + gap, other + other, Self.hello]
+            // The greeting with its replay, and the answer.
+            let early = gap.replacing("50", with: "90")
+            let greetings = [Self.hello, Self.hello + early + Self.hello + gap, other + other, Self.hello]
             let said = LoopBound(Said())
             let input = AttachInput(
                 store: relay.store, desk: relay.desk, on: loop, random: SeededGenerator(seed: 4), tell: { _ in },
