@@ -10,6 +10,7 @@ package struct InputFactory: Sendable {
     private let computer: Worker
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
+    private let connectSocket: @Sendable (_ path: String?) throws -> any ByteStream
     /// What was read of standard input and not looked at yet.
     private let lines = LoopBound(StdinLines())
     private let files: LoopBound<FileQueue>
@@ -18,11 +19,13 @@ package struct InputFactory: Sendable {
     ///   - disk: where files are read.
     ///   - computer: where long sums are done, and long documents read.
     ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
+    ///   - connectSocket: connects to an agent's socket, or to the usual one.
     ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
     package init(
         on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: Worker,
         computer: Worker,
         random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
+        connectSocket: @escaping @Sendable (_ path: String?) throws -> any ByteStream,
         openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.loop = loop
@@ -32,6 +35,7 @@ package struct InputFactory: Sendable {
         self.computer = computer
         self.random = random
         self.openStandardInput = openStandardInput
+        self.connectSocket = connectSocket
         files = LoopBound(FileQueue(on: loop))
     }
 
@@ -60,6 +64,16 @@ package struct InputFactory: Sendable {
                 source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
             FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
+        case .feed(let source):
+            FleetInput(source.name, by: feed(at: source.place), store: store, desk: desk, on: loop, random: random())
+        }
+    }
+
+    /// The way to another agent's feed.
+    package func feed(at place: FeedSource.Place) -> any FeedTransport {
+        switch place {
+        case .socket(let path): SocketFeed(on: loop) { [connectSocket] _ in try connectSocket(path) }
+        case .http(let request): HTTPFeed(request, by: transport, on: loop)
         }
     }
 

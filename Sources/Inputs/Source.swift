@@ -7,6 +7,8 @@ package enum Source: Sendable, Equatable {
     case webSocket(WebSocketSource)
     case stdin(StdinSource)
     case fibonacci(FibonacciSource)
+    /// Another agent.
+    case feed(FeedSource)
 
     package var description: SourceDescription {
         switch self {
@@ -15,6 +17,7 @@ package enum Source: Sendable, Equatable {
         case .webSocket(let source): source.description
         case .stdin(let source): source.description
         case .fibonacci(let source): source.description
+        case .feed(let source): source.description
         }
     }
 }

@@ -44,6 +44,17 @@ enum JournalSchema {
         "lines_time": "CREATE INDEX lines_time ON lines (time)",
     ]
 
+    /// Made when there is something for it, by who writes the feed of a fleet; exactly as the file keeps it.
+    static let positions = """
+        CREATE TABLE positions (
+            agent TEXT NOT NULL,
+            run TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            stream INTEGER,
+            PRIMARY KEY (agent, run)
+        ) STRICT
+        """
+
     /// Of a second, also before 1970.
     private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
     /// Whose line it is, its number, and its time as text: of a line `l` and its run `r`.
@@ -60,7 +71,7 @@ enum JournalSchema {
 
     /// What this program writes of itself; data events have other types.
     private static let reserved = """
-        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'gap', '?'
+        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'gap', '?'
         """
 
     /// For people; nothing here reads them.
@@ -128,6 +139,9 @@ enum JournalSchema {
             guard try tables.step(), tables.integer(0) == 1 else { return .changed(name) }
             tables.reset()
         }
+        let others = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'positions' AND sql <> ?")
+        others.bind(1, positions)
+        guard try others.step(), others.integer(0) == 0 else { return .other("it has another table positions") }
         return .journal
     }
 

@@ -161,6 +161,15 @@ final class JournalWriter {
         if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
     }
 
+    /// Up to where it has the lines of agents of a fleet.
+    func knownPositions() throws(JournalFault) -> [FeedPosition] {
+        do throws(SQLiteFault) {
+            return try JournalPositions(database).read()
+        } catch {
+            throw JournalFault(error)
+        }
+    }
+
     /// The run before this one, as it was left.
     func lastRun() throws(JournalFault) -> LastRun? {
         do throws(SQLiteFault) {

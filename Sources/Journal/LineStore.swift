@@ -31,8 +31,12 @@ package struct JournalOpening: Sendable, Equatable {
     package var lastRun: LastRun?
     /// One sentence for a person on what was not as it should be, and what became of it; nil when all was well.
     package var notice: String?
+    /// Up to where it has the lines of agents of a fleet, the newest run of each last.
+    package var positions: [FeedPosition]
 
-    package init(lastRun: LastRun? = nil, notice: String? = nil) { (self.lastRun, self.notice) = (lastRun, notice) }
+    package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [FeedPosition] = []) {
+        (self.lastRun, self.notice, self.positions) = (lastRun, notice, positions)
+    }
 }
 
 /// How a journal is kept.

@@ -20,6 +20,9 @@ struct RowWriter {
     /// Who has said that its lines come now, when none has come yet.
     private var greeting: Greeting?
     private var lastMark: Timestamp?
+    /// Whether lines may come from agents of a fleet.
+    private var isFleet = false
+    private var positions: JournalPositions
 
     private struct Greeting {
         var run: String
@@ -27,6 +30,7 @@ struct RowWriter {
         var nextSequence: Int
         var hello: Bytes
         var stats: Bytes?
+        var isFleet: Bool
 
         init?(_ lines: [UInt8]) {
             let parts = lines.split(separator: 0x0A)
@@ -34,6 +38,7 @@ struct RowWriter {
             else { return nil }
             (run, firstSequence, nextSequence) = (hello.run, max(0, hello.firstSeq), max(0, hello.nextSeq))
             self.hello = first
+            isFleet = hello.isFleet
             stats = parts.count > 1 ? parts[1] : nil
         }
     }
@@ -43,12 +48,14 @@ struct RowWriter {
         self.database = database
         self.earlier = earlier
         insert = try database.prepare("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
+        positions = JournalPositions(database)
         mark = try database.prepare("INSERT INTO marks VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
     }
 
     mutating func write(_ pieces: [JournalPiece], at time: Timestamp) throws(SQLiteFault) {
         try keepRun(at: time)
         for piece in pieces { try write(piece, at: time) }
+        try positions.write()
     }
 
     private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(SQLiteFault) {
@@ -56,6 +63,7 @@ struct RowWriter {
         case .greeting(let lines):
             // With its first line it is written: a feed that only greets takes no room.
             greeting = Greeting(lines) ?? greeting
+            isFleet = greeting?.isFleet ?? isFleet
         case .lines(let span):
             var sequence = span.sequences.lowerBound
             try span.withUnsafeBytes { bytes throws(SQLiteFault) in
@@ -63,6 +71,7 @@ struct RowWriter {
                 while start < bytes.count {
                     let line = Self.firstLine(UnsafeRawBufferPointer(rebasing: bytes[start...]))
                     try insert(line, as: sequence, at: time)
+                    if isFleet { positions.note(line) }
                     sequence = sequence.addingSaturated(1)
                     start += line.count + 1
                 }

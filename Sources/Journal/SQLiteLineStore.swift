@@ -55,7 +55,8 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
             do throws(JournalFault) {
                 let writer = try JournalWriter(file, settings, after: run, suspicions)
                 self.writer = writer
-                return JournalOpening(lastRun: try writer.lastRun(), notice: notice)
+                return JournalOpening(
+                    lastRun: try writer.lastRun(), notice: notice, positions: try writer.knownPositions())
             } catch {
                 if error.kind == .corrupt { damage = error.reason }
                 closeFile()

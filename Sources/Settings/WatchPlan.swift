@@ -92,6 +92,24 @@ package struct WatchPlan: Sendable {
         return sources
     }
 
+    /// Whether other agents' feeds are sources.
+    package var isFleet: Bool {
+        get throws(UsageError) { try effectiveSources().contains { $0.kind == .feed } }
+    }
+
+    /// The agent whose feed is passed on as it is; nil when none is.
+    package func passedOn() throws(UsageError) -> FeedSource? {
+        guard options.passedOn != nil else { return nil }
+        var resolver = SourceResolver(options: options, scales: [:], demoOrigin: nil, issues: Self.issues(options))
+        let sources = resolver.resolve(options.agents)
+        try resolver.issues.check()
+        var builder = SourceBuilder(
+            headers: headers, secrets: secrets, issues: Self.issues(options), filesBefore: filesBefore)
+        let source = sources.first.flatMap { builder.feed($0) }
+        try builder.issues.check()
+        return source
+    }
+
     /// The sources with everything filled in, but secrets.
     func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
         var notices: [String] = []
@@ -112,10 +130,10 @@ package struct WatchPlan: Sendable {
         }
         guard case .watch(var options) = command else { throw UsageError("there is nothing to watch") }
         // What attached by itself would do so still.
-        if self.options[\.attach] != nil, !self.options.values.isSaid(SettingTable.rows.attach),
+        if !self.options[\.attach].isEmpty, !self.options.values.isSaid(SettingTable.rows.attach),
             options.mayAttachByDefault
         {
-            options.values.set(\.attach, .usual)
+            options.values.set(\.attach, [FeedURL(socket: "")])
         }
         return try WatchPlan(
             options, environment: environment, arguments: arguments, running: running ?? self)

@@ -74,13 +74,17 @@ actor Agent {
     private var runner: SourceRunner?
     /// Where the stand-in API is, when it runs.
     private var demoOrigin: String?
+    /// The agent whose feed is passed on, if one's is.
+    private let passedOn: FeedSource?
     /// Whose the socket is that is attached to, when it is another user's.
     private var agentOwner: UInt32?
 
     /// How long stderr is waited for at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
-    init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) {
+    init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) throws(UsageError) {
+        passedOn = try plan.passedOn()
+        let isFleet = try plan.isFleet
         self.plan = plan
         firstPlan = plan
         self.stdoutMode = stdoutMode
@@ -99,7 +103,8 @@ actor Agent {
         limits.data = options[\.count]
         store = EventStore(
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits,
-            isRelay: options.isRelay, isRecording: replay != nil)
+            isRelay: options.isRelay, isRecording: replay != nil,
+            isFleet: isFleet)
         desk = PollDesk(on: loop)
         notices = Notices(on: loop)
         let journal = options[\.journal].map { surroundings.openJournal($0, JournalSettings(options)) }
@@ -173,8 +178,8 @@ actor Agent {
     private func startInputs(_ sources: [Source], shownBy view: ViewOutput?, in group: inout TaskGroup<Void>) {
         let (store, loop, interval) = (store, loop, plan.options[\.interval])
         group.addTask { try? await store.run() }
-        if let attach = plan.options[\.attach] {
-            startAttach(attach, shownBy: view, in: &group)
+        if let passedOn {
+            startAttach(passedOn, shownBy: view, in: &group)
             return
         }
         if let path = plan.options[\.replay], let replay {
@@ -205,19 +210,25 @@ actor Agent {
 
     /// Starts reading from a running agent.
     private func startAttach(
-        _ attach: SocketPath, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
+        _ agent: FeedSource, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
     ) {
-        let path = attach.path ?? DefaultSocket.path(environment: plan.environment)
+        let target = target(of: agent)
+        let transport: any FeedTransport =
+            switch agent.place {
+            case .socket(let path):
+                SocketFeed(on: loop) { [unowned self] _ in
+                    try assumeIsolated { try $0.connect(to: path, named: target) }.value
+                }
+            case .http: surroundings.inputs.feed(at: agent.place)
+            }
         let input = AttachInput(
-            store: store, desk: desk, on: loop, reconnects: !plan.options[\.noReconnect],
+            store: store, desk: desk, on: loop, by: transport, reconnects: !plan.options[\.noReconnect],
             random: surroundings.random()
         ) { [notices, tells = stdoutMode.isLines] status in
             if tells || status.isFinal, let text = status.text {
-                await notices.say("catwatch: \(Sanitizer.visible(path)): \(text)\n")
+                await notices.say("catwatch: \(target): \(text)\n")
             }
             await view?.show(status)
-        } connect: { [unowned self] _ in
-            try assumeIsolated { try $0.connect(to: attach, at: path) }.value
         }
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
     }
@@ -242,11 +253,11 @@ actor Agent {
     private func replayTarget(_ path: String) -> String { path == "-" ? "standard input" : Sanitizer.visible(path) }
 
     /// Connects to a running agent; says whose its socket is when it is somebody else's, and was not said to be before.
-    private func connect(to attach: SocketPath, at path: String) throws -> LoopBound<any ByteStream> {
-        let (stream, owner) = try surroundings.attach(attach)
+    private func connect(to path: String?, named target: String) throws -> LoopBound<any ByteStream> {
+        let (stream, owner) = try surroundings.attach(path)
         // Not who runs it: the service manager may have opened the socket.
         if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
-            let text = "catwatch: \(Sanitizer.visible(path)): the socket is \(DefaultSocket.name(of: owner))'s\n"
+            let text = "catwatch: \(target): the socket is \(DefaultSocket.name(of: owner))'s\n"
             notices.assumeIsolated { $0.say(text) }
         }
         view?.show(owner: owner.map(DefaultSocket.name))
@@ -300,13 +311,16 @@ actor Agent {
 
     /// What is waited for, as a person would name it.
     private func target(of sources: [Source]) -> String {
-        if let attach = plan.options[\.attach] {
-            return Sanitizer.visible(attach.path ?? DefaultSocket.path(environment: plan.environment))
-        }
+        if let passedOn { return target(of: passedOn) }
         if let path = plan.options[\.replay] { return replayTarget(path) }
         var targets: Set<String> = []
         let watched = sources.map(\.target).filter { targets.insert($0).inserted }
         return Sanitizer.visible(watched.joined(separator: ", "), limit: 200)
+    }
+
+    private func target(of agent: FeedSource) -> String {
+        guard case .socket(let path) = agent.place else { return Sanitizer.visible(agent.target) }
+        return Sanitizer.visible(path ?? DefaultSocket.path(environment: plan.environment))
     }
 
     /// Starts what tells a person, or the service manager, how it goes.
@@ -334,7 +348,7 @@ actor Agent {
 
     /// As `systemctl status` shows it.
     private func statusText(_ sources: [Source]) -> String {
-        if plan.options[\.attach] != nil { return "attached" }
+        if passedOn != nil { return "attached" }
         if plan.options[\.replay] != nil { return "playing back" }
         return sources.count == 1 ? "watching \(sources[0].description.name)" : "watching \(sources.count) sources"
     }

@@ -44,7 +44,7 @@ struct Catwatch {
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
                 Surroundings.leave(
-                    try loop.run { try await Agent(plan, stdoutMode: stdoutMode, in: surroundings).run() })
+                    try loop.run { try await (try Agent(plan, stdoutMode: stdoutMode, in: surroundings)).run() })
             case .check(let options, let online, let explain):
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 var notices = [plan.origin] + plan.notices

@@ -16,7 +16,7 @@ extension Options {
             return (self, nil)  // nobody is there
         }
         var options = self
-        options.values.set(\.attach, .usual)
+        options.values.set(\.attach, [FeedURL(socket: "")])
         return (options, nil)
     }
 }

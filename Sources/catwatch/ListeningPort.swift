@@ -83,7 +83,7 @@ extension WebSettings {
         metricsSeries = options[\.metricsSeries]
         version = Version.current
         pictures = plan.pictures
-        isAttached = options[\.attach] != nil
+        isAttached = options.passedOn != nil
         self.demo = demo
     }
 }

@@ -129,6 +129,7 @@ extension Source {
         case .webSocket(let source): source.request.timeout + source.pingEvery
         case .stdin: .zero
         case .fibonacci: .seconds(60)
+        case .feed: .seconds(15)
         }
     }
 }

@@ -53,8 +53,8 @@ struct Surroundings: Sendable {
     let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
     /// Makes what writes a journal and what reads it; neither does anything yet.
     let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
-    /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
-    let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
+    /// Connects to an agent's socket, or to the usual one, and says whose it is, if it is somebody else's.
+    let attach: @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
     let connect: @Sendable (_ path: String) throws(SystemError) -> any ByteStream
     let connectHost: @Sendable (_ host: String, _ port: UInt16) async throws -> LoopBound<any ByteStream>
@@ -70,7 +70,10 @@ struct Surroundings: Sendable {
     }
 
     var inputs: InputFactory {
-        InputFactory(on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random) {
+        InputFactory(
+            on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random,
+            connectSocket: { [attach] in try attach($0).stream }
+        ) {
             [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO)
         }
     }
@@ -137,9 +140,9 @@ extension Surroundings {
             let lines = SQLiteLineStore(path: $0, $1)
             return (lines, lines.history())
         }
-        attach = { place in
+        attach = { path in
             let socket =
-                try place.path.map { path in try StreamSocket.connected(to: path) }
+                try path.map { path in try StreamSocket.connected(to: path) }
                 ?? DefaultSocket.connected(to: DefaultSocket.path(environment: environment))
             let owner = StreamSocket.peerUser(of: socket)
             return (try DescriptorStream(owning: socket, on: loop), owner == geteuid() ? nil : owner)

@@ -153,7 +153,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         let plan = try WatchPlan(options, environment: [:], arguments: arguments)
         let surroundings = surroundings
         let mode = try StdoutMode(options, capabilities: surroundings.capabilities, isTerminal: false)
-        let agent = Agent(plan, stdoutMode: mode, in: surroundings)
+        let agent = try Agent(plan, stdoutMode: mode, in: surroundings)
         (self.agent, store) = (agent, agent.store)
         guard parts.servesEvents else { return try await agent.run() }
         var limits = ReaderLimits()
@@ -277,7 +277,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             openJournal: { path, _ in
                 parts.journal?(self) ?? (machine.journal(at: path), SQLiteHistory(path: path))
             },
-            attach: { (try self.connect(to: $0.path ?? ""), nil) },
+            attach: { (try self.connect(to: $0 ?? ""), nil) },
             connect: { path throws(SystemError) in try self.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },
             makeRoom: { _ in })

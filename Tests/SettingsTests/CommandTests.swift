@@ -196,13 +196,19 @@ import Testing
         (["fcat"], nil, "unexpected 'fcat'; did you mean '--preset fact'?"),
         (["lisen"], nil, "unexpected 'lisen'; did you mean '--listen'?"),
         (["fibonaci"], nil, "unexpected 'fibonaci'; did you mean 'fibonacci'?"),
-        (["--attach", "http://h/"], "--attach", attachFault), (["--attach", "-"], "--attach", attachFault),
+        (["--attach", "http://h/"], "--attach", attachFault),
+        (["--attach=ws://h/"], "--attach", "an agent is read by its socket, http or https, not by ws"),
+        (["--no-reconnect"], "--no-reconnect", "says nothing without --attach, or beside other sources"),
+        (
+            ["-a", "-a=/x", "--no-reconnect"], "--no-reconnect",
+            "says nothing without --attach, or beside other sources"
+        ),
         (["--attach", "/x.sock"], "--attach", "a path is written --attach=PATH"),
         (["./x.sock", "-l"], "--listen", "a path is written --listen=PATH"),
         (["--listen", "x.sock"], "--listen", "a path is written --listen=PATH"),
         (["--listen=/x.sock", "./y"], nil, "'./y' \(neither)"),
         (["--replay", "f", "http://h/"], "--replay", replayFault), (["--replay=f", "-"], "--replay", replayFault),
-        (["--replay=f", "--demo"], "--replay", replayFault), (["--replay=f", "-a"], "--attach", attachFault),
+        (["--replay=f", "--demo"], "--replay", replayFault), (["--replay=f", "-a"], "--replay", replayFault),
         (["--replay=f", "--journal=f"], "--replay", "a journal is not played back into itself"),
         (["--replay="], "--replay", "the path is empty"),
         (["--speed=2x"], "--speed", "says nothing without --replay"),
@@ -221,8 +227,7 @@ import Testing
 
     private static let neither =
         "is no file that is there; an address begins with http:// or ws://, or is HOST:PORT"
-    private static let attachFault =
-        "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses"
+    private static let attachFault = "an agent's path or address is written --attach=PATH"
 
     private static let replayFault =
         "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
@@ -279,16 +284,16 @@ import Testing
                 try Command.parse(words, isThere: { _ in true })
             }
         }
-        #expect(throws: UsageError(Self.attachFault + "; its path is written --attach=PATH", option: "--attach")) {
+        #expect(throws: UsageError(Self.attachFault, option: "--attach")) {
             try words("--attach", "a/b")
         }
     }
 
     @Test func whatMayBeLeftOutStandsBehindASignInShort() throws {
         #expect(try options("-l=/x.sock")[\.listen]?.path == "/x.sock")
-        #expect(try options("-a=x")[\.attach]?.path == "x" && options("-ax")[\.attach]?.path == "x")
+        #expect(try options("-a=x")[\.attach].map(\.path) == ["x"] && options("-ax")[\.attach].map(\.path) == ["x"])
         #expect(try options("-l==x")[\.listen]?.path == "=x" && options("--listen==x")[\.listen]?.path == "=x")
-        #expect(try options("-l")[\.listen] == .usual && options("--attach")[\.attach] == .usual)
+        #expect(try options("-l")[\.listen] == .usual && options("--attach")[\.attach] == [FeedURL(socket: "")])
         // A variable that is not set.
         for (word, option) in [("-l=", "--listen"), ("--listen=", "--listen"), ("--attach=", "--attach")] {
             #expect(throws: UsageError("needs PATH behind '='; leave '=' out for the usual one", option: option)) {

@@ -25,6 +25,7 @@ package final class MemoryLineStore: LineStore {
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
         var greetings: [String] = []
+        var positions: [FeedPosition] = []
         var tidying = 0
     }
     private let state = Mutex(State())
@@ -63,7 +64,7 @@ package final class MemoryLineStore: LineStore {
         return state.withLock { state in
             state.isOpen = true
             let last = state.runs.last.map { LastRun(name: $0.name, durable: $0.last, ended: $0.ended) }
-            return JournalOpening(lastRun: last, notice: notice())
+            return JournalOpening(lastRun: last, notice: notice(), positions: state.positions)
         }
     }
 
@@ -107,6 +108,17 @@ package final class MemoryLineStore: LineStore {
     private static func add(_ lines: [String], _ numbers: ClosedRange<Int>, to state: inout State) {
         guard let current = state.current else { preconditionFailure("whose lines these are was not said") }
         state.runs[current].lines += lines
+        for line in lines {
+            var line = line
+            guard let position = line.withUTF8({ FeedPosition($0) }) else { continue }
+            if let index = state.positions.firstIndex(where: {
+                $0.agent == position.agent && $0.place.run == position.place.run
+            }) {
+                state.positions[index] = position
+            } else {
+                state.positions.append(position)
+            }
+        }
         state.runs[current].last = numbers.upperBound
     }
 

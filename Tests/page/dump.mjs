@@ -40,6 +40,7 @@ function source(board, index) {
         listed: s.isListed, type: s.type, unit: s.unit, bands, events: s.events, errors: s.errors, newest: s.newest,
         error_marks: [...board.errors(index)].map((e) => [e.time, e.sequence, e.code]),
         ...(s.takesN && { takes_n: true }),
+        ...(s.agent && { agent_events: s.agent.events }),
         ...(s.outage && { outage: [s.outage.end, s.outage.down, s.outage.attempts] }),
         ...(s.rhythm.kind === "every" && { every_us: s.rhythm.period }),
         ...(s.rhythm.kind === "once" && { runs_once: true }),

@@ -23,7 +23,7 @@ import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
 CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
-NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
 MAX_LEVELS = 30
@@ -190,6 +190,8 @@ class Connection:
                 self.resumed = True
         getattr(self, "see_" + name)(line)
         if "seq" in line:
+            self.see_origin(line)
+        if "seq" in line:
             self.number(line["seq"])
         self.count += 1
         self.types[kind] += 1
@@ -230,6 +232,12 @@ class Connection:
             check_bands(source.get("bands", []))
             size = len(source.get("unit", "").encode("utf-8", "surrogatepass"))
             need(size <= MAX_UNIT, f"has a unit of {size} bytes, at most {MAX_UNIT} are allowed")
+
+    def see_origin(self, line):
+        """What came from an agent of a fleet is of a source of that agent's."""
+        if "agent" in line:
+            need(line["source"].startswith(line["agent"] + "."), "has an agent that its source is not of")
+            need("origin_seq" not in line or "origin_run" in line, "has a number of no run")
 
     def see_data(self, line):
         source, series = line["source"], line["series"]
@@ -272,6 +280,10 @@ class Connection:
 
     def see_restart(self, line):
         pass
+
+    def see_lost(self, line):
+        need(line["from"] <= line["to"], f"goes from {line['from']} to {line['to']}")
+        need(line["source"] == line["agent"] + ".catwatch", "is of another source than its agent")
 
     def see_agent(self, line):
         pass

@@ -260,6 +260,8 @@ def documentation_problems():
     sections = dict(section.split("\n", 1) for section in path.read_text(encoding="utf-8").split("\n## ")[1:])
     for name in sorted(validate_lines.VALIDATORS):
         text = sections[{"data": "Data events", "refusal": "Errors of one connection"}.get(name, name)]
+        if name in validate_lines.NUMBERED | {"data"}:
+            text += sections["Rules for every line"]  # what lines of a fleet end with
         schema = validate_lines.SCHEMA["$defs"][name]
         for key in keys(schema):
             if not re.search(rf"[`.]{re.escape(key)}`", text):

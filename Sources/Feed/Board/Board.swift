@@ -13,7 +13,8 @@ package import Reactor
 ///    next one, a gap with the reason `hole` is noted. A `gap` line with a `to` above `lastSequence` is noted from its
 ///    `from`, or from behind `lastSequence` if that is higher, and `lastSequence` becomes `to`. Any other is ignored.
 /// 3. **Clock.** A line's time becomes `clock`, also a later one's earlier time, as the agent's clock may step. But the
-///    time of a data line is its event's and only moves `clock` forward.
+///    time of a data line is its event's and only moves `clock` forward, as does that of a line which has an `agent`: that one's
+///    clock is another.
 /// 4. **Events and points.** A data line is an event of its series, with a value or without; `event` is the one that is
 ///    latest by time, then number. Its `data` is not kept when it has more than `dataPerEvent` bytes. When all series' kept
 ///    data has more than `data` bytes together, the one with the lowest number goes, and so on until it fits, which may be
@@ -49,7 +50,8 @@ package import Reactor
 /// cut at 64. Names are told apart by their bytes. A name of a series, endpoint or source that is new and has more than
 /// 2,048 bytes of UTF-8, or comes when there are as many as may be, or would, together with its source's, make all
 /// names more than `names` bytes, is refused and counted, and so is a series or endpoint of a source with such a name.
-/// Of an agent line's outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a
+/// An agent line that has an `agent` is its source's, all others are the feed's own; likewise memory lines, of which those that
+/// have an `agent` are only points. Of an agent line's outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a
 /// data line is one of an unknown type with a `series`.
 package struct Board: Sendable {
     /// How much a board holds at the most.
@@ -224,6 +226,8 @@ package struct Board: Sendable {
         guard advance(to: sequence, time: line.time) else { return }
         if case .data = line.body {
             clock = Swift.max(clock ?? line.time, line.time)
+        } else if line.agent != nil {
+            clock = Swift.max(clock ?? line.time, line.time)
         } else {
             clock = line.time
         }
@@ -267,6 +271,7 @@ package struct Board: Sendable {
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), time, sequence, in: series)
+            guard line.agent == nil else { return }
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestCode), sample: sample))
         case .window(let window):
             keep(window, source: source)
@@ -282,8 +287,12 @@ package struct Board: Sendable {
             sources[index].outage = BoardOutage(end: time, recovery: recovery)
         case .agent(var agent):
             if agent.outputs.count > limits.outputs { agent.outputs = Array(agent.outputs.prefix(limits.outputs)) }
-            self.agent = agent
-        case .hello, .stats, .restart, .gap, .bye, .resync, .refusal, .unknown:
+            if line.agent == nil {
+                self.agent = agent
+            } else if let index = sourceIndex(source, time: time) {
+                sources[index].agent = agent
+            }
+        case .hello, .stats, .restart, .lost, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
     }

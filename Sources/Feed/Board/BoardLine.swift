@@ -11,7 +11,7 @@ package struct BoardLine: Sendable, Equatable {
     /// What `value` is.
     package var kind = SeriesKind.data
     /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done,
-    /// a recovered line's down_s, a restart's last_seq.
+    /// a recovered line's down_s, a restart's last_seq, how many lines a lost one is about.
     package var value: Double?
     /// A data line's text, an error's message, a latency's endpoint, a restart's last_run.
     package var text: String?
@@ -49,6 +49,8 @@ package struct BoardLine: Sendable, Equatable {
             value = restart.lastSequence.map(Double.init)
             text = restart.lastRun
             code = restart.ended?.cut(to: Board.longestText)
+        case .lost(let lost):
+            value = Double(lost.numbers.upperBound) - Double(lost.numbers.lowerBound) + 1
         case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }

@@ -38,6 +38,8 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var heard: Timestamp?
     /// When it last said that nothing has changed.
     package internal(set) var confirmed: Timestamp?
+    /// Of the source that an agent of a fleet is: what that said of itself last.
+    package internal(set) var agent: Line.Agent?
     /// The newest time that it failed, once it is over.
     package internal(set) var outage: BoardOutage?
 

@@ -30,6 +30,10 @@ package struct Event: Sendable {
         case agent(AgentSample)
         /// What the journal has of the run before.
         indirect case restart(Restart)
+        /// What another agent, whose line it is, has counted.
+        indirect case peer(Line.Agent)
+        /// Lines of another agent's that are missing.
+        case lost(Lost)
     }
 
     package init(time: Timestamp, source: SourceID, body: Body) {
@@ -216,6 +220,15 @@ package struct Restart: Sendable, Equatable {
     package init(lastRun: String? = nil, lastSequence: Int? = nil, ended: String? = nil) {
         (self.lastRun, self.lastSequence, self.ended) = (lastRun, lastSequence, ended)
     }
+}
+
+/// Lines of an agent of a fleet that never came, or could not be taken.
+package struct Lost: Sendable, Equatable {
+    /// Of which of its runs; nil where a line does not say.
+    package var run: String?
+    package var numbers: ClosedRange<Int>
+
+    package init(run: String?, numbers: ClosedRange<Int>) { (self.run, self.numbers) = (run, numbers) }
 }
 
 /// What the agent knows of itself besides what its store counts.

@@ -33,6 +33,8 @@ package struct EventBatch: Sendable {
     /// As long as there was ever need for; what was added ends at `byteCount`.
     @usableFromInline var bytes: [UInt8] = []
     private(set) var others: [Event] = []
+    /// Where each record came from, when all are an agent's of a fleet; none otherwise.
+    private(set) var origins: [LineOrigin] = []
     /// How many bytes of text and JSON there are.
     package internal(set) var byteCount = 0
 
@@ -58,7 +60,17 @@ package struct EventBatch: Sendable {
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         others.removeAll(keepingCapacity: true)
+        origins.removeAll(keepingCapacity: true)
         byteCount = 0
+    }
+
+    /// Adds an event of an agent of a fleet; all of a batch are such, or none.
+    ///
+    /// - Parameter isCut: whether something of it was left out before it came here.
+    package mutating func add(_ event: Event, from origin: LineOrigin, isCut: Bool = false) {
+        add(event)
+        origins.append(origin)
+        if isCut { records[records.count - 1].flaws.insert(.cut) }
     }
 
     /// Adds an event of any kind.

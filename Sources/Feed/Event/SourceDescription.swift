@@ -24,6 +24,8 @@ package struct SourceDescription: Sendable, Equatable {
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN: Bool
     package var rhythm: Rhythm
+    /// The agent of a fleet that it stands for, whose feed is a source; nil for any other source.
+    package var agent: String?
 
     /// - Parameter type: nil for the name.
     package init(
@@ -36,5 +38,11 @@ package struct SourceDescription: Sendable, Equatable {
         self.bands = bands
         self.takesN = takesN
         self.rhythm = rhythm
+    }
+
+    /// An agent of a fleet, for what it says of itself and what is said of it.
+    package init(agent: String) {
+        self.init(name: "\(agent).\(EventStore.ownName)", type: "memory")
+        self.agent = agent
     }
 }

@@ -13,6 +13,12 @@ package struct JSONFlaws: OptionSet, Sendable, Hashable {
     /// A line's key that is there twice: readers differ in which of them counts, and so could take a line for another one.
     package static let doubled = JSONFlaws(rawValue: 8)
 
+    /// No flaw of what is there: somebody had left a part of it out before it came here.
+    package static let cut = JSONFlaws(rawValue: 16)
+
+    /// Whether a line that had them says that it is not whole.
+    var areTruncating: Bool { !isDisjoint(with: [.deep, .overflow, .cut]) }
+
     /// Whether a value that has them cannot be part of a line.
     package var areFatal: Bool { !isDisjoint(with: [.deep, .overflow]) }
 }

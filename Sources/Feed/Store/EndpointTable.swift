@@ -17,15 +17,18 @@ struct EndpointTable: Sendable {
     init(limit: Int) { self.limit = limit }
 
     /// Counts something at an endpoint, which is added at `birth` when it is not there; false when there are too many already.
+    ///
+    /// - Parameter mayAdd: whether whose it is may have one more.
     mutating func update(
-        _ endpoint: String, of source: Int, named name: String, birth: Int, _ change: (inout LatencyHistogram) -> Void
+        _ endpoint: String, of source: Int, named name: String, birth: Int, mayAdd: Bool = true,
+        _ change: (inout LatencyHistogram) -> Void
     ) -> Bool {
         let key = Key(source: source, endpoint: endpoint)
         if let index = indices[key] {
             change(&statistics[index].histogram)
             return true
         }
-        guard statistics.count < limit else { return false }
+        guard mayAdd, statistics.count < limit else { return false }
         indices[key] = statistics.count
         var histogram = LatencyHistogram()
         change(&histogram)
@@ -34,6 +37,9 @@ struct EndpointTable: Sendable {
         births.append(birth)
         return true
     }
+
+    /// How many endpoints these sources have; costs a look at every one there is.
+    func count(of sources: Set<Int>) -> Int { keys.count { sources.contains($0.source) } }
 
     /// The next one of a walk.
     func next(_ walk: inout FeedWalk) -> EndpointStatistics? {

@@ -25,15 +25,26 @@ package actor EventStore {
     private var ending: String?
     /// The oldest line of this run that a journal has; nil without one.
     private var journalFirst: Int?
+    /// Whether it is known from the start that other agents' feeds are sources here.
+    private let isFleet: Bool
+    /// What is known of those agents, as `state` has them.
+    private var members: [FleetMember] = []
+    /// Where agents were that a journal knows of, which have yet to join.
+    private var positions: [FeedPosition] = []
+    /// When readers were greeted last for what an agent has said, and when they will be.
+    private var lastNews: LoopInstant?
+    private var newsTimer: LoopTimer?
     private let limitReached: Wakeup
 
     /// - Parameters:
     ///   - isRelay: whether the lines are another agent's.
+    ///   - isFleet: whether other agents' feeds will be sources.
     ///   - isRecording: the same of one that is played back: then `wall` is that agent's clock.
     package init(
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
-        isRelay: Bool = false, isRecording: Bool = false
+        isRelay: Bool = false, isRecording: Bool = false, isFleet: Bool = false
     ) {
+        self.isFleet = isFleet
         self.isRelay = isRelay || isRecording
         relayed = self.isRelay ? Relayed() : nil
         self.isRecording = isRecording
@@ -141,8 +152,11 @@ package actor EventStore {
         while true {
             let now = wall.now
             // A width at the most: by then a wall clock that is stepped is noticed.
-            try await loop.sleep(for: max(.milliseconds(1), state.nextBoundary(after: now) - now))
+            let pause = max(.milliseconds(1), state.nextBoundary(after: now) - now)
+            // Those of other agents close by the clocks of these.
+            try await loop.sleep(for: state.isFleet ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
+            try await closeMemberWindows()
         }
     }
 
@@ -157,6 +171,19 @@ package actor EventStore {
             _ = state.notice(wall: wall)
             let hasMore = state.closeWindows(atMost: state.slice, wall: wall, now: now)
             state.expire(at: now)
+            announce()
+            guard hasMore else { return }
+            try await loop.sleep(for: .zero)
+            try await admit(until: deadline)
+        }
+    }
+
+    /// The same of the agents of a fleet.
+    private func closeMemberWindows() async throws(CancellationError) {
+        let deadline = loop.clock.now.advanced(by: state.limits.interval)
+        while ending == nil, state.isFleet {
+            state.hold(from: admission.heldFrom)
+            let hasMore = state.closeMemberWindows(atMost: state.slice, wall: wall.now, now: loop.clock.now)
             announce()
             guard hasMore else { return }
             try await loop.sleep(for: .zero)
@@ -182,6 +209,7 @@ package actor EventStore {
     package func finish(_ reason: String) {
         guard ending == nil else { return }
         ending = reason
+        if let newsTimer { loop.cancel(newsTimer) }
         wakes.callAll(linesBelow: state.log.nextSequence)
         resumeInputs()
         limitReached.signal()
@@ -198,14 +226,16 @@ package actor EventStore {
     /// Adds a source; one of a name that is known, retired or not, is that source with its series and their history, and
     /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
     package func register(_ description: SourceDescription) -> SourceID {
-        state.register(description, at: wall.now)
+        if let agent = description.agent { return join(agent).source }
+        return state.register(description, at: wall.now)
     }
 
     /// Takes a source out of the list until it is registered again.
     ///
     /// What it has still to publish is published; its windows close.
     package func retire(named name: String) {
-        if let id = state.source(named: name) { state.retire(id) }
+        guard let id = state.source(named: name) else { return }
+        for source in state.member(standingFor: id).map({ state.sources(of: $0) }) ?? [id] { state.retire(source) }
     }
 
     /// A source has come to its end by itself: nothing more is expected of it until it is registered again.
@@ -218,7 +248,15 @@ package actor EventStore {
     /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
     /// outputs that must get everything are waited for, for as long as a window is wide at most.
     package func release(named name: String) async {
-        retire(named: name)
+        if let id = state.source(named: name), let member = state.member(standingFor: id) {
+            retire(named: name)
+            for source in state.sources(of: member) where source != id { await release(one: state.name(of: source)) }
+        }
+        await release(one: name)
+    }
+
+    private func release(one name: String) async {
+        if let id = state.source(named: name) { state.retire(id) }
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
         // While it waits, the source may be registered again.
@@ -525,7 +563,8 @@ package actor EventStore {
             time: now, identity: identity, isFiltered: isFiltered,
             interval: relayed?.interval ?? state.limits.interval,
             history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
-            nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst)
+            nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst,
+            isFleet: relayed?.isFleet ?? (isFleet || state.isFleet))
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
@@ -655,6 +694,158 @@ package actor EventStore {
     package var sourceStates: [SourceStatus] {
         settle()
         return relayed?.sources ?? state.statuses
+    }
+
+    // MARK: Agents whose feeds are sources
+
+    /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
+    package func resume(_ positions: [FeedPosition]) { self.positions = positions }
+
+    /// Adds an agent whose feed is a source, or finds it again; with the source that stands for it.
+    private func join(_ name: String) -> (member: MemberID, source: SourceID) {
+        let id = state.join(name)
+        if id.index == members.count {
+            let places = positions.filter { $0.agent == name }.map(\.place)
+            members.append(
+                FleetMember(
+                    name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places))
+        }
+        return (id, source(standingFor: id))
+    }
+
+    /// The source that an agent is itself.
+    private func source(standingFor id: MemberID) -> SourceID {
+        if let known = state.source(named: Self.ownName, of: id), !state.isRetired(known) { return known }
+        let own = SourceDescription(name: Self.ownName, type: "memory", rhythm: .every(state.limits.interval))
+        // Nobody else has that name: configurations that would are refused.
+        return state.register(own, of: id, at: wall.now)?.source ?? agentSource
+    }
+
+    /// The agent of a fleet that is called so; joins it.
+    package func member(_ name: String) -> MemberID { join(name).member }
+
+    /// What is known of an agent.
+    package func member(_ id: MemberID) -> FleetMember { members[id.index] }
+
+    /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
+    /// left out, and what is missing is named.
+    ///
+    /// Waits, like an input that can, for outputs that must get everything.
+    ///
+    /// - Returns: why nothing more of the connection is to be taken; nil while more is.
+    package func receive(_ lines: [Result<Line, LineFault>], from id: MemberID) async -> String? {
+        var items: [FleetMember.Item] = []
+        let now = wall.now
+        for line in lines {
+            switch line {
+            case .success(let line): members[id.index].take(line, wall: now, into: &items)
+            case .failure(let fault): members[id.index].take(fault, into: &items)
+            }
+        }
+        members[id.index].settle(into: &items)
+        var batch = EventBatch()
+        for item in items {
+            switch item {
+            case .line(let line, let place, let clock):
+                add(line, LineOrigin(id, place, clock: clock), to: &batch)
+            case .lost(let run, let numbers):
+                add(.lost(Lost(run: run, numbers: numbers)), LineOrigin(id, FeedPlace(run, 0)), to: &batch)
+            case .complaint(let failure): add(.error(failure), LineOrigin(id), to: &batch)
+            case .stats(let stats):
+                // Of lines before it the sources are as they were.
+                await publish(batch, waitingUntil: nil)
+                batch = EventBatch()
+                list(stats, of: id)
+            case .breach(let reason):
+                await publish(batch, waitingUntil: nil)
+                return reason
+            }
+        }
+        await publish(batch, waitingUntil: nil)
+        return nil
+    }
+
+    /// Says something of an agent that it did not say itself: that it fails, or answers again.
+    package func say(_ body: Event.Body, of id: MemberID) {
+        var batch = EventBatch()
+        add(body, LineOrigin(id), to: &batch)
+        publish(batch)
+    }
+
+    private func add(_ body: Event.Body, _ origin: LineOrigin, to batch: inout EventBatch) {
+        batch.add(Event(time: wall.now, source: source(standingFor: origin.member), body: body), from: origin)
+    }
+
+    /// Adds what a line of an agent's says.
+    private func add(_ line: Line, _ origin: LineOrigin, to batch: inout EventBatch) {
+        let name = line.source ?? ""
+        var origin = origin
+        var isCut = false
+        let body: Event.Body
+        var type = name == Self.ownName ? "memory" : name
+        switch line.body {
+        case .data(let data):
+            type = line.type
+            isCut = data.truncated
+            body = .data(Datum(data, of: name, line.flaws))
+        case .latency(let sample): body = .latency(sample)
+        case .memory(let sample): body = .memory(sample)
+        case .error(var failure):
+            failure.code = Failure.Code(rawValue: LineEncoder.cut(failure.code.rawValue, at: 64))
+            body = .error(failure)
+        case .progress(let progress): body = .progress(progress)
+        case .recovered(let recovery): body = .recovered(recovery)
+        case .restart(let restart): body = .restart(restart)
+        case .agent(let agent): body = .peer(agent)
+        // `FleetMember` lets none of these through.
+        case .hello, .stats, .window, .lost, .gap, .bye, .resync, .refusal, .unknown: return
+        }
+        var source = state.source(named: name, of: origin.member)
+        if source == nil {
+            source = state.register(SourceDescription(name: name, type: type), of: origin.member, at: line.time)?.source
+            greetSoon()
+        }
+        guard let source else { return }
+        if case .data = line.body, state.type(of: source) != type { origin.type = type }
+        batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
+    }
+
+    /// Takes over how an agent says that its sources are.
+    private func list(_ stats: Line.Stats, of id: MemberID) {
+        let now = wall.now
+        var isNews = false
+        var listed: Set<SourceID> = [source(standingFor: id)]
+        for status in stats.sources {
+            let description = SourceDescription(
+                name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
+                takesN: status.takesN, rhythm: status.rhythm)
+            guard let (source, isNew) = state.register(description, of: id, at: now) else { continue }
+            listed.insert(source)
+            state.setState(status, of: source, at: now)
+            if isNew { isNews = true }
+        }
+        if stats.moreSources == 0 {
+            for source in state.sources(of: id) where !listed.contains(source) && !state.isRetired(source) {
+                state.release(source, wall: now, now: loop.clock.now)
+                isNews = true
+            }
+        }
+        if isNews { greetSoon() }
+    }
+
+    /// Has readers told how the sources are, at most once a second: a thousand agents may begin at once.
+    private func greetSoon() {
+        guard newsTimer == nil, ending == nil else { return }
+        let now = loop.clock.now
+        let due = lastNews.map { $0.advanced(by: .seconds(1)) } ?? now
+        // Not at once, either: more may be known in a moment.
+        newsTimer = loop.schedule(at: max(due, now)) { [weak self] in
+            self?.assumeIsolated {
+                $0.newsTimer = nil
+                $0.lastNews = $0.loop.clock.now
+                $0.greetAll()
+            }
+        }
     }
 
     // MARK: Another agent's feed

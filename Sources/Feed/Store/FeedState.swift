@@ -17,6 +17,10 @@ package struct FeedState: ~Copyable, Sendable {
         package var nameBytes = 4 << 20
         /// How many endpoints have statistics.
         package var endpoints = 10_000
+        /// How many of each one agent of a fleet may have.
+        package var memberSeries = 1_000
+        package var memberSources = 100
+        package var memberEndpoints = 100
         /// How many sources are remembered, with their windows and statistics, that nothing more comes from.
         package var released = 1_000
         /// Data events after which no more are taken; nil for no limit.
@@ -46,14 +50,17 @@ package struct FeedState: ~Copyable, Sendable {
     private var endpointTable: EndpointTable
     /// Series whose closed windows changed in the batch under way.
     private var revised: [Int] = []
-    /// When the next window closes, and when it began: what is older than that has closed.
-    private var boundary = Timestamp(microseconds: .min)
-    private var openSince = Timestamp(microseconds: .min)
-    private var lastWall = Timestamp(microseconds: .min)
-    /// The first series whose windows that are over may have no line yet; nil when all have.
-    private var closing: Int?
-    /// Whether the clock was stepped back since, so that any window may be over.
-    private var looksAtAll = false
+    private var closings = WindowClosings()
+    /// The agents whose feeds are sources.
+    private var members: [Member] = []
+    /// By sources: whose they are, by their place in `members`; −1 for our own.
+    private var owners: [Int32] = []
+    /// Whose events are published now; −1 for our own.
+    private var speaker: Int32 = -1
+    /// Times that a series of an agent's was not taken because it has as many as it may have.
+    private var refusedForeignSeries = 0
+    /// What is to be said of an agent that has as much as it may have.
+    private var refusals: [(member: Int, message: String)] = []
     /// Values that came behind the line of their window, in the batch under way.
     private var revisions = 0
     private var hasReportedSeries = false
@@ -63,6 +70,33 @@ package struct FeedState: ~Copyable, Sendable {
     /// The newest of each.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
+
+    /// Which windows have closed, by one clock.
+    private struct WindowClosings: Sendable {
+        /// When the next window closes, and when it began: what is older than that has closed.
+        private var boundary = Timestamp(microseconds: .min)
+        private(set) var openSince = Timestamp(microseconds: .min)
+        private var last = Timestamp(microseconds: .min)
+        /// The first series whose windows that are over may have no line yet; nil when all have.
+        var place: Int?
+        /// Whether the clock was stepped back since, so that any window may be over.
+        private(set) var looksAtAll = false
+
+        /// Notices that the time of some windows has come.
+        ///
+        /// - Parameter width: how wide they are, in microseconds.
+        /// - Returns: whether it has come since it was last looked at.
+        mutating func notice(_ time: Timestamp, width: Int64) -> Bool {
+            guard time >= boundary || time < last else { return false }
+            looksAtAll = time < last || looksAtAll && place != nil
+            last = time
+            let index = Window.index(of: time, width: width)
+            boundary = Window.end(of: index, width: width)
+            openSince = Window.start(of: index, width: width)
+            place = 0
+            return true
+        }
+    }
 
     /// - Parameter age: how long lines are kept; nil for the limits' history.
     package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil) {
@@ -137,6 +171,12 @@ package struct FeedState: ~Copyable, Sendable {
         counts.series = table.count
         endpointTable.remove(gone)
         sources.remove(gone)
+        for member in Set(gone.map { owner(of: $0) }) where member >= 0 {
+            members[member].sources.subtract(gone)
+            members[member].series.removeAll { series[$0].source < 0 }
+            members[member].endpoints = endpointTable.count(of: members[member].sources)
+        }
+        for index in gone where index < owners.count { owners[index] = -1 }
         if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
         return true
     }
@@ -160,18 +200,20 @@ package struct FeedState: ~Copyable, Sendable {
         revisions = 0
         var next = first
         // Looked at once for many events, as those of a batch are of one source nearly always.
-        var speaker: Int32 = -1
+        var source: Int32 = -1
+        let isForeign = !batch.origins.isEmpty
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
                 let record = batch.records[next]
+                if isForeign { listen(to: batch.origins[next], at: record.time, wall, now) }
                 next += 1
                 if record.other >= 0 {
                     publishOther(batch.others[Int(record.other)], wall, now)
                 } else {
-                    publish(record, bytes, wall, now)
-                    if record.source != speaker {
-                        speaker = record.source
-                        sources.hear(from: SourceID(index: Int(speaker)), at: now)
+                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, wall, now)
+                    if record.source != source {
+                        source = record.source
+                        sources.hear(from: SourceID(index: Int(source)), at: now)
                     }
                 }
                 // A revision is a line too, and comes behind the events.
@@ -179,9 +221,12 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         flushRevised(wall, now)
-        counts.refusedSeries = table.refused
-        if counts.refusedSeries > 0, !hasReportedSeries { reportSeries(wall, now) }
-        if counts.refusedEndpoints > 0, !hasReportedEndpoints { reportEndpoints(wall, now) }
+        if isForeign { stopListening(wall, now) }
+        counts.refusedSeries = table.refused + refusedForeignSeries
+        if table.refused > 0, !hasReportedSeries { reportSeries(wall, now) }
+        if counts.refusedEndpoints > 0, endpointTable.statistics.count >= limits.endpoints, !hasReportedEndpoints {
+            reportEndpoints(wall, now)
+        }
         return next
     }
 
@@ -191,15 +236,16 @@ package struct FeedState: ~Copyable, Sendable {
 
     @inline(__always)
     private mutating func publish(
-        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ wall: Timestamp, _ now: LoopInstant
+        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ type: String?, _ wall: Timestamp,
+        _ now: LoopInstant
     ) {
         guard counts.data < mostData else { return }
         counts.data += 1
         let source = SourceID(index: Int(record.source))
-        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, wall) }
         let isFuture = isFuture(record.time, wall)
         let time = isFuture ? wall : record.time
         if isFuture { counts.future += 1 }
+        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, speaker < 0 ? wall : time) }
 
         // In bounds: `EventBatch` has these bytes where its records say.
         func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
@@ -214,16 +260,20 @@ package struct FeedState: ~Copyable, Sendable {
 
         if let value, let index = seriesIndex(source, kind: .data, key: key, wall, now) {
             self.record(value, in: index, at: time, wall, now)
-            if !series[index].prefix.isEmpty {
+            if !series[index].prefix.isEmpty, type == nil {
                 return encode(value, text, data, record.flaws, time, .whole(names(of: index)), now)
             }
         } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
-            !series[index].prefix.isEmpty
+            !series[index].prefix.isEmpty, type == nil
         {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
             return encode(nil, text, data, record.flaws, time, .whole(names(of: index)), now)
         }
-        let prefix = sources.prefix(of: source.index)
+        let prefix =
+            type.map { type in
+                let name = sources.name(of: source.index)
+                return SourceTable.prefix(type: type, source: name, series: name)
+            } ?? sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
             encode(value, text, data, record.flaws, time, .parts(prefix, key: key), now)
@@ -241,7 +291,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
         _ flaws: JSONFlaws, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
     ) {
-        let most = LineEncoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
+        let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: now) { sequence, writer in
             encoder.datum(
                 value: value, text: text, data: data, flaws: flaws, sequence: sequence, time: time, names: names,
@@ -262,12 +312,17 @@ package struct FeedState: ~Copyable, Sendable {
         report("more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics", wall, now)
     }
 
-    private mutating func report(_ message: String, _ wall: Timestamp, _ now: LoopInstant) {
+    /// - Parameter member: of which agent it is said; nil for all.
+    private mutating func report(_ message: String, of member: Int? = nil, _ wall: Timestamp, _ now: LoopInstant) {
         let failure = Failure(.config, message)
         newestReport = log.nextSequence
-        if let own = source(named: EventStore.ownName) { sources.countError(failure.code.rawValue, of: own) }
-        log.append(atMost: LineEncoder.most(message.utf8.count, 16), at: now) { sequence, writer in
-            encoder.failure(failure, sequence: sequence, time: wall, source: "catwatch", to: writer)
+        let name = member.map { members[$0].ownName } ?? EventStore.ownName
+        if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
+        encoder.setTail(member.map { members[$0].tail } ?? [])
+        defer { encoder.setTail([]) }
+        let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
+        log.append(atMost: most, at: now) { sequence, writer in
+            encoder.failure(failure, sequence: sequence, time: wall, source: name, to: writer)
         }
     }
 
@@ -287,7 +342,7 @@ package struct FeedState: ~Copyable, Sendable {
         let isFuture = isFuture(event.time, wall)
         let time = isFuture ? wall : event.time
         if isFuture { counts.future += 1 }
-        let most = LineEncoder.most(source.utf8.count)
+        let most = LineEncoder.most(source.utf8.count) + encoder.tailCount
         switch event.body {
         case .data: break  // handled by the caller, which is the hot path
         case .latency(let sample):
@@ -301,13 +356,15 @@ package struct FeedState: ~Copyable, Sendable {
                 record(sample.ms, in: index, at: time, wall, now)
             }
             sources.countAnswer(sample.status, from: event.source)
-            if sample.status == 304 { hear(from: event.source, wall, now) }
+            if sample.status == 304 { hear(from: event.source, time, wall, now) }
             log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
-            memory = sample
-            if sources.state(of: event.source) == .starting { sources.setState(.ok, of: event.source, wall) }
+            if speaker < 0 { memory = sample }
+            if sources.state(of: event.source) == .starting {
+                sources.setState(.ok, of: event.source, speaker < 0 ? wall : time)
+            }
             sources.hear(from: event.source, at: now)
             if let index = seriesIndex(event.source, kind: .memory, key: nil, wall, now) {
                 record(Double(sample.resident), in: index, at: time, wall, now)
@@ -316,7 +373,7 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .error(let failure):
-            sources.setState(.failing, of: event.source, wall)
+            sources.setState(.failing, of: event.source, speaker < 0 ? wall : time)
             sources.countError(failure.code.rawValue, of: event.source)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
@@ -330,12 +387,12 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
             }
         case .progress(let progress):
-            hear(from: event.source, wall, now)  // a page was complete, also one with nothing on it
+            hear(from: event.source, time, wall, now)  // a page was complete, also one with nothing on it
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
             }
         case .recovered(let recovery):
-            hear(from: event.source, wall, now)
+            hear(from: event.source, time, wall, now)
             log.append(atMost: most, at: now) { sequence, writer in
                 encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
             }
@@ -349,12 +406,23 @@ package struct FeedState: ~Copyable, Sendable {
         case .agent(let sample):
             agent = sample
             publishAgent(sample, source, time, now)
+        case .peer(let agent):
+            let most = LineEncoder.mostAgent(source: source, outputs: OutputState.of(agent)) + encoder.tailCount
+            log.append(atMost: most, at: now) { sequence, writer in
+                encoder.peer(agent, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .lost(let lost):
+            log.append(atMost: most, at: now) { sequence, writer in
+                encoder.lost(lost, sequence: sequence, time: time, source: source, to: writer)
+            }
         }
     }
 
     /// Something good came from a source, other than data.
-    private mutating func hear(from source: SourceID, _ wall: Timestamp, _ now: LoopInstant) {
-        sources.setState(.ok, of: source, wall)
+    private mutating func hear(
+        from source: SourceID, _ time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
+    ) {
+        sources.setState(.ok, of: source, speaker < 0 ? wall : time)
         sources.hear(from: source, at: now)
     }
 
@@ -374,13 +442,21 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         let name = sources.name(of: source.index)
         births += 1
-        if endpointTable.update(endpoint, of: source.index, named: name, birth: births, change) { return }
-        if forget(Set(sources.released()), wall, now),
-            endpointTable.update(endpoint, of: source.index, named: name, birth: births, change)
-        {
-            return
+        let member = Int(speaker)
+        let mayAdd = member < 0 || members[member].endpoints < limits.memberEndpoints
+        func update(_ state: inout FeedState) -> Bool {
+            let before = state.endpointTable.statistics.count
+            let isDone = state.endpointTable.update(
+                endpoint, of: source.index, named: name, birth: state.births, mayAdd: mayAdd, change)
+            if member >= 0 { state.members[member].endpoints += state.endpointTable.statistics.count - before }
+            return isDone
         }
+        if update(&self) { return }
+        if mayAdd, forget(Set(sources.released()), wall, now), update(&self) { return }
         counts.refusedEndpoints += 1
+        if !mayAdd {
+            refuse(.endpoints, "has more than \(limits.memberEndpoints) endpoints: further ones have no statistics")
+        }
     }
 
     // MARK: Series
@@ -390,6 +466,8 @@ package struct FeedState: ~Copyable, Sendable {
         /// An index into `sources`.
         let source: Int
         let kind: SeriesKind
+        /// Whose it is, by the place in `members`; −1 for our own.
+        var member: Int32 = -1
         /// When it was added, for walks.
         let birth: Int
         /// Where `prefixes` has `"type":"…","source":"…","series":"…"`; empty when there was no room.
@@ -426,6 +504,14 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
         _ wall: Timestamp, _ now: LoopInstant
     ) -> Int? {
+        let member = Int(speaker)
+        if member >= 0, members[member].series.count >= limits.memberSeries {
+            refusedForeignSeries += 1
+            refuse(
+                .series,
+                "has more than \(limits.memberSeries) series: events of further ones still flow, but have no windows")
+            return nil
+        }
         if table.count == table.limit {
             forget(Set(sources.released()), wall, now)
             // Not looked for again, to find that there is no room: every event of such a series comes here.
@@ -435,7 +521,9 @@ package struct FeedState: ~Copyable, Sendable {
         guard let index = added else { return nil }
         births += 1
         let new = Series(
-            ring: newRing, source: source.index, kind: kind, birth: births, prefix: 0..<0, namesOffset: 0)
+            ring: newRing, source: source.index, kind: kind, member: speaker, birth: births, prefix: 0..<0,
+            namesOffset: 0)
+        if member >= 0 { members[member].series.append(index) }
         if index < series.count { series[index] = new } else { series.append(new) }
         keepPrefix(of: index)
         counts.series = table.count
@@ -559,13 +647,7 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether it has come since it was last looked at.
     package mutating func notice(wall: Timestamp) -> Bool {
-        guard wall >= boundary || wall < lastWall else { return false }
-        looksAtAll = wall < lastWall || looksAtAll && closing != nil
-        lastWall = wall
-        boundary = nextBoundary(after: wall)
-        openSince = boundary - limits.interval
-        closing = 0
-        return true
+        closings.notice(wall, width: width)
     }
 
     /// Gives windows that are over their line, where `notice` has found any.
@@ -574,17 +656,21 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: whether there may be more.
     @discardableResult
     package mutating func closeWindows(atMost growth: Int = .max, wall: Timestamp, now: LoopInstant) -> Bool {
-        guard var index = closing else { return false }
+        guard var index = closings.place else { return false }
         let start = log.totalCost
         while index < series.count, log.totalCost - start < growth {
-            if looksAtAll || series[index].ring.nextDue.map({ $0 <= wall }) == true { flush(index, wall, now) }
+            if series[index].member < 0,
+                closings.looksAtAll || series[index].ring.nextDue.map({ $0 <= wall }) == true
+            {
+                flush(index, wall, now)
+            }
             index += 1
         }
-        closing = index < series.count ? index : nil
+        closings.place = index < series.count ? index : nil
         let past = now.advanced(by: .zero - limits.history - limits.interval)
-        if closing == nil { forget(Set(sources.released(before: past)), wall, now) }
+        if closings.place == nil { forget(Set(sources.released(before: past)), wall, now) }
         log.expire(at: now)
-        return closing != nil
+        return closings.place != nil
     }
 
     /// When the window ends that holds `wall`.
@@ -616,11 +702,14 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func record(
         _ value: Double, in index: Int, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
     ) {
-        var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+        // By the clock of whose event it is.
+        let (clock, openSince) =
+            speaker < 0 ? (wall, closings.openSince) : members[Int(speaker)].clock(or: wall)
+        var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
             flush(index, wall, now)
-            outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: wall)
+            outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         }
         if case .late = outcome {
             counts.late += 1
@@ -635,7 +724,9 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func flushRevised(_ wall: Timestamp, _ now: LoopInstant) {
         guard !revised.isEmpty else { return }
         for index in revised {
-            if let due = series[index].ring.nextDue, due <= wall { flush(index, wall, now) }
+            let member = Int(series[index].member)
+            let end = member < 0 ? wall : members[member].time(at: now) ?? wall
+            if let due = series[index].ring.nextDue, due <= end { flush(index, wall, now) }
         }
         revised.removeAll(keepingCapacity: true)
     }
@@ -646,24 +737,189 @@ package struct FeedState: ~Copyable, Sendable {
         // in its place, or its memory would be shared and copied.
         var ring = newRing
         swap(&ring, &series[index].ring)
+        let member = Int(series[index].member)
+        let time = member < 0 ? wall : members[member].time(at: now) ?? wall
+        let clock = member < 0 ? wall : members[member].told ?? wall
+        // It may stand in the middle of what comes from another agent.
+        let before = encoder
+        if speaker >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members[member].tail) }
+        defer { if speaker >= 0 || member >= 0 { encoder = before } }
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
         withWindowNames(of: index) { state, names in
             func emit(_ window: Window) {
                 let band = scale.map { $0.labels[$0.scale.index(of: window.last)] }
-                let most = LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0)
+                let most =
+                    LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0) + state.encoder.tailCount
                 let width = state.width
                 state.log.append(atMost: most, at: now) { sequence, writer in
                     state.encoder.window(
-                        window, width: width, sequence: sequence, time: wall, names: names, band: band, to: writer)
+                        window, width: width, sequence: sequence, time: time, names: names, band: band, to: writer)
                 }
             }
             if isComplete {
-                ring.complete(now: wall, scale: scale?.scale, emit: emit)
+                ring.complete(now: clock, scale: scale?.scale, emit: emit)
             } else {
-                ring.flush(now: wall, scale: scale?.scale, emit: emit)
+                ring.flush(now: clock, closing: time, scale: scale?.scale, emit: emit)
             }
         }
         series[index].ring = ring
+    }
+
+    // MARK: Agents whose feeds are sources
+
+    /// What may be too much of one agent's.
+    enum Share: Hashable { case series, endpoints }
+
+    /// An agent of a fleet, with its share of what there is.
+    private struct Member: Sendable {
+        let name: String
+        /// What the agent itself is called as a source here.
+        let ownName: String
+        /// `,"agent":"…"`
+        let tail: [UInt8]
+        /// Its time as of its newest line, and when that came; nil before there was one.
+        var told: Timestamp?
+        var heard: LoopInstant?
+        var closings = WindowClosings()
+        var sources: Set<Int> = []
+        var series: [Int] = []
+        var endpoints = 0
+        var reported: Set<Share> = []
+
+        init(_ name: String) {
+            self.name = name
+            ownName = "\(name).\(EventStore.ownName)"
+            tail = LineEncoder.tail(agent: name)
+        }
+
+        /// Its time now.
+        func time(at now: LoopInstant) -> Timestamp? {
+            guard let told, let heard else { return nil }
+            return MemberClock.time(told, after: heard.duration(to: now))
+        }
+
+        /// What its values are judged by: its time as of the newest line, and before which time windows have closed.
+        func clock(or wall: Timestamp) -> (Timestamp, openSince: Timestamp) { (told ?? wall, closings.openSince) }
+    }
+
+    /// Whether other agents are sources here.
+    var isFleet: Bool { !members.isEmpty }
+
+    /// Adds an agent; one of a name that is known is that one.
+    mutating func join(_ name: String) -> MemberID {
+        if let index = members.firstIndex(where: { $0.name == name }) { return MemberID(index: index) }
+        members.append(Member(name))
+        return MemberID(index: members.count - 1)
+    }
+
+    /// The agent that a source is of, when it is the one that stands for the agent itself.
+    func member(standingFor source: SourceID) -> MemberID? {
+        let owner = owner(of: source.index)
+        guard owner >= 0, members[owner].ownName == sources.name(of: source.index) else { return nil }
+        return MemberID(index: owner)
+    }
+
+    /// The sources of an agent.
+    func sources(of member: MemberID) -> [SourceID] { members[member.index].sources.map { SourceID(index: $0) } }
+
+    func name(of source: SourceID) -> String { sources.name(of: source.index) }
+
+    func type(of source: SourceID) -> String? { sources.type(of: source) }
+
+    private func owner(of source: Int) -> Int { source < owners.count ? Int(owners[source]) : -1 }
+
+    /// The source of this name of an agent's own; nil when it is not known here.
+    func source(named name: String, of member: MemberID) -> SourceID? {
+        guard let id = sources.source(named: "\(members[member.index].name).\(name)") else { return nil }
+        return owner(of: id.index) == member.index ? id : nil
+    }
+
+    /// Adds a source of an agent's, or describes it anew; its name is the one it has there.
+    ///
+    /// - Returns: nil when somebody else has one of that name; and whether readers are to be told.
+    mutating func register(
+        _ description: SourceDescription, of member: MemberID, at time: Timestamp
+    ) -> (source: SourceID, isNews: Bool)? {
+        var description = description
+        let known = source(named: description.name, of: member)
+        description.name = "\(members[member.index].name).\(description.name)"
+        description.type = LineEncoder.cut(description.type, at: 1_024)
+        if let known {
+            if sources.isDescribed(known, as: description) { return (known, false) }
+            if sources.describe(known, as: description, at: time) { renewPrefixes(of: known, member.index) }
+            return (known, true)
+        }
+        guard sources.source(named: description.name) == nil else { return nil }
+        let id = register(description, at: time)
+        if id.index >= owners.count { owners += repeatElement(-1, count: id.index - owners.count + 1) }
+        owners[id.index] = Int32(member.index)
+        members[member.index].sources.insert(id.index)
+        return (id, true)
+    }
+
+    /// Takes over what an agent says of the state of one of its sources.
+    mutating func setState(_ status: SourceStatus, of source: SourceID, at time: Timestamp) {
+        sources.setState(status.state, of: source, status.since ?? time)
+    }
+
+    /// Encodes the names of one source's series anew.
+    private mutating func renewPrefixes(of source: SourceID, _ member: Int) {
+        for index in members[member].series where series[index].source == source.index {
+            wastedNames += series[index].prefix.count
+            keepPrefix(of: index)
+        }
+        if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
+    }
+
+    /// What comes now is from there.
+    private mutating func listen(to origin: LineOrigin, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant) {
+        let member = origin.member.index
+        if let clock = origin.clock {
+            (members[member].told, members[member].heard) = (clock, now)
+            closeWindows(of: member, wall, now)
+        }
+        speaker = Int32(member)
+        encoder.setTail(
+            origin.place.map {
+                LineEncoder.tail(agent: members[member].name, $0, time: isFuture(time, wall) ? time : nil)
+            } ?? members[member].tail)
+    }
+
+    private mutating func stopListening(_ wall: Timestamp, _ now: LoopInstant) {
+        speaker = -1
+        encoder.setTail([])
+        for (member, message) in refusals { report("\(members[member].name) \(message)", of: member, wall, now) }
+        refusals = []
+    }
+
+    /// Something of the agent whose events come is too much; that is said once.
+    private mutating func refuse(_ share: Share, _ message: String) {
+        let member = Int(speaker)
+        if members[member].reported.insert(share).inserted { refusals.append((member, message)) }
+    }
+
+    /// Closes the windows of all agents whose time has come by the clock of each, until the log has grown by so much.
+    ///
+    /// - Returns: whether there may be more.
+    mutating func closeMemberWindows(atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Bool {
+        let start = log.totalCost
+        for member in members.indices {
+            guard log.totalCost - start < growth else { return true }
+            closeWindows(of: member, wall, now)
+        }
+        return false
+    }
+
+    private mutating func closeWindows(of member: Int, _ wall: Timestamp, _ now: LoopInstant) {
+        guard let time = members[member].time(at: now),
+            members[member].closings.notice(time, width: width)
+        else { return }
+        let looksAtAll = members[member].closings.looksAtAll
+        for index in members[member].series
+        where looksAtAll || series[index].ring.nextDue.map({ $0 <= time }) == true {
+            flush(index, wall, now)
+        }
+        members[member].closings.place = nil
     }
 
     // MARK: Another agent's lines

@@ -10,6 +10,8 @@ package actor PollDesk {
     /// By the names of sources.
     private var expected: [String: LoopInstant] = [:]
     private var pollers: [String: @Sendable (PollRequest) -> PollRefusal?] = [:]
+    /// By the names of agents whose feeds are sources.
+    private var agents: [String: @Sendable (String, PollRequest) -> PollRefusal?] = [:]
     private var forwarder: (@Sendable (String, PollRequest) -> PollRefusal?)?
 
     package init(on loop: EventLoop) { self.loop = loop }
@@ -30,6 +32,13 @@ package actor PollDesk {
         pollers[source] = poll
     }
 
+    /// The same of all sources of an agent of a fleet, which get the names they have there.
+    package func allowPolling(
+        ofAgent name: String, _ poll: @escaping @Sendable (String, PollRequest) -> PollRefusal?
+    ) {
+        agents[name] = poll
+    }
+
     /// Says who passes requests on to the agent whose feed this is; like `allowPolling`, for all its sources.
     package func forwardPolls(_ forward: @escaping @Sendable (String, PollRequest) -> PollRefusal?) {
         forwarder = forward
@@ -40,6 +49,13 @@ package actor PollDesk {
     package func release(_ source: String) {
         expected[source] = nil
         pollers[source] = nil
+        if let (agent, own) = Self.parts(of: source), own == EventStore.ownName { agents[agent] = nil }
+    }
+
+    /// The agent of a fleet whose source it would be, and what that calls it: the first dot ends the agent's name.
+    private static func parts(of source: String) -> (agent: String, source: String)? {
+        guard let dot = source.firstIndex(of: ".") else { return nil }
+        return (String(source[..<dot]), String(source[source.index(after: dot)...]))
     }
 
     /// Has a source polled now.
@@ -48,6 +64,7 @@ package actor PollDesk {
     @discardableResult
     package func requestPoll(of source: String, _ request: PollRequest = PollRequest()) -> PollRefusal? {
         if let forwarder { return forwarder(source, request) }
+        if let (agent, own) = Self.parts(of: source), let poll = agents[agent] { return poll(own, request) }
         guard let poll = pollers[source] else {
             return PollRefusal("there is no source \"\(source)\" that can be polled", .unknown)
         }

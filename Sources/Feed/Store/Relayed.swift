@@ -83,6 +83,7 @@ struct Relayed: Sendable {
     var interval: Duration? { board.hello?.interval }
     var history: Duration? { board.hello?.history }
 
+    var isFleet: Bool { board.hello?.isFleet == true }
     var moreEndpoints: Int { board.moreEndpoints }
     var moreSources: Int { board.moreSources }
 

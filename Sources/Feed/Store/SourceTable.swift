@@ -62,6 +62,7 @@ struct SourceTable: Sendable {
     @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
     /// `"type":"…","source":"…","series":"…`, without the closing quote.
     @inline(__always) func prefix(of index: Int) -> [UInt8] { sources[index]?.prefix ?? [] }
+    func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
     /// Adds a source at `birth`, or gives the one of this name another description; says whether its type is another one now.
@@ -94,6 +95,25 @@ struct SourceTable: Sendable {
     /// The source of this name that was registered.
     func source(named name: String) -> SourceID? {
         indices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
+    }
+
+    /// Whether a source is already as a line of its agent says, but for its state.
+    func isDescribed(_ source: SourceID, as description: SourceDescription) -> Bool {
+        guard let known = sources[source.index], !known.isRetired else { return false }
+        let status = known.status
+        return status.type == description.type && status.unit == description.unit && status.bands == description.bands
+            && status.takesN == description.takesN && status.rhythm == description.rhythm
+    }
+
+    /// Gives a source another description and leaves everything else as it is; says whether its type is another one now.
+    mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
+        guard let known = sources[source.index] else { return false }
+        let (_, isRenamed) = register(description, at: time, birth: known.birth)
+        sources[source.index]?.status.state = known.status.state
+        sources[source.index]?.status.since = known.status.since
+        sources[source.index]?.heard = known.heard
+        sources[source.index]?.code = known.code
+        return isRenamed
     }
 
     mutating func retire(_ source: SourceID) { sources[source.index]?.isRetired = true }

@@ -37,4 +37,13 @@ package struct OutputState: Sendable, Equatable {
         self.behind = behind
         self.durable = durable
     }
+
+    /// The first of those that another agent's line has.
+    static func of(_ agent: Line.Agent) -> [OutputState] {
+        agent.outputs.prefix(64).map {
+            OutputState(
+                name: LineEncoder.cut($0.output, at: 1_024), state: LineEncoder.cut($0.state, at: 1_024),
+                behind: $0.behind, durable: $0.durable)
+        }
+    }
 }

@@ -96,12 +96,17 @@ package struct WindowRing: Sendable {
     /// before the history begins, and, as the clock may have stepped back, what starts more than a width from now;
     /// whatever of that changed since its last line is emitted first.
     ///
+    /// - Parameter closing: by which time windows have ended, where that is later than `now`.
+    ///
     /// With a `scale`, the window's `trend` is told by the bands of its `last` and that of the window before it which
     /// still is in the history. Where a line changes the trend that the next window's line has told, that one is emitted
     /// again as well.
-    package mutating func flush(now: Timestamp, scale: BandScale? = nil, emit: (Window) -> Void) {
+    package mutating func flush(
+        now: Timestamp, closing: Timestamp? = nil, scale: BandScale? = nil, emit: (Window) -> Void
+    ) {
         let now = now.microseconds
-        if firstDirtyEnd <= now { emitDirty(until: now, now: now, scale, emit) }
+        let closed = Swift.max(closing?.microseconds ?? now, now)
+        if firstDirtyEnd <= closed { emitDirty(until: closed, now: now, scale, emit) }
 
         let oldest = now.subtractingSaturated(history)
         let newest = now.addingSaturated(width)

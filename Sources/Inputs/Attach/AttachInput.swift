@@ -5,7 +5,7 @@ package import Reactor
 ///
 /// It comes back by itself, resumes behind the last line it has, and notices another run.
 package actor AttachInput {
-    private let connect: @Sendable (EventLoop) throws -> any ByteStream
+    private let transport: any FeedTransport
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
@@ -54,14 +54,13 @@ package actor AttachInput {
     private static let timeForReaders = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - connect: opens the socket; why it does not is said in the error's words, or in the system's.
+    ///   - transport: the way to the agent.
     ///   - reconnects: whether to come back when the agent is lost.
     ///   - tell: says how the connection is doing.
     package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
-        tell: @escaping @Sendable (Status) async -> Void,
-        connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
+        store: EventStore, desk: PollDesk, on loop: EventLoop, by transport: any FeedTransport,
+        reconnects: Bool = true, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        tell: @escaping @Sendable (Status) async -> Void
     ) {
         self.store = store
         self.desk = desk
@@ -69,7 +68,19 @@ package actor AttachInput {
         self.reconnects = reconnects
         self.random = random
         self.tell = tell
-        self.connect = connect
+        self.transport = transport
+    }
+
+    /// By a socket; see `SocketFeed`.
+    package init(
+        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        tell: @escaping @Sendable (Status) async -> Void,
+        connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
+    ) {
+        self.init(
+            store: store, desk: desk, on: loop, by: SocketFeed(on: loop, connect: connect), reconnects: reconnects,
+            random: random, tell: tell)
     }
 
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
@@ -104,19 +115,20 @@ package actor AttachInput {
         greeted = nil
         let stream: any ByteStream
         do {
-            stream = try connect(loop)
+            // The greeting and a replay come first all the same; what is known of it is left out.
+            stream = try await transport.open(behind: run.map { FeedPlace($0, lastSequence) }).value
+        } catch let error as CancellationError {
+            throw error
+        } catch let failure as HTTPFailure {
+            return "no agent to attach to: \(failure.message)"
         } catch {
-            return "no agent to attach to: \((error as? SystemError)?.reason ?? "\(error)")"
+            return "no agent to attach to: \(error)"
         }
         defer {
             self.stream = nil
             stream.close()
         }
         do {
-            if let run {
-                // The greeting and a replay come first all the same; what is known of it is left out.
-                try await stream.write(all: RequestLine.resume(after: lastSequence, of: run))
-            }
             return try await read(stream)
         } catch let error as SystemError {
             return "the connection to the agent broke: \(error.reason)"
@@ -124,12 +136,8 @@ package actor AttachInput {
     }
 
     private func read(_ stream: any ByteStream) async throws -> String {
-        var splitter = LineSplitter(limit: LineEncoder.longestLine)
+        var peer = PeerLines(isResuming: run != nil, greetsFirst: transport.greetsFirst)
         var slice = TimeSlice(of: loop)
-        var hasHello = false
-        // What comes before the answer to what we asked for: a replay that may begin behind lines that the agent's journal has.
-        var isEarly = false
-        var isLeaving = false
         var isWarned = false
         var hasMore = false
         while true {
@@ -140,8 +148,10 @@ package actor AttachInput {
                     try await stream.waitUntilReadable()
                     continue
                 }
-                guard count > 0 else { return isLeaving ? "the agent has ended" : "the agent closed the connection" }
-                splitter.push(Bytes(buffer.memory[..<count]))
+                guard count > 0 else {
+                    return peer.isLeaving ? "the agent has ended" : "the agent closed the connection"
+                }
+                peer.push(Bytes(buffer.memory[..<count]))
                 hasMore = true
             }
             slice.restart()
@@ -149,61 +159,40 @@ package actor AttachInput {
                 var lines: [RelayedLine] = []
                 var breach: ProtocolBreach?
                 for _ in 0..<Self.linesAtOnce {
-                    guard let item = splitter.next() else {
+                    guard let item = peer.next() else {
                         hasMore = false
                         break
                     }
-                    guard case .line(let bytes) = item else {
-                        breach = .tooLong
-                        break
-                    }
-                    let line: Line
-                    do throws(LineFault) {
-                        line = try LineDecoder.decode(bytes)
-                    } catch {
-                        // It would stand in our requests.
-                        if case .wrong("run", _) = error.reason {
-                            breach = ProtocolBreach(reason: "\(error)")
-                            break
+                    switch item {
+                    case .refused(let reason): return reason
+                    case .breach(let reason): breach = ProtocolBreach(reason: reason)
+                    case .fault: continue  // its number is missing, and becomes a gap
+                    case .line(let line, let bytes):
+                        if self.stream == nil {
+                            self.stream = stream
+                            greeted = loop.clock.now
+                            await store.noteConnection(true)
+                            await tell(.connected)
                         }
-                        if !hasHello { return "what answers there is not catwatch" }
-                        continue  // its number is missing, and becomes a gap
+                        if case .hello(let hello) = line.body, let run, run != hello.run {
+                            // The log keeps nothing of a run once another one begins.
+                            await store.relay(lines)
+                            lines = []
+                            try await store.waitForReaders(atMost: Self.timeForReaders)
+                        }
+                        if let refusal = PeerLines.refusal(line), !isWarned {
+                            isWarned = true
+                            await tell(.warned(refusal))
+                        }
+                        note(line)
+                        lines.append(RelayedLine(line, bytes: bytes))
                     }
-                    if !hasHello {
-                        guard case .hello = line.body else { return Self.refusal(line) }
-                        hasHello = true
-                        self.stream = stream
-                        greeted = loop.clock.now
-                        await store.noteConnection(true)
-                        await tell(.connected)
-                        isEarly = run != nil
-                    } else if case .hello = line.body {
-                        isEarly = false
-                    }
-                    if case .refusal = line.body {
-                        // There will be no other answer.
-                        isEarly = false
-                        if !isWarned { await tell(.warned(Self.refusal(line))) }
-                        isWarned = true
-                    }
-                    if isEarly {
-                        if case .bye = line.body { isLeaving = true }
-                        continue
-                    }
-                    if case .hello(let hello) = line.body, let run, run != hello.run {
-                        // The log keeps nothing of a run once another one begins.
-                        await store.relay(lines)
-                        lines = []
-                        try await store.waitForReaders(atMost: Self.timeForReaders)
-                    }
-                    note(line, &isLeaving)
-                    lines.append(RelayedLine(line, bytes: bytes))
+                    if breach != nil { break }
                 }
                 // Those before a breach too: they are noted, and nobody would ask for them again.
                 await store.relay(lines)
                 if let breach { throw breach }
-                // Not its end, which may never come, but its length decides.
-                if !hasMore, splitter.isSkipping { throw ProtocolBreach.tooLong }
+                if !hasMore, peer.isTooLong { throw ProtocolBreach(reason: PeerLines.tooLong) }
             } while hasMore && slice.goesOn()
             // An agent that writes as fast as it is read would otherwise have the loop to itself.
             try await loop.sleep(for: .zero)
@@ -213,35 +202,21 @@ package actor AttachInput {
     /// Passes on what one of our own readers asks for.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
-        let line = RequestLine.poll(source, request)
-        // A socket that has no room for a line has an agent at its other end that reads nothing.
-        let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
-        if taken == line.count { return nil }
-        if taken > 0 { stream.close() }  // a torn request would spoil the next one
-        return PollRefusal("the agent takes no requests now", .away)
+        return transport.ask(source, request, on: stream)
     }
 
     /// What a peer does that no agent does, after which nothing that it says is heard.
     private struct ProtocolBreach: Error {
         let reason: String
-
-        static let tooLong = ProtocolBreach(reason: "a line has more than \(LineEncoder.longestLine >> 20) MiB")
     }
 
-    private func note(_ line: Line, _ isLeaving: inout Bool) {
+    private func note(_ line: Line) {
         switch line.body {
         case .hello(let hello):
             if hello.run != run { lastSequence = 0 }
             run = hello.run
         case .gap(let gap): lastSequence = max(lastSequence, gap.to)
-        case .bye: isLeaving = true
         default: if let sequence = line.seq { lastSequence = max(lastSequence, sequence) }
         }
-    }
-
-    /// What an agent says that does not want us.
-    private static func refusal(_ line: Line) -> String {
-        if case .refusal(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
-        return "what answers there is not catwatch"
     }
 }

@@ -208,6 +208,7 @@ package actor JournalOutput {
             let attempt = try await attempt(pieces)
             if let opening = attempt.opening {
                 mustOpen = false
+                if !hasBegun { await store.resume(opening.positions) }
                 begin(opening.lastRun)
                 if let notice = opening.notice { complain(JournalFault(.corrupt, notice)) }
             }

@@ -183,12 +183,12 @@ export class Board {
             return
         }
         if (!this.#advance(line.seq, line.time)) return
-        this.clock = line.kind === "data" ? Math.max(this.clock ?? line.time, line.time) : line.time
+        this.clock = line.kind === "data" || line.agent !== null ? Math.max(this.clock ?? line.time, line.time) : line.time
         this.#body(line, line.source ?? "")
         this.lines.append(boardLine(line))
     }
 
-    #body({ seq, time, kind, body }, source) {
+    #body({ seq, time, kind, body, agent }, source) {
         let index
         switch (kind) {
             case "data":
@@ -209,6 +209,7 @@ export class Board {
                 break
             case "memory":
                 this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
+                if (agent !== null) return
                 this.memory.append({ time, source: cutPoints(source, longestCode), ...body })
                 break
             case "window":
@@ -230,7 +231,10 @@ export class Board {
                 this.sources[index].outage = { end: time, ...body }
                 break
             case "agent":
-                this.agent = { ...body, outputs: body.outputs.slice(0, this.limits.outputs) }
+                body = { ...body, outputs: body.outputs.slice(0, this.limits.outputs) }
+                index = agent === null ? null : this.#sourceIndex(source, time)
+                if (agent === null) this.agent = body
+                else if (index !== null) this.sources[index].agent = body
                 break
             default:
         }
@@ -505,7 +509,7 @@ export class Board {
         const source = { name, state: "starting", since: time, isListed: true, type: null, unit: null, bands: null }
         const newest = { code: null, message: null, attempt: null, retryAt: null, progress: null, events: 0, errors: 0 }
         const rhythm = { kind: "stream", period: 0 }
-        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, outage: null })
+        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, agent: null, outage: null })
         this.#state.sourcesByName.set(name, this.sources.length - 1)
         return this.sources.length - 1
     }
@@ -570,6 +574,9 @@ function boardLine({ seq, time, type, source, kind, body }) {
             break
         case "recovered":
             line.value = (body.down * 1000) / 1e9
+            break
+        case "lost":
+            line.value = body.to - body.from + 1
             break
         case "restart":
             line.value = body.lastSequence

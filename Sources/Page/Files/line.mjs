@@ -28,7 +28,9 @@ export function readLine(text) {
         if (space(text, end) !== text.length) return null
         const type = need(string(members, "type"))
         const seq = integer(members, "seq", 1)
-        const line = { seq, time: need(time(members, "time")), type, source: string(members, "source"), kind: "", body: null }
+        const line = { seq, time: need(time(members, "time")), type, source: string(members, "source"), kind: "", body: null, agent: null }
+        // Anybody's key in lines of an older version, and of no meaning there.
+        if (members.get("agent")?.startsWith('"')) line.agent = string(members, "agent")
         line.kind = kindOf(type, members)
         if (readers[line.kind] !== undefined) line.body = readers[line.kind](members)
         return line
@@ -39,7 +41,7 @@ export function readLine(text) {
 }
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye", "resync"])
-const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart"])
+const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
 function kindOf(type, members) {
@@ -119,7 +121,9 @@ const readers = {
         events: need(integer(m, "events")),
         readers: integer(m, "readers") ?? 0,
         gaps: integer(m, "gaps") ?? 0,
+        stalled: integer(m, "stalled") ?? 0,
         late: integer(m, "late") ?? 0,
+        future: integer(m, "future") ?? 0,
         series: integer(m, "series") ?? 0,
         refusedSeries: integer(m, "refused_series") ?? 0,
         refusedEndpoints: integer(m, "refused_endpoints") ?? 0,
@@ -133,6 +137,10 @@ const readers = {
         })),
     }),
     restart: m => ({ lastRun: string(m, "last_run"), lastSequence: integer(m, "last_seq"), ended: string(m, "ended") }),
+    lost: m => {
+        const from = need(integer(m, "from", 1))
+        return { from, to: need(integer(m, "to", from)), run: string(m, "origin_run") }
+    },
     hello: m => ({
         format: need(integer(m, "format")) === 1 ? 1 : refuse(),
         run: runName(need(string(m, "run"))),
@@ -142,6 +150,7 @@ const readers = {
         firstSeq: need(integer(m, "first_seq", 1)),
         nextSeq: need(integer(m, "next_seq", 1)),
         journalFirstSeq: integer(m, "journal_first_seq", 1),
+        isFleet: bool(m, "fleet") ?? false,
         host: host(members(m, "host") ?? new Map()),
         app: app(members(m, "app") ?? new Map()),
     }),

@@ -110,12 +110,18 @@ extension Command {
                     throw UsageError("an address is written \(flag)=HOST:PORT", option: flag)
                 }
                 // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
-                let sockets = [SettingTable.rows.listen, SettingTable.rows.attach]
-                guard word.contains("/") || word.hasSuffix(".sock"),
-                    let key = sockets.first(where: { commandLine.entry(of: $0)?.value == .usual })
-                else { throw error }
-                throw UsageError("a path is written \(key.flag)=PATH", option: key.flag)
+                let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
+                guard word.contains("/") || word.hasSuffix(".sock") else { throw error }
+                if commandLine.entry(of: listen)?.value == .usual {
+                    throw UsageError("a path is written \(listen.flag)=PATH", option: listen.flag)
+                }
+                guard commandLine[\.attach] == [FeedURL(socket: "")] else { throw error }
+                throw UsageError("a path is written \(attach.flag)=PATH", option: attach.flag)
             }
+        }
+        if commandLine[\.attach] == [FeedURL(socket: "")], words.contains(where: { $0 != "-" }) {
+            let flag = SettingTable.rows.attach.flag
+            throw UsageError("an agent's path or address is written \(flag)=PATH", option: flag)
         }
         for (option, setting) in rows where isReplaced(option) {
             if let setting, !commandLine.isSaid(setting) { values.remove(setting) }
@@ -164,16 +170,7 @@ extension Command {
                 "\(DurationText.format(history)) is shorter than one window of --interval "
                     + DurationText.format(interval), option: rows.history.flag)
         }
-        if options[\.attach] != nil {
-            var others = options
-            others.values.remove(rows.attach)
-            if others.namesSources || options.configuration?.sources.isEmpty == false {
-                throw UsageError(
-                    "the feed is the attached agent's; leave out --url, --preset, --demo, files and addresses"
-                        + (options.feeds.files.isEmpty ? "" : "; its path is written \(rows.attach.flag)=PATH"),
-                    option: rows.attach.flag)
-            }
-        } else if options[\.replay] != nil {
+        if options[\.replay] != nil {
             var others = options
             others.values.remove(rows.replay)
             if others.namesSources {
@@ -189,8 +186,8 @@ extension Command {
                 throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
             }
         }
-        if options[\.attach] == nil, options[\.noReconnect] {
-            throw UsageError("says nothing without --attach", option: rows.noReconnect.flag)
+        if options.passedOn == nil, options[\.noReconnect] {
+            throw UsageError("says nothing without --attach, or beside other sources", option: rows.noReconnect.flag)
         }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)

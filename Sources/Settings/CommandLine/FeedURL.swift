@@ -1,10 +1,10 @@
-/// An http, https, ws or wss URL that was checked; it prints without its secrets.
+/// An http, https, ws or wss URL that was checked, or `unix:PATH` for an agent's socket; it prints without its secrets.
 ///
 /// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query, as
 /// API keys live there.
 package struct FeedURL: Sendable, Hashable {
     package enum Scheme: String, Sendable {
-        case http, https, ws, wss
+        case http, https, ws, wss, unix
 
         /// Whether a WebSocket (RFC 6455, 3) is behind it.
         package var isWebSocket: Bool { self == .ws || self == .wss }
@@ -17,10 +17,26 @@ package struct FeedURL: Sendable, Hashable {
     package let host: String
     /// 1 to 65535; nil when the scheme's own is meant.
     package let port: Int?
-    /// Begins with a slash; not ASCII is percent-encoded.
+    /// Begins with a slash; not ASCII is percent-encoded. A socket's as it is, empty for the usual one.
     package let path: String
     /// Without its question mark; not ASCII is percent-encoded. May hold a secret.
     package let query: String?
+
+    /// The socket of an agent.
+    ///
+    /// - Parameter path: empty for the usual one.
+    package init(socket path: String) {
+        self = FeedURL(scheme: .unix, path: path)
+    }
+
+    private init(scheme: Scheme, path: String) {
+        self.scheme = scheme
+        userInfo = nil
+        host = ""
+        port = nil
+        self.path = path
+        query = nil
+    }
 
     /// Checks a URL; a fragment is left off, as it is never sent.
     ///
@@ -28,6 +44,14 @@ package struct FeedURL: Sendable, Hashable {
     package init(_ text: String) throws(UsageError) {
         func fault(_ what: String) -> UsageError { UsageError("\(Self.redact(text)) \(what)") }
 
+        if text.hasPrefix("unix:") {
+            let path = text.dropFirst("unix:".count)
+            guard !path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw fault("holds a control character")
+            }
+            self = FeedURL(socket: String(path.hasPrefix("///") ? path.dropFirst(2) : path))
+            return
+        }
         guard !text.isEmpty else { throw UsageError("the URL is empty; write http://HOST/PATH") }
         for byte in text.utf8 where byte <= 0x20 || byte == 0x7F {
             throw fault("holds a space or a control character; write %20 for a space")
@@ -54,7 +78,9 @@ package struct FeedURL: Sendable, Hashable {
     }
 
     /// `https://host:port`: where the requests go, without any secret.
-    package var origin: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
+    package var origin: String {
+        scheme == .unix ? "unix:" : "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
+    }
 
     /// Name and password as they were typed, percent-decoded; nil when the URL has none. Never to be shown.
     package var credentials: (name: String, password: String)? {
@@ -98,7 +124,9 @@ package struct FeedURL: Sendable, Hashable {
             throw fault(
                 known ? "needs two slashes after '\(name):'" : "has no scheme; write http:// or https:// in front")
         }
-        guard let scheme = Scheme(rawValue: name) else { throw fault("is no http, https, ws or wss URL") }
+        guard let scheme = Scheme(rawValue: name), scheme != .unix else {
+            throw fault("is no http, https, ws or wss URL")
+        }
         return (scheme, rest: rest.dropFirst(2))
     }
 

@@ -50,7 +50,7 @@ enum FeedWord: Equatable {
 
 extension String.UTF8View {
     /// Whether a scheme and two slashes are in front (RFC 3986, section 3.1), whatever the scheme is.
-    fileprivate var containsScheme: Bool {
+    var containsScheme: Bool {
         guard let colon = firstIndex(of: UInt8(ascii: ":")), let first, first.isAlphanumeric else { return false }
         let isScheme = self[..<colon].allSatisfy { $0.isAlphanumeric || "+-.".utf8.contains($0) }
         return isScheme && self[colon...].starts(with: "://".utf8)

@@ -103,15 +103,25 @@ package struct Options: Sendable, Equatable {
 
     /// Whether they name something to watch.
     package var namesSources: Bool {
-        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || isRelay || !feeds.isEmpty
+        hasOwnSources || !self[\.attach].isEmpty || self[\.replay] != nil
+    }
+
+    private var hasOwnSources: Bool {
+        !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || !feeds.isEmpty
+    }
+
+    /// The agent whose feed is passed on as it is: one alone, and no source beside it. With others they are a fleet.
+    package var passedOn: FeedURL? {
+        guard self[\.attach].count == 1, !hasOwnSources, configuration?.sources.isEmpty != false else { return nil }
+        return self[\.attach].first
     }
 
     /// Whether the feed is another agent's, or a recording of one: then there are no sources of one's own.
-    package var isRelay: Bool { self[\.attach] != nil || self[\.replay] != nil }
+    package var isRelay: Bool { passedOn != nil || self[\.replay] != nil }
 
     /// Whether nobody has said what to watch, or that it is to be served: then a running agent's feed may be shown.
     package var mayAttachByDefault: Bool {
-        self[\.attach] == nil && !namesSources && self[\.config] == nil && self[\.listen] == nil
+        !namesSources && self[\.config] == nil && self[\.listen] == nil
             && self[\.http] == nil
     }
 
@@ -138,7 +148,8 @@ package struct Options: Sendable, Equatable {
         let configured = configuration?.sources ?? []
         var urls = self[\.urls]
         var presets = self[\.presets]
-        if presets.isEmpty, configured.isEmpty, self[\.demo] || (urls.isEmpty && feeds.isEmpty) { presets = [.fact] }
+        let asksForNone = urls.isEmpty && feeds.isEmpty && self[\.attach].isEmpty
+        if presets.isEmpty, configured.isEmpty, self[\.demo] || asksForNone { presets = [.fact] }
         let wantsAll = presets.contains(.all)
         var single = presets.filter { $0 != .all }
         if wantsAll { single += Preset.single.filter { !single.contains($0) } }
@@ -182,6 +193,17 @@ package struct Options: Sendable, Equatable {
             drafts.append(draft)
         }
         notices += feeds.notices
-        return drafts + configured
+        return drafts + agents + configured
+    }
+
+    /// The agents that are attached to, as sources.
+    var agents: [SourceDraft] {
+        let attach = SettingTable.rows.attach
+        return self[\.attach].map { url in
+            var draft = SourceDraft(option: attach.flag, isOfCommandLine: true)
+            draft.values.set(\.kind, .feed, from: .option(attach.flag))
+            draft.values.set(\.url, url, from: values.entry(of: attach)?.origin ?? .initial)
+            return draft
+        }
     }
 }

@@ -5,7 +5,7 @@ package enum SourceName {
     /// What no data source may be called: the types of the lines the agent writes itself, and its own source.
     package static let reserved: Set<String> = [
         "hello", "stats", "latency", "memory", "window", "error", "progress", "recovered", "agent", "gap", "bye",
-        "resync", "restart", "refusal", "catwatch",
+        "resync", "restart", "refusal", "lost", "peer", "catwatch",
     ]
 
     /// The longest name, in characters, before a `-2` is added.
@@ -58,6 +58,16 @@ package enum SourceName {
     /// is none, with `-` for every character outside `[A-Za-z0-9._-]`.
     static func base(for url: FeedURL) -> String {
         base(forPath: url.path) ?? cleaned(url.host.utf8[...]) ?? "source"
+    }
+
+    /// What an agent is called after its address: the host, or the socket's file, as far as a name of an agent has it.
+    static func agent(at url: FeedURL) -> String {
+        var name = url.host
+        if url.scheme == .unix {
+            name = url.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+            if name.hasSuffix(".sock") { name.removeLast(".sock".count) }
+        }
+        return AgentName.made(of: name) ?? "agent"
     }
 
     /// What a source is named after its file: the last component of the path, as for a URL; nil when there is nothing in it

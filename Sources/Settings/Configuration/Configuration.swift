@@ -147,6 +147,11 @@ extension ConfigReader {
         case (.none, _): wrong(node, path, "true or false")
         case (.optional, .boolean(let flag)): return flag ? [""] : []
         case (.optional, .string): return string(node, path).map { [$0] }
+        case (.optional, .array) where option.repeats != .last:
+            return (elements(node, path, atMost: 1_000) ?? []).flatMap { element -> [String] in
+                if case .boolean(true) = element.node.value { return [""] }
+                return string(element.node, element.path, limit: 8_192).map { [$0] } ?? []
+            }
         case (.optional, _): wrong(node, path, "true, false or a string")
         case (.required, .string) where option.repeats != .last:
             return string(node, path, limit: 8_192).map { [$0] }

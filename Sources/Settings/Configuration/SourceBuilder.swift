@@ -45,6 +45,7 @@ struct SourceBuilder {
             var fibonacci = FibonacciSource(description, n: n, every: source[\.every])
             fibonacci.emission = source[\.emit]
             return .fibonacci(fibonacci)
+        case .feed: return feed(source).map { .feed($0) }
         }
     }
 
@@ -55,7 +56,7 @@ struct SourceBuilder {
         case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
         // A pipe of that name goes on for as long as somebody writes into it.
         case .file: source[\.path].map(mayGoOn) == true ? .stream : .once
-        case .stdin, .websocket: .stream
+        case .stdin, .websocket, .feed: .stream
         }
     }
 
@@ -96,6 +97,15 @@ struct SourceBuilder {
         webSocket.pingEvery = source[\.pingEvery]
         webSocket.pingTimeout = source[\.pingTimeout]
         return .webSocket(webSocket)
+    }
+
+    /// Another agent; nil, and told, when a secret or a file cannot be read.
+    mutating func feed(_ source: EffectiveSource) -> FeedSource? {
+        guard let url = source[\.url] else { return nil }
+        if url.scheme == .unix {
+            return FeedSource(source.name, at: .socket(path: url.path.isEmpty ? nil : url.path), target: "\(url)")
+        }
+        return request(source).map { FeedSource(source.name, at: .http($0), target: "\(url)") }
     }
 
     private func extraction(_ source: EffectiveSource) -> Extraction {

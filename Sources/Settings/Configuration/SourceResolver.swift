@@ -73,8 +73,28 @@ struct SourceResolver {
         }
         var sources = drafts.compactMap { resolve($0) }
         for index in sources.indices { sources[index].name = name(of: sources[index], &names) }
+        checkAgents(among: sources)
         checkPictures(of: sources)
         return sources
+    }
+
+    /// Names of agents end at the first dot of their sources' names, which nobody else may have.
+    private mutating func checkAgents(among sources: [EffectiveSource]) {
+        let agents = Set(sources.filter { $0.kind == .feed }.map(\.name))
+        guard !agents.isEmpty else { return }
+        for source in sources {
+            let mark = source.draft.mark(rows.name)
+            if source.kind == .feed {
+                guard !AgentName.isValid(source.name) else { continue }
+                let text = "\(UsageError.quoted(source.name)) is no name of an agent, which has \(AgentName.rule)"
+                issues.add(mark, option: source.draft.option, text)
+            } else if let dot = source.name.firstIndex(of: "."), agents.contains(String(source.name[..<dot])) {
+                let agent = UsageError.quoted(source.name[..<dot])
+                let text =
+                    "\(UsageError.quoted(source.name)) would be a source of the agent \(agent); choose another name"
+                issues.add(mark, option: source.draft.option, text)
+            }
+        }
     }
 
     private mutating func checkPictures(of sources: [EffectiveSource]) {
@@ -96,7 +116,7 @@ struct SourceResolver {
         let preset = draft.values[\.preset]
         let kind =
             draft.values[\.kind] ?? preset?.values[\.kind] ?? (draft.values[\.path] != nil ? .file : nil)
-            ?? (draft.values[\.url]?.scheme.isWebSocket == true ? .websocket : .http)
+            ?? SourceKind(of: draft.values[\.url]?.scheme)
         for (setting, source) in SettingTable.ofSources {
             guard let mark = draft.given(setting), !source.kinds.contains(kind) else { continue }
             let kinds = UsageError.list(source.kinds.map(\.rawValue))
@@ -138,8 +158,14 @@ struct SourceResolver {
         let draft = source.draft
         if SourceKind.remote.contains(source.kind), !draft.isBroken || draft.given(rows.url) == nil {
             if let url = source[\.url] {
-                if url.scheme.isWebSocket != (source.kind == .websocket) {
-                    let schemes = source.kind == .websocket ? "ws or wss" : "http or https"
+                let schemes: [FeedURL.Scheme] =
+                    switch source.kind {
+                    case .websocket: [.ws, .wss]
+                    case .feed: [.unix, .http, .https]
+                    default: [.http, .https]
+                    }
+                if !schemes.contains(url.scheme) {
+                    let schemes = schemes.map(\.rawValue).joined(separator: " or ")
                     issues.add(
                         draft.mark(rows.url), option: draft.option,
                         "sources of kind \(source.kind.rawValue) need \(schemes), not \(url.scheme.rawValue)")
@@ -221,6 +247,7 @@ struct SourceResolver {
     /// What was said it is called, and else what it can be told by.
     private func name(of source: EffectiveSource, _ names: inout SourceName.Register) -> String {
         if let name = source.draft.values[\.name] { return name }
+        if source.kind == .feed, let url = source[\.url] { return names.name(SourceName.agent(at: url)) }
         return names.name(
             source[\.name] ?? source[\.url].map { SourceName.base(for: $0) }
                 ?? source[\.path].flatMap { SourceName.base(forPath: $0) } ?? source.kind.rawValue)

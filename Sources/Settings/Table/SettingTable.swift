@@ -27,25 +27,32 @@ package struct SettingTable: Sendable {
         "kind", Types.words(SourceKind.allCases),
         source: .init(
             .general,
-            "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, else `http`."
+            "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, `feed` for "
+                + "`unix:`, else `http`. A `feed` is another agent."
         ))
     let preset = SettingKey(
         "preset", Types.words(Preset.single),
-        source: .init(.general, "Start from a known feed; the keys beside it override it, one by one."))
+        source: .init(
+            .general, "Start from a known feed; the keys beside it override it, one by one.", kinds: SourceKind.own))
     let type = SettingKey(
-        "type", Types.name, source: .init(.general, "The `type` of its data lines; its name without it."))
+        "type", Types.name,
+        source: .init(.general, "The `type` of its data lines; its name without it.", kinds: SourceKind.own))
     let unit = SettingKey(
-        "unit", Types.text(limit: 32), source: .init(.general, "What its values are measured in, for people."))
+        "unit", Types.text(limit: 32),
+        source: .init(.general, "What its values are measured in, for people.", kinds: SourceKind.own))
     let bands = SettingKey(
         "bands", Types.scale,
         source: .init(
             .general,
             "What its values mean: the name of a scale of the top level's `bands`, a built-in one (`cpcb`), or a scale "
-                + "itself."))
+                + "itself.",
+            kinds: SourceKind.own))
     let url = SettingKey(
         "url", Types.url,
         source: .init(
-            .place, "http or https; ws or wss for a WebSocket. Without user name and password: `basic` is for them."))
+            .place,
+            "http or https; ws or wss for a WebSocket; of an agent also `unix:PATH`. Without user name and password: `basic` "
+                + "is for them."))
 
     // MARK: What is watched, and what comes of it
 
@@ -187,7 +194,14 @@ package struct SettingTable: Sendable {
         option: .init(
             nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", argument: "N", traits: .reloads))
     package let attach = SettingKey(
-        "attach", Types.socket, option: .init("a", .feed, "read from a running agent's socket", traits: .choosesFeed))
+        "attach", Types.agents, absent: [],
+        option: .init(
+            "a", .feed, "read a running agent: a socket, or http://…; repeatable", repeats: .words,
+            traits: .choosesFeed),
+        secret: { urls in
+            urls.contains { $0.userInfo != nil }
+                ? "holds a user name or password; write a source of kind feed with a secret" : nil
+        })
     package let noReconnect = SettingKey(
         "no_reconnect", Types.flag, absent: false,
         option: .init(nil, .feed, "end when that agent is lost", traits: .choosesFeed))
@@ -247,15 +261,17 @@ package struct SettingTable: Sendable {
         source: .init(
             .request,
             "The longest wait after failures. Without it: four periods, at least 2 s and at most 30 s; 30 s where there is "
-                + "no period. What the server asks for by a 429 or `Retry-After` holds all the same."))
+                + "no period. What the server asks for by a 429 or `Retry-After` holds all the same.",
+            kinds: SourceKind.asked))
     let maxBody = SettingKey(
         "max_body", Types.size(1...(1 << 30)), initial: request.maxBody,
         option: .init(nil, .http, "largest body after decompression, to 1GiB (1MiB)"),
-        source: .init(.request, "The largest body after decompression, or the largest message."))
+        source: .init(
+            .request, "The largest body after decompression, or the largest message.", kinds: SourceKind.asked))
     let maxRedirects = SettingKey(
         "max_redirects", Types.integer(0...50), initial: request.maxRedirects,
         option: .init(nil, .http, "redirects to follow, 0 to 50 (10)"),
-        source: .init(.request, "How many redirects are followed."))
+        source: .init(.request, "How many redirects are followed.", kinds: SourceKind.asked))
     let header = SettingKey(
         "header", Types.header.list(), absent: [],
         option: .init(nil, .http, "send this header; repeatable", argument: "'NAME: VALUE'", repeats: .lines),

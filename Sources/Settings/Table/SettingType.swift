@@ -131,10 +131,33 @@ enum Types {
         return reader.checked(node, path) { () throws(UsageError) in try SourceName.check(text) }
     }
     static let url = SettingType(
-        .url, parse: FeedURL.init, tree: { .string($0.description) }, read: { $2.url($0, $1) })
+        .url, parse: { text throws(UsageError) in try FeedURL(text) }, tree: { .string($0.description) },
+        read: { $2.url($0, $1) })
     static let socket = SettingType(
         .optionalPath, parse: { SocketPath(path: $0.isEmpty ? nil : $0) },
         tree: { $0.path.map(JSONTree.string) ?? .boolean(true) })
+    /// Another agent: its socket, or an address.
+    static let agent = SettingType<FeedURL>(
+        .optionalPath,
+        parse: { text throws(UsageError) in
+            guard text.hasPrefix("unix:") || text.utf8.containsScheme else { return FeedURL(socket: text) }
+            let url = try FeedURL(text)
+            guard !url.scheme.isWebSocket else {
+                throw UsageError("an agent is read by its socket, http or https, not by \(url.scheme.rawValue)")
+            }
+            return url
+        },
+        tree: { url in
+            guard url.scheme == .unix else { return .string(url.description) }
+            return url.path.isEmpty ? .boolean(true) : .string(url.path)
+        })
+    static let agents: SettingType<[FeedURL]> = {
+        var type = SettingType<[FeedURL]>(
+            .optionalPath, parse: { text throws(UsageError) in [try agent.parse(text)] },
+            tree: { $0.count == 1 ? agent.tree($0[0]) : .array($0.map(agent.tree)) })
+        type.combine = { $0 + $1 }
+        return type
+    }()
     static let address = SettingType(
         .optionalAddress, parse: HTTPAddress.init, tree: { .string($0.description) })
     /// A name of this machine, as `Host` has it.

@@ -72,6 +72,7 @@ enum LogText {
             guard let last = restart.lastRun else { return "" }
             let end = restart.ended.map { "ended: " + Sanitizer.visible($0, limit: 60) } ?? "did not end well"
             return "run \(Sanitizer.visible(last)) \(end); kept up to \(restart.lastSequence ?? 0)"
+        case .lost(let lost): return "\(lost.numbers.lowerBound) to \(lost.numbers.upperBound) are lost"
         case .hello, .stats, .bye, .resync, .unknown: return ""
         }
     }

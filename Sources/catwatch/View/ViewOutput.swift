@@ -156,6 +156,7 @@ extension Source {
         case .webSocket(let source): source.request.endpoint.authority
         case .stdin(let source): source.path ?? "standard input"
         case .fibonacci: "F(n)"
+        case .feed(let source): source.name
         }
     }
 }

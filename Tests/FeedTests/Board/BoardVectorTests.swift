@@ -109,6 +109,7 @@ extension Board {
         members["error_marks"] = .array(
             errors(of: index).map { .array([.time($0.time), .int($0.sequence), .string($0.code)]) })
         if sources[index].takesN { members["takes_n"] = .bool(true) }
+        if let agent = sources[index].agent { members["agent_events"] = .int(agent.events) }
         if let outage = sources[index].outage {
             members["outage"] = .array([
                 .time(outage.end), .int(Int(outage.recovery.down.microseconds)), .int(outage.recovery.attempts),

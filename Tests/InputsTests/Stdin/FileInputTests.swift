@@ -24,6 +24,7 @@ import Testing
             factory = InputFactory(
                 on: loop, wall: wall, transport: try CurlTransport(on: loop), disk: worker, computer: worker,
                 random: { SystemRandomNumberGenerator() },
+                connectSocket: { _ in throw SystemError(code: ENOENT, call: "connect") },
                 openStandardInput: { _ throws(SystemError) in throw SystemError(code: EBADF, call: "read") })
             self.loop = loop
             folder = try TestSupport.TemporaryFolder()

@@ -68,6 +68,7 @@ extension Source {
         case .http(let source): source.request
         case .pages(let source): source.request
         case .webSocket(let source): source.request
+        case .feed(let source): if case .http(let request) = source.place { request } else { nil }
         case .stdin, .fibonacci: nil
         }
     }

@@ -57,6 +57,13 @@ enum ConfigSchema {
         switch (entry.argument, entry.completion) {
         case (.none, _): return described(help, [Member("type", .string("boolean"))])
         case (.optional, _):
+            if entry.repeats != .last {
+                let item: [Member] = [
+                    Member("type", .strings(["boolean", "string"])), Member("minLength", .integer(1)),
+                ]
+                let array: [Member] = [Member("type", .string("array")), Member("items", .object(item))]
+                return described(help, [Member("anyOf", .array([.object(item), .object(array)]))])
+            }
             return described(
                 help, [Member("type", .strings(["boolean", "string"])), Member("minLength", .integer(1))])
         case (.required, let completion):
@@ -111,7 +118,7 @@ enum ConfigSchema {
         let preset = JSONTree.object([Member("required", .strings(["preset"]))])
         let own: JSONTree
         switch kind {
-        case .http, .websocket: own = .object([Member("required", .strings(["url"]))])
+        case .http, .websocket, .feed: own = .object([Member("required", .strings(["url"]))])
         case .pages:
             let ways = ["next", "page_parameter"].map { JSONTree.object([Member("required", .strings([$0]))]) }
             own = .object([Member("required", .strings(["url", "items"])), Member("oneOf", .array(ways))])

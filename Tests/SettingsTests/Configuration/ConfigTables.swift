@@ -27,7 +27,7 @@ enum ConfigTables {
             return switch shape {
             case .optionalAddress: "true, or `HOST:PORT`"
             case .optionalWord(let word): "true, or `\(word)`"
-            default: "true, or a path"
+            default: entry.repeats == .last ? "true, or a path" : "true, a path or URL, or an array of these"
             }
         case (.required(let name), .words(let words)):
             let list = words.map { "`\($0)`" }.joined(separator: ", ")

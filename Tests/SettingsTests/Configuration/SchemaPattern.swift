@@ -6,7 +6,7 @@ import Feed
 enum SchemaPattern {
     static let name = "^[^\\u0000-,/:-@\\[-^`{-\\u007f]+$"
     static let token = "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
-    static let url = "^([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://[^/?#@]+([/?#].*)?$"
+    static let url = "^(([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://[^/?#@]+([/?#].*)?|unix:.*)$"
     static let origin = "^[Hh][Tt][Tt][Pp][Ss]://[-.0-9A-Za-z]+(:[0-9]+)?/?$"
     static let color = "^#[0-9A-Fa-f]{6}$"
     static let duration = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)?$"
@@ -26,11 +26,12 @@ enum SchemaPattern {
             } && !text.isEmpty
         case token: !text.isEmpty && text.utf8.allSatisfy(HeaderField.isTokenByte)
         case url:
-            ["http://", "https://", "ws://", "wss://"].contains { prefix in
-                guard text.lowercased().hasPrefix(prefix) else { return false }
-                let authority = text.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
-                return !authority.isEmpty && !authority.contains("@")
-            }
+            text.hasPrefix("unix:")
+                || ["http://", "https://", "ws://", "wss://"].contains { prefix in
+                    guard text.lowercased().hasPrefix(prefix) else { return false }
+                    let authority = text.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
+                    return !authority.isEmpty && !authority.contains("@")
+                }
         case origin:
             text.lowercased().hasPrefix("https://")
                 && {

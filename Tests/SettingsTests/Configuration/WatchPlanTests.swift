@@ -22,10 +22,6 @@ import Testing
             try ConfigFixture.plan(#"{"interval":"1m"}"#, ["--history", "30s"])
         }
         #expect(flag?.option == "--history" && flag?.lines == [])
-        let attach = #expect(throws: UsageError.self) {
-            try ConfigFixture.plan(#"{"attach":true,"sources":[{"kind":"stdin"}]}"#)
-        }
-        #expect(attach?.lines.first?.hasPrefix("test.jsonc:1:11: attach: the feed is the attached agent's") == true)
         #expect(try ConfigFixture.plan(#"{"attach":"/x","no_reconnect":true}"#).sources(demoOrigin: nil).isEmpty)
     }
 
@@ -142,7 +138,7 @@ import Testing
         try folder.write(#"{"every": "9s"}"#, to: "catwatch/config.jsonc")
         let environment = ["XDG_CONFIG_HOME": folder.path]
         var (options, first) = (try Self.plan([], environment: environment).options, [WatchPlan]())
-        options.values.set(\.attach, .usual)
+        options.values.set(\.attach, [FeedURL(socket: "")])
         first.append(try WatchPlan(options, environment: environment))
         let same = try first[0].reload()
         #expect(same.restartKeys(comparedTo: first[0]) == [])

@@ -20,6 +20,8 @@ extension Line {
         package var nextSeq: Int
         /// The oldest sequence number that the journal has of this run; nil without one.
         package var journalFirstSeq: Int?
+        /// Whether its sources are other agents.
+        package var isFleet = false
         package var host: AgentIdentity.Host
         package var app: App
     }
@@ -57,7 +59,9 @@ extension Line {
         package var events: Int
         package var readers: Int
         package var gaps: Int
+        package var stalled = 0
         package var late: Int
+        package var future = 0
         package var series: Int
         package var refusedSeries: Int
         package var refusedEndpoints: Int

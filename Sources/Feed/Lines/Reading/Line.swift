@@ -12,6 +12,8 @@ package struct Line: Sendable, Equatable {
     package var body: Body
     /// What of it not every reader could read.
     package var flaws: JSONFlaws = []
+    /// Which agent of a fleet it came from; nil in lines of an agent's own.
+    package var agent: String?
 
     package enum Body: Sendable, Equatable {
         indirect case hello(Hello)
@@ -25,6 +27,7 @@ package struct Line: Sendable, Equatable {
         case recovered(Recovery)
         indirect case agent(Agent)
         indirect case restart(Restart)
+        case lost(Lost)
         case gap(Gap)
         case bye(Bye)
         case resync(Resync)

@@ -54,6 +54,13 @@ extension Restart {
     }
 }
 
+extension Lost {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        let from = try members.int(.from, from: 1)
+        self.init(run: try members.stringIfAny(.originRun), numbers: from...(try members.int(.to, from: from)))
+    }
+}
+
 extension Line.Window {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         series = try members.string(.series)
@@ -102,6 +109,7 @@ extension Line.Hello {
         firstSeq = try members.int(.firstSeq, from: 1)
         nextSeq = try members.int(.nextSeq, from: 1)
         journalFirstSeq = try members.intIfAny(.journalFirstSeq, from: 1)
+        isFleet = try members.boolIfAny(.fleet) ?? false
         host = try members.objectIfAny(.host) { host throws(LineFault) in try AgentIdentity.Host(host) } ?? .init()
         app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? Line.App()
     }
@@ -206,7 +214,9 @@ extension Line.Agent {
         events = try members.int(.events)
         readers = try members.intIfAny(.readers) ?? 0
         gaps = try members.intIfAny(.gaps) ?? 0
+        stalled = try members.intIfAny(.stalled) ?? 0
         late = try members.intIfAny(.late) ?? 0
+        future = try members.intIfAny(.future) ?? 0
         series = try members.intIfAny(.series) ?? 0
         refusedSeries = try members.intIfAny(.refusedSeries) ?? 0
         refusedEndpoints = try members.intIfAny(.refusedEndpoints) ?? 0

@@ -26,7 +26,9 @@ package enum LineDecoder {
                 let type = try members.string(.type)
                 return Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
-                    source: try members.stringIfAny(.source), body: try body(type, members, in: line))
+                    source: try members.stringIfAny(.source), body: try body(type, members, in: line),
+                    // Anybody's key in lines of an older version, and of no meaning there.
+                    agent: try? members.stringIfAny(.agent))
             }
             decoded?.flaws = scanner.flaws
             guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
@@ -53,6 +55,7 @@ package enum LineDecoder {
         case "recovered": return .recovered(try numbered(members, Recovery.init))
         case "agent": return .agent(try numbered(members, Line.Agent.init))
         case "restart": return .restart(try numbered(members, Restart.init))
+        case "lost": return .lost(try numbered(members, Lost.init))
         default:
             guard members.range(.series) != nil else { return .unknown }
             return .data(try numbered(members) { members throws(LineFault) in try data(members, in: line) })

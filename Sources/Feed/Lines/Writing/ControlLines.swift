@@ -47,7 +47,7 @@ package enum ControlLine {
     /// The first line of a connection.
     package static func hello(
         time: Timestamp, identity: AgentIdentity, isFiltered: Bool, interval: Duration, history: Duration,
-        firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil
+        firstSequence: Int, nextSequence: Int, journalFirst: Int? = nil, isFleet: Bool = false
     ) -> [UInt8] {
         let host = identity.host
         let texts = [identity.run, identity.version, host.name, host.device, host.os, host.kernel, host.arch]
@@ -61,6 +61,7 @@ package enum ControlLine {
             writer.integer("first_seq", firstSequence)
             writer.integer("next_seq", nextSequence)
             writer.integer("journal_first_seq", journalFirst)
+            if isFleet { writer.bool("fleet", true) }
             writer.raw(",\"host\":{")
             writer.string("name", host.name)
             writer.string("device", host.device)
@@ -76,27 +77,35 @@ package enum ControlLine {
 
     /// The second line of a connection: what all lines up to number `asOf` came to.
     ///
-    /// Endpoints take up to three quarters of the longest line, sources the rest; what does not fit is left out, and counted
+    /// Sources take up to three quarters of the longest line, endpoints the rest; what does not fit is left out, and counted
     /// with what whoever was passed on had left out: `moreEndpoints`, `moreSources`.
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus], moreEndpoints: Int = 0,
         moreSources: Int = 0
     ) -> [UInt8] {
-        let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + sources.reduce(0) { $0 + $1.mostEncoded }
+        // They stand behind the endpoints, which get what they leave.
+        let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, LineEncoder.longestLine / 4 * 3)
+        var sourcesLeft = 0
+        let listed = LineWriter.bytes(atMost: mostListed) { writer in
+            let start = writer.next
+            sourcesLeft = writer.list("sources", isFirst: true, sources) {
+                $1.next - start + $0.mostEncoded + 2 <= mostListed
+            } _: {
+                $0.write(to: &$1)
+            }
+        }
+        let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + listed.count
         return line("stats", time, atMost: min(most, LineEncoder.longestLine)) { writer in
             // Behind the type and the time.
             let start = writer.next - 64
             writer.integer("as_of", asOf)
             let endpointsLeft = writer.list("endpoints", endpoints) {
-                $1.next - start + $0.mostEncoded <= LineEncoder.longestLine / 4 * 3
+                $1.next - start + $0.mostEncoded + listed.count + 96 <= LineEncoder.longestLine
             } _: {
                 $0.write(to: &$1)
             }
-            let sourcesLeft = writer.list("sources", sources) {
-                $1.next - start + $0.mostEncoded + 96 <= LineEncoder.longestLine
-            } _: {
-                $0.write(to: &$1)
-            }
+            writer.byte(UInt8(ascii: ","))
+            writer.raw(listed[...])
             let (endpoints, sources) = (
                 moreEndpoints.addingSaturated(endpointsLeft), moreSources.addingSaturated(sourcesLeft)
             )

@@ -35,8 +35,9 @@ extension LineEncoder {
 
     /// The bytes that `datum` may write with these lengths.
     @inline(__always)
-    static func mostDatum(names: Int, text: Int, data: Int) -> Int {
-        min(fixed + names + LineWriter.mostEscaped(min(max(0, text), longestText)) + max(0, data), longestLine)
+    func mostDatum(names: Int, text: Int, data: Int) -> Int {
+        let texts = LineWriter.mostEscaped(min(max(0, text), Self.longestText))
+        return min(Self.fixed + tailCount + names + texts + max(0, data), Self.longestLine)
     }
 
     /// A data line.
@@ -55,7 +56,7 @@ extension LineEncoder {
             writer.raw(",\"value\":")
             writer.number(value)
         }
-        var isTruncated = flaws.areFatal
+        var isTruncated = flaws.areTruncating
         let isAltered = flaws.contains(.surrogate)
         if let text {
             writer.raw(",\"text\":")
@@ -65,7 +66,7 @@ extension LineEncoder {
         }
         if let data {
             // What comes besides: `,"data":` and `}` and the newline; `,"truncated":true` and `,"altered":true` when that is said.
-            let rest = data.count + (isTruncated ? 27 : 10) + (isAltered ? 15 : 0)
+            let rest = data.count + (isTruncated ? 27 : 10) + (isAltered ? 15 : 0) + tailCount
             if writer.next - start.next + rest <= Self.longestLine {
                 writer.raw(",\"data\":")
                 writer.raw(data)

@@ -16,8 +16,35 @@ package struct LineEncoder: Sendable {
     static let fixed = 640
 
     var timeText = TimestampText()
+    /// The last members of lines that came from an agent of a fleet, with a comma before each; none for one's own.
+    private var tail: [UInt8] = []
+    /// How many bytes these are.
+    private(set) var tailCount = 0
 
     package init() {}
+
+    /// Has lines end with these members from now on.
+    mutating func setTail(_ tail: [UInt8]) {
+        self.tail = tail
+        tailCount = tail.count
+    }
+
+    /// What ends the lines of an agent of a fleet.
+    ///
+    /// - Parameters:
+    ///   - place: which line it was there.
+    ///   - time: the line's own time, where it has another one here.
+    static func tail(agent: String, _ place: FeedPlace? = nil, time: Timestamp? = nil) -> [UInt8] {
+        LineWriter.bytes(atMost: 160 + LineWriter.mostEscaped(agent.utf8.count + (place?.run.utf8.count ?? 0))) {
+            $0.byte(UInt8(ascii: ","))
+            $0.raw("\"agent\":")
+            $0.string(agent)
+            $0.string("origin_run", place?.run)
+            // A line that names several has no number of its own.
+            $0.integer("origin_seq", place.flatMap { $0.sequence > 0 ? $0.sequence : nil })
+            $0.time("origin_time", time)
+        }
+    }
 
     /// `{"seq":N,"time":"…",`
     @inline(__always)
@@ -45,6 +72,7 @@ package struct LineEncoder: Sendable {
     @inline(__always)
     func end(_ writer: LineWriter) -> LineWriter {
         var writer = writer
+        if tailCount > 0 { tail.withUnsafeBufferPointer { writer.raw($0) } }
         writer.raw("}\n")
         return writer
     }
@@ -185,13 +213,38 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
+    /// Lines of an agent's that are missing; the run is among what ends the line.
+    package mutating func lost(
+        _ lost: Lost, sequence: Int, time: Timestamp, source: String, to start: LineWriter
+    ) -> LineWriter {
+        var writer = head("lost", sequence, time, source, start)
+        writer.integer("from", lost.numbers.lowerBound)
+        writer.integer("to", lost.numbers.upperBound)
+        return end(writer)
+    }
+
+    /// How another agent was doing, as its own line said it.
+    package mutating func peer(
+        _ agent: Line.Agent, sequence: Int, time: Timestamp, source: String, to start: LineWriter
+    ) -> LineWriter {
+        var counts = StoreCounts()
+        (counts.readers, counts.gaps, counts.stalledReaders) = (agent.readers, agent.gaps, agent.stalled)
+        (counts.late, counts.future, counts.series) = (agent.late, agent.future, agent.series)
+        (counts.refusedSeries, counts.refusedEndpoints) = (agent.refusedSeries, agent.refusedEndpoints)
+        return self.agent(
+            AgentSample(loopLag: agent.loopLag, cpu: agent.cpu), counts, events: agent.events,
+            outputs: OutputState.of(agent), sequence: sequence, time: time, source: source, to: start)
+    }
+
     /// How the agent is doing: its own sample, what the store counts, and its outputs.
+    ///
+    /// - Parameter events: how many lines it has numbered; nil for those before this one.
     package mutating func agent(
-        _ sample: AgentSample, _ counts: StoreCounts, outputs: [OutputState], sequence: Int, time: Timestamp,
-        source: String, to start: LineWriter
+        _ sample: AgentSample, _ counts: StoreCounts, events: Int? = nil, outputs: [OutputState], sequence: Int,
+        time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
         var writer = head("agent", sequence, time, source, start)
-        writer.integer("events", sequence - 1)
+        writer.integer("events", events ?? sequence - 1)
         writer.integer("readers", counts.readers)
         writer.integer("gaps", counts.gaps)
         writer.integer("stalled", counts.stalledReaders)

@@ -169,12 +169,21 @@ extension LineWriter {
     }
 
     /// An array of objects: the members of each by `write`, for as long as that `fits`; returns how many do not.
+    ///
+    /// - Parameter isFirst: whether nothing is before it, so that it has no comma.
     @discardableResult
     mutating func list<Element>(
-        _ key: StaticString, _ elements: [Element], while fits: (Element, LineWriter) -> Bool = { _, _ in true },
+        _ key: StaticString, isFirst: Bool = false, _ elements: [Element],
+        while fits: (Element, LineWriter) -> Bool = { _, _ in true },
         _ write: (Element, inout LineWriter) -> Void
     ) -> Int {
-        self.key(key)
+        if isFirst {
+            raw("\"")
+            raw(key)
+            raw("\":")
+        } else {
+            self.key(key)
+        }
         raw("[")
         var written = 0
         while written < elements.count, fits(elements[written], self) {

@@ -1,0 +1,225 @@
+package import Reactor
+
+/// What is done with the lines of one agent of a fleet, whatever way they come: they are checked, told from those that were here
+/// already, and those that are missing are named. Nothing in them is trusted.
+///
+/// It has neither clock nor descriptor, and numbers nothing: the store does, with what comes of this.
+package struct FleetMember: Sendable {
+    /// What a line comes to.
+    package enum Item: Sendable {
+        /// A line to be numbered here; its source is one of the agent's own, without the agent's name.
+        case line(Line, FeedPlace, clock: Timestamp?)
+        /// These lines of the agent's never came, or could not be taken.
+        case lost(run: String, ClosedRange<Int>)
+        /// How its sources are now.
+        case stats(Line.Stats)
+        /// Something that a person should know, said once.
+        case complaint(Failure)
+        /// Nothing more of this connection is to be taken, for this reason.
+        case breach(String)
+    }
+
+    /// What is wrong with a line; each kind is told once.
+    enum Refusal: Hashable {
+        case unreadable, unknown, fleet, name, series, ownName, sources
+    }
+
+    package let name: String
+    package private(set) var clock: MemberClock
+    package private(set) var marks: RunMarks
+    /// Who it says it is; nil before it has said so.
+    package private(set) var hello: Line.Hello?
+    /// Lines that were here already.
+    package private(set) var repeated = 0
+    /// Lines that never came, or could not be taken.
+    package private(set) var lost = 0
+    /// Whether anything was ever known of it: what is missing of a run that it begins later is lost.
+    private var isKnown: Bool
+    /// What is missing and was not said yet: lines that follow may be missing as well.
+    private var missing: (run: String, numbers: ClosedRange<Int>)?
+    private var told: Set<Refusal> = []
+    /// Its sources, as it calls them.
+    private var sources: Set<String> = []
+    private let mostSources: Int
+    private let width: Duration
+
+    /// - Parameters:
+    ///   - width: how wide windows are here.
+    ///   - mostSources: how many sources it may have.
+    ///   - places: what has been taken of it before, the newest run last.
+    package init(_ name: String, width: Duration, mostSources: Int = 100, after places: [FeedPlace] = []) {
+        self.name = name
+        self.mostSources = mostSources
+        self.width = width
+        clock = MemberClock(width: width)
+        marks = RunMarks(places)
+        isKnown = !places.isEmpty
+    }
+
+    /// Behind which line it is to go on; nil when it is to begin with whatever there is.
+    package var place: FeedPlace? { marks.places.last }
+
+    /// Says what is wrong with it, if that is the first of its kind.
+    private mutating func complain(
+        _ refusal: Refusal, _ message: @autoclosure () -> String, into items: inout [Item]
+    ) {
+        guard told.insert(refusal).inserted else { return }
+        items.append(.complaint(Failure(.protocol, "\(name) \(message())")))
+    }
+
+    /// Takes a line.
+    ///
+    /// - Parameters:
+    ///   - wall: the time here, which a line is taken at that is more than a window ahead of it.
+    ///   - items: gets what it comes to.
+    package mutating func take(_ line: Line, wall: Timestamp, into items: inout [Item]) {
+        switch line.body {
+        case .hello(let hello): begin(hello, into: &items)
+        case .stats(let stats): list(stats, into: &items)
+        case .gap(let gap):
+            guard let run = hello?.run else { return }
+            miss(through: gap.to, of: run, from: gap.from, into: &items)
+        case .bye(let bye):
+            guard let run = hello?.run, bye.run == run, let last = bye.lastSeq, marks[run] != nil else { return }
+            miss(through: last, of: run, from: 1, into: &items)
+        case .resync, .refusal: break
+        default:
+            guard let run = hello?.run, let sequence = line.seq, sequence < .max else { return }
+            take(line, FeedPlace(run, sequence), wall, into: &items)
+        }
+    }
+
+    /// A line that is none: its number, which nobody knows, is missing.
+    package mutating func take(_ fault: LineFault, into items: inout [Item]) {
+        complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
+    }
+
+    /// Nothing follows for now: says what is missing so far.
+    package mutating func settle(into items: inout [Item]) {
+        guard let (run, numbers) = missing else { return }
+        missing = nil
+        items.append(.lost(run: run, numbers))
+    }
+
+    // MARK: Runs and numbers
+
+    private mutating func begin(_ new: Line.Hello, into items: inout [Item]) {
+        guard !new.isFleet else {
+            complain(.fleet, "is a fleet itself, and no member of one: attach to it alone", into: &items)
+            return items.append(.breach("it is a fleet itself"))
+        }
+        hello = new
+        // What is missing of the first run that is heard of was before our time.
+        if isKnown, marks[new.run] == nil { marks.advance(to: FeedPlace(new.run, 0)) }
+        isKnown = true
+    }
+
+    private mutating func take(_ line: Line, _ place: FeedPlace, _ wall: Timestamp, into items: inout [Item]) {
+        let mark = marks[place.run] ?? place.sequence - 1
+        guard place.sequence > mark else {
+            repeated += 1
+            return
+        }
+        if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
+        marks.advance(to: place)
+        let isData = if case .data = line.body { true } else { false }
+        // What is ahead of the time here has that: a clock that is wrong is no reason to look into the future.
+        let time = line.time.microseconds > wall.microseconds.addingSaturated(width.microseconds) ? wall : line.time
+        clock.hear(time, isData: isData)
+        if case .window = line.body { return }  // they are computed here
+        if let (refusal, message) = refusal(of: line) {
+            complain(refusal, message, into: &items)
+            return lose(place.sequence...place.sequence, of: place.run, into: &items)
+        }
+        if case .restart(let restart) = line.body { notice(restart, into: &items) }
+        settle(into: &items)
+        items.append(.line(line, place, clock: clock.time))
+    }
+
+    /// Those of its sources that may be called so, and that there is room for.
+    private mutating func list(_ said: Line.Stats, into items: inout [Item]) {
+        settle(into: &items)
+        var stats = said
+        stats.sources = stats.sources.filter { PeerName.isValid($0.source) }
+        // Only one that says all of them says that others are gone.
+        if stats.moreSources == 0, stats.sources.count == said.sources.count {
+            sources.formIntersection(stats.sources.map(\.source))
+        }
+        stats.sources = stats.sources.filter { addSource($0.source) }
+        if stats.sources.count < said.sources.count {
+            stats.moreSources = stats.moreSources.addingSaturated(said.sources.count - stats.sources.count)
+        }
+        items.append(.stats(stats))
+    }
+
+    private mutating func addSource(_ source: String) -> Bool {
+        if sources.contains(source) { return true }
+        guard sources.count < mostSources else { return false }
+        sources.insert(source)
+        return true
+    }
+
+    /// The agent's journal says how far it has the run before: what was not taken of that never will be.
+    private mutating func notice(_ restart: Restart, into items: inout [Item]) {
+        guard let run = restart.lastRun, RunName.isValid(run), let last = restart.lastSequence, marks[run] != nil else {
+            return
+        }
+        miss(through: last, of: run, from: 1, into: &items)
+    }
+
+    private mutating func miss(through last: Int, of run: String, from first: Int, into items: inout [Item]) {
+        let next = marks[run].map { $0 + 1 } ?? first
+        guard last >= next, last < .max else { return }
+        marks.advance(to: FeedPlace(run, last))
+        lose(next...last, of: run, into: &items)
+    }
+
+    private mutating func lose(_ numbers: ClosedRange<Int>, of run: String, into items: inout [Item]) {
+        lost = lost.addingSaturated(numbers.upperBound - numbers.lowerBound).addingSaturated(1)
+        if let (before, earlier) = missing {
+            if before == run, earlier.upperBound + 1 == numbers.lowerBound {
+                missing = (run, earlier.lowerBound...numbers.upperBound)
+                return
+            }
+            settle(into: &items)
+        }
+        missing = (run, numbers)
+    }
+
+    // MARK: What a line may say
+
+    /// What is wrong with a line that an agent would not send; nil when nothing is.
+    private mutating func refusal(of line: Line) -> (Refusal, message: String)? {
+        func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
+        if case .unknown = line.body {
+            return (.unknown, "sends lines of a type that this version does not know, as \(shown(line.type))")
+        }
+        if case .lost = line.body { return (.fleet, "sends what only a fleet says") }
+        guard let source = line.source, PeerName.isValid(source) else {
+            return (.name, "names a source as no source is called: \(shown(line.source ?? ""))")
+        }
+        if case .data(let data) = line.body {
+            guard PeerName.isValid(line.type) else {
+                return (.name, "has lines of a type as no type is called: \(shown(line.type))")
+            }
+            guard source != EventStore.ownName else {
+                return (.ownName, "sends data in the name of the agent itself")
+            }
+            guard data.series.utf8.elementsEqual(source.utf8) || Self.key(of: data.series, in: source) != nil else {
+                return (.series, "sends a series that is not of its source \(shown(source)): \(shown(data.series))")
+            }
+        }
+        guard addSource(source) else {
+            return (.sources, "has more than \(mostSources) sources: lines of further ones are lost")
+        }
+        return nil
+    }
+
+    /// What comes behind the source and a slash in a series' name; nil for the source's own, and for another source's.
+    static func key(of series: String, in source: String) -> Substring? {
+        let (series, source) = (series.utf8, source.utf8)
+        guard series.count > source.count, series.starts(with: source) else { return nil }
+        let slash = series.index(series.startIndex, offsetBy: source.count)
+        return series[slash] == UInt8(ascii: "/") ? Substring(series[series.index(after: slash)...]) : nil
+    }
+}

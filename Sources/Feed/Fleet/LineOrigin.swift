@@ -1,0 +1,23 @@
+package import Reactor
+
+/// An agent of a fleet, as its store knows it; dense, from 0.
+package struct MemberID: Sendable, Hashable {
+    package let index: Int
+
+    package init(index: Int) { self.index = index }
+}
+
+/// Where a line of a fleet came from, as its last keys say, and how it is taken here.
+package struct LineOrigin: Sendable, Equatable {
+    package var member: MemberID
+    /// Which line of the agent's it was; nil for what the fleet itself says of the agent.
+    package var place: FeedPlace?
+    /// The agent's time as of this line; nil where it tells nothing of that.
+    package var clock: Timestamp?
+    /// The `type` of a data line that has another one than its source.
+    package var type: String?
+
+    package init(_ member: MemberID, _ place: FeedPlace? = nil, clock: Timestamp? = nil, type: String? = nil) {
+        (self.member, self.place, self.clock, self.type) = (member, place, clock, type)
+    }
+}

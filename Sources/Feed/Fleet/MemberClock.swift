@@ -1,0 +1,35 @@
+package import Reactor
+
+/// The time of another agent, as its numbered lines tell it: its own windows close by that, whatever the time is here.
+///
+/// What an agent says of itself has its clock's time, which may step back; a data line has its event's, which may be anything up
+/// to a window ahead of the clock. So a data line says no more than that the clock is at most a window behind it, and a line
+/// that is less than a window older than one before it, which others were written in between, says nothing.
+package struct MemberClock: Sendable, Equatable {
+    /// How wide windows are, in microseconds.
+    private let width: Int64
+    /// As of the newest line; nil before there was one.
+    package private(set) var time: Timestamp?
+
+    package init(width: Duration) { self.width = width.microseconds }
+
+    /// Takes in the time of a numbered line.
+    package mutating func hear(_ line: Timestamp, isData: Bool) {
+        guard let time else {
+            self.time = line
+            return
+        }
+        let told = isData ? Timestamp(microseconds: line.microseconds.subtractingSaturated(width)) : line
+        if told > time || !isData && told.microseconds < time.microseconds.subtractingSaturated(width) {
+            self.time = told
+        }
+    }
+
+    /// What lines may be late by, on their way, before a window closes without them.
+    package static let patience = Duration.seconds(1)
+
+    /// The agent's time when `passed` has gone by since the newest line came.
+    package static func time(_ newest: Timestamp, after passed: Duration) -> Timestamp {
+        newest + max(.zero, passed - patience)
+    }
+}

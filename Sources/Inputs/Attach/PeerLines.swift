@@ -1,0 +1,73 @@
+internal import Feed
+internal import Reactor
+
+/// What comes over one connection to another agent: its lines, from its first greeting on.
+struct PeerLines {
+    enum Item {
+        case line(Line, Bytes)
+        /// Something that is no line.
+        case fault(LineFault)
+        /// Nothing more of this connection is to be taken: it is not an agent, or does not want us.
+        case refused(String)
+        /// Likewise, of a peer that does what no agent does.
+        case breach(String)
+    }
+
+    private var splitter = LineSplitter(limit: LineEncoder.longestLine)
+    private let isResuming: Bool
+    /// Whether the agent has greeted.
+    private(set) var hasHello = false
+    /// What comes before the answer to what we asked for: a replay that may begin behind lines that the agent's journal has.
+    private var isEarly = false
+    private let greetsFirst: Bool
+    /// Whether it has said that it ends the connection.
+    private(set) var isLeaving = false
+
+    static let tooLong = "a line has more than \(LineEncoder.longestLine >> 20) MiB"
+
+    /// - Parameters:
+    ///   - isResuming: whether the agent was told of a place that the feed is to go on from.
+    ///   - greetsFirst: whether the agent greets before it hears of that.
+    init(isResuming: Bool, greetsFirst: Bool) { (self.isResuming, self.greetsFirst) = (isResuming, greetsFirst) }
+
+    mutating func push(_ bytes: Bytes) { splitter.push(bytes) }
+
+    /// Whether the line that has not ended yet is too long: not its end, which may never come, but its length decides.
+    var isTooLong: Bool { splitter.isSkipping }
+
+    /// The next thing that is to be taken; nil when more bytes are needed.
+    mutating func next() -> Item? {
+        while let item = splitter.next() {
+            guard case .line(let bytes) = item else { return .breach(Self.tooLong) }
+            let line: Line
+            do throws(LineFault) {
+                line = try LineDecoder.decode(bytes)
+            } catch {
+                // It would stand in our requests.
+                if case .wrong("run", _) = error.reason { return .breach("\(error)") }
+                if hasHello { return .fault(error) }
+                if case .format = error.reason { return .refused("\(error.reason)") }
+                return .refused(Self.stranger)
+            }
+            if case .hello = line.body {
+                isEarly = !hasHello && greetsFirst && isResuming
+                hasHello = true
+            } else if !hasHello {
+                return .refused(Self.refusal(line) ?? Self.stranger)
+            }
+            // After a refusal there will be no other answer.
+            if case .refusal = line.body { isEarly = false }
+            if case .bye = line.body { isLeaving = true }
+            if !isEarly { return .line(line, bytes) }
+        }
+        return nil
+    }
+
+    /// What an agent says that does not want us, or what we ask for.
+    static func refusal(_ line: Line) -> String? {
+        if case .refusal(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
+        return nil
+    }
+
+    private static let stranger = "what answers there is not catwatch"
+}

@@ -1,0 +1,211 @@
+package import Feed
+package import Reactor
+
+/// Reads another agent's feed as a source of a fleet, whatever happens to the connection: what its lines come to is up to the
+/// store. It comes back by itself, and goes on behind the last line that was taken.
+package actor FleetInput: Input {
+    private let name: String
+    private let transport: any FeedTransport
+    private let store: EventStore
+    private let desk: PollDesk
+    private let loop: EventLoop
+    private var random: any RandomNumberGenerator & Sendable
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The connection there is, for requests.
+    private var stream: (any ByteStream)?
+    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
+    /// When the agent greeted in this connection.
+    private var greeted: LoopInstant?
+    private var outage: Outage?
+    /// How wide the agent's windows are, as it says.
+    private var interval = Duration.seconds(10)
+    private let buffer = ReadBuffer(count: 64 << 10)
+
+    /// Since when nothing comes, and what was said of it last.
+    private struct Outage {
+        let since: LoopInstant
+        var told: String
+        var attempts = 0
+    }
+
+    /// How a connection ended.
+    private struct Ending {
+        var code: Failure.Code
+        var reason: String
+        /// Whether it will not be otherwise the next time, and was said.
+        var isFinal = false
+    }
+
+    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    private static let linesAtOnce = 16
+    /// How many windows without a line mean that a connection is dead which does not tell that by itself.
+    private static let silentWindows = 3
+    /// How long an agent is let alone that cannot be a member.
+    private static let refusedPause = Duration.seconds(60)
+
+    package init(
+        _ name: String, by transport: any FeedTransport, store: EventStore, desk: PollDesk, on loop: EventLoop,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
+        self.name = name
+        self.transport = transport
+        self.store = store
+        self.desk = desk
+        self.loop = loop
+        self.random = random
+    }
+
+    package func run() async throws(CancellationError) {
+        let id = await store.member(name)
+        await desk.allowPolling(ofAgent: name) { [weak self] source, request in
+            guard let self else { return PollRefusal("there is no agent", .away) }
+            return assumeIsolated { $0.ask(source, request) }
+        }
+        while true {
+            let ending: Ending
+            do {
+                ending = try await readOnce(id)
+            } catch {
+                throw CancellationError()
+            }
+            if let greeted, !ending.isFinal { backoff.lasted(greeted.duration(to: loop.clock.now)) }
+            let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
+            await note(ending, id, retryIn: pause)
+            try await loop.sleep(for: pause)
+        }
+    }
+
+    /// Says why nothing comes: once, and again when that changes.
+    private func note(_ ending: Ending, _ id: MemberID, retryIn pause: Duration) async {
+        let before = outage
+        outage = Outage(
+            since: before?.since ?? loop.clock.now, told: ending.reason, attempts: (before?.attempts ?? 0) + 1)
+        guard before?.told != ending.reason, !ending.isFinal else { return }
+        var failure = Failure(ending.code, "\(name): \(ending.reason)")
+        (failure.attempt, failure.retryIn) = (outage?.attempts, pause)
+        await store.say(.error(failure), of: id)
+    }
+
+    /// The agent has greeted.
+    private func begin(_ stream: any ByteStream, _ id: MemberID) async {
+        self.stream = stream
+        greeted = loop.clock.now
+        guard let outage else { return }
+        self.outage = nil
+        let down = outage.since.duration(to: loop.clock.now)
+        await store.say(.recovered(Recovery(down: down, attempts: outage.attempts)), of: id)
+    }
+
+    /// Reads one connection to its end, and says why it ended.
+    private func readOnce(_ id: MemberID) async throws -> Ending {
+        greeted = nil
+        let place = await store.member(id).place
+        let stream: any ByteStream
+        do {
+            stream = try await transport.open(behind: place).value
+        } catch let error as CancellationError {
+            throw error
+        } catch let failure as HTTPFailure {
+            return Ending(code: failure.code, reason: failure.message)
+        } catch {
+            return Ending(code: .connect, reason: "no agent to attach to: \(error)")
+        }
+        defer {
+            self.stream = nil
+            stream.close()
+        }
+        do {
+            return try await read(stream, place?.run, id)
+        } catch let error as SystemError {
+            return Ending(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
+        }
+    }
+
+    private func read(_ stream: any ByteStream, _ run: String?, _ id: MemberID) async throws -> Ending {
+        var peer = PeerLines(isResuming: run != nil, greetsFirst: transport.greetsFirst)
+        var slice = TimeSlice(of: loop)
+        var hasMore = false
+        while true {
+            // A slow output slows this connection, and then the agent says what was missed.
+            try await store.admit()
+            if !hasMore {
+                guard let count = try stream.read(into: buffer.memory) else {
+                    if try await !waitForMore(of: stream) {
+                        return Ending(
+                            code: .timeout, reason: "the agent has said nothing for \(Self.silentWindows) windows")
+                    }
+                    continue
+                }
+                guard count > 0 else {
+                    let reason = peer.isLeaving ? "the agent has ended" : "the agent closed the connection"
+                    return Ending(code: .closed, reason: reason)
+                }
+                peer.push(Bytes(buffer.memory[..<count]))
+                hasMore = true
+            }
+            slice.restart()
+            repeat {
+                var lines: [Result<Line, LineFault>] = []
+                var ending: Ending?
+                for _ in 0..<Self.linesAtOnce where ending == nil {
+                    guard let item = peer.next() else {
+                        hasMore = false
+                        break
+                    }
+                    switch item {
+                    case .refused(let reason): ending = Ending(code: .protocol, reason: reason)
+                    case .breach(let reason):
+                        ending = Ending(
+                            code: .protocol, reason: "what answers there breaks the protocol: \(reason)")
+                    case .fault(let fault): lines.append(.failure(fault))
+                    case .line(let line, _):
+                        if case .hello(let hello) = line.body {
+                            interval = hello.interval
+                            if self.stream == nil, !hello.isFleet { await begin(stream, id) }
+                        }
+                        lines.append(.success(line))
+                    }
+                }
+                if let reason = await store.receive(lines, from: id) {
+                    return Ending(code: .protocol, reason: reason, isFinal: true)
+                }
+                if let ending {
+                    // One that greets in order and then goes wrong is not asked again at once, time after time.
+                    if case .protocol = ending.code { greeted = nil }
+                    return ending
+                }
+                if !hasMore, peer.isTooLong {
+                    greeted = nil
+                    return Ending(
+                        code: .protocol, reason: "what answers there breaks the protocol: \(PeerLines.tooLong)")
+                }
+            } while hasMore && slice.goesOn()
+            // An agent that writes as fast as it is read would otherwise have the loop to itself, and the others nothing.
+            try await loop.sleep(for: .zero)
+        }
+    }
+
+    /// Waits until there may be more to read; false when nothing has come for too long.
+    private func waitForMore(of stream: any ByteStream) async throws -> Bool {
+        guard !transport.showsItsEnd else {
+            try await stream.waitUntilReadable()
+            return true
+        }
+        let silence = LoopBound(Silence())
+        let timer = loop.schedule(after: interval * Self.silentWindows) {
+            silence.value.isOver = true
+            stream.close()
+        }
+        defer { loop.cancel(timer) }
+        try await stream.waitUntilReadable()
+        return !silence.value.isOver
+    }
+
+    private final class Silence { var isOver = false }
+
+    private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
+        guard let stream else { return PollRefusal("the agent is not there", .away) }
+        return transport.ask(source, request, on: stream)
+    }
+}

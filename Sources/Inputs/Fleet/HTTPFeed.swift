@@ -1,0 +1,111 @@
+package import Feed
+package import Reactor
+internal import WebSocket
+
+/// Another agent's `/feed` by HTTP, TLS and proxies included.
+///
+/// It asks by HTTP/1.0, so that nobody in between answers in chunks: the answer ends with the connection (RFC 9112, section 6.3).
+package struct HTTPFeed: FeedTransport {
+    private let request: HTTPRequest
+    private let transport: any StreamTransport
+    private let loop: EventLoop
+
+    /// The longest head of an answer, in bytes.
+    private static let longestHead = 16 << 10
+
+    package init(_ request: HTTPRequest, by transport: any StreamTransport, on loop: EventLoop) {
+        self.request = request
+        self.transport = transport
+        self.loop = loop
+    }
+
+    package var greetsFirst: Bool { false }
+    package var showsItsEnd: Bool { false }
+
+    private var peer: String { request.endpoint.authority }
+
+    package func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream> {
+        guard let target = WebSocketTarget(url: request.url) else {
+            throw HTTPFailure(.config, "this is not the URL of an agent")
+        }
+        let began = loop.clock.now
+        let opened = try await transport.connect(request).stream
+        let late = LoopBound(Deadline())
+        // Closing is what ends a wait for a peer that neither reads nor answers.
+        let timer = loop.schedule(at: began.advanced(by: request.timeout)) {
+            late.value.isOver = true
+            opened.value.close()
+        }
+        defer { loop.cancel(timer) }
+        do {
+            try await opened.value.write(all: Self.head(of: request, target, behind: place))
+            let head = try await readHead(of: opened.value)
+            if let failure = Self.failure(head, of: peer) { throw failure }
+            return opened
+        } catch {
+            opened.value.close()
+            if late.value.isOver {
+                throw HTTPFailure(.timeout, "\(peer) did not answer within \(request.timeout.shortText)")
+            }
+            guard let error = error as? SystemError else { throw error }
+            throw HTTPFailure(.reset, "the connection to \(peer) broke: \(error.reason)")
+        }
+    }
+
+    private final class Deadline { var isOver = false }
+
+    /// What asks for the feed, to go on behind a line.
+    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: FeedPlace?) -> [UInt8] {
+        var path = target.path.prefix { $0 != "?" }
+        while path.hasSuffix("/") { path = path.dropLast() }
+        if !path.hasSuffix("/feed") { path += "/feed" }
+        var lines = ["GET \(path)\(place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? "") HTTP/1.0"]
+        lines += ["Host: \(target.authority)", "Accept: application/x-ndjson"] + request.headers
+        func has(_ name: String) -> Bool { request.headers.contains { $0.lowercased().hasPrefix(name + ":") } }
+        if !has("user-agent") { lines.append("User-Agent: \(request.userAgent)") }
+        if let credentials = request.credentials ?? target.credentials, !has("authorization") {
+            lines.append("Authorization: Basic \(Base64.encode("\(credentials.name):\(credentials.password)".utf8))")
+        }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    }
+
+    /// The head of the answer, byte by byte: what follows it is the feed's.
+    private func readHead(of stream: any ByteStream) async throws -> String {
+        let byte = ReadBuffer(count: 1)
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            guard let count = try stream.read(into: byte.memory) else {
+                try await stream.waitUntilReadable()
+                continue
+            }
+            guard count > 0 else { throw HTTPFailure(.closed, "\(peer) closed the connection without an answer") }
+            head.append(byte.memory[0])
+            guard head.count <= Self.longestHead else {
+                throw HTTPFailure(.protocol, "\(peer) answers with a head that is too long")
+            }
+        }
+        return String(decoding: head, as: UTF8.self)
+    }
+
+    /// What is wrong with an answer; nil when the feed follows.
+    static func failure(_ head: String, of peer: String) -> HTTPFailure? {
+        let lines = head.split(whereSeparator: \.isNewline)
+        let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1])
+        else { return HTTPFailure(.protocol, "\(peer) does not answer in HTTP/1") }
+        switch status {
+        case 200: break
+        case 401, 403: return HTTPFailure(.status, "\(peer) lets nobody in without the right token (status \(status))")
+        case 503: return HTTPFailure(.status, "\(peer) has no room for another reader (status 503)")
+        default: return HTTPFailure(.status, "\(peer) answers with status \(status)")
+        }
+        guard !lines.contains(where: { $0.lowercased().hasPrefix("transfer-encoding:") }) else {
+            return HTTPFailure(.protocol, "\(peer) answers in chunks, though it was asked by HTTP/1.0")
+        }
+        return nil
+    }
+
+    package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> PollRefusal? {
+        PollRefusal("an agent that is read by HTTP is asked at its own page", .away)
+    }
+}

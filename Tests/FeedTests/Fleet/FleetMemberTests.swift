@@ -1,0 +1,228 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+/// What is made of one agent's lines, without a store.
+@Suite(.limited) struct FleetMemberTests {
+    private static let wall = PeerScript.start
+
+    /// Takes lines and says in short what they came to.
+    private func take(
+        _ lines: [Line], _ member: inout FleetMember, wall: Timestamp = wall
+    ) -> [String] {
+        var items: [FleetMember.Item] = []
+        for line in lines { member.take(line, wall: wall, into: &items) }
+        member.settle(into: &items)
+        return items.map {
+            switch $0 {
+            case .line(let line, let place, _): "\(place.run) \(place.sequence) \(line.type)"
+            case .lost(let run, let numbers): "lost \(run) \(numbers)"
+            case .stats(let stats): "stats \(stats.sources.count)+\(stats.moreSources)"
+            case .complaint(let failure): failure.message
+            case .breach(let reason): "breach: \(reason)"
+            }
+        }
+    }
+
+    private func member(after places: [FeedPlace] = []) -> FleetMember {
+        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places)
+    }
+
+    @Test func whatItBeginsWithIsNoLoss() throws {
+        var (member, peer) = (member(), PeerScript(from: 500))
+        #expect(member.place == nil)
+        #expect(try take([peer.hello(), peer.fact(), peer.fact()], &member) == ["r1 500 fact", "r1 501 fact"])
+        #expect(member.place == FeedPlace("r1", 501) && member.lost == 0)
+    }
+
+    @Test func whatComesAgainIsDroppedAndCounted() throws {
+        var (member, peer) = (member(), PeerScript())
+        let lines = try [peer.hello(), peer.fact(), peer.fact()]
+        #expect(take(lines + lines, &member) == ["r1 1 fact", "r1 2 fact"])
+        #expect(member.repeated == 2 && member.lost == 0)
+    }
+
+    @Test func aHoleAndAGapAreOneLossWhereTheyTouch() throws {
+        var (member, peer) = (member(), PeerScript())
+        var lines = try [peer.hello(), peer.fact()]
+        peer.skip(3)  // 2...4
+        lines.append(
+            try PeerScript.decoded(
+                #"{"type":"gap","time":\#(PeerScript.time(PeerScript.start)),"from":3,"to":8,"reason":"slow_reader"}"#))
+        peer.sequence = 9  // 9 too
+        lines.append(try peer.fact())
+        #expect(take(lines, &member) == ["r1 1 fact", "lost r1 2...9", "r1 10 fact"])
+        #expect(member.lost == 8)
+    }
+
+    @Test func aRunThatFollowsIsExpectedFromItsFirstLine() throws {
+        var (member, peer) = (member(), PeerScript())
+        _ = take(try [peer.hello(), peer.fact()], &member)
+        var second = PeerScript(run: "r2", from: 4)
+        #expect(try take([second.hello(), second.fact()], &member) == ["lost r2 1...3", "r2 4 fact"])
+        // The rest of the first one comes after all, as from a journal.
+        #expect(
+            try take([peer.hello(), peer.fact(), second.hello(), second.fact()], &member) == ["r1 2 fact", "r2 5 fact"])
+    }
+
+    @Test func eightRunsAreKnownAndNoMore() throws {
+        var member = member()
+        for number in 1...9 {
+            var peer = PeerScript(run: "r\(number)")
+            _ = take(try [peer.hello(), peer.fact()], &member)
+        }
+        #expect(member.marks.places.map(\.run) == (2...9).map { "r\($0)" })
+        var (known, forgotten) = (PeerScript(run: "r2"), PeerScript(run: "r1"))
+        #expect(try take([known.hello(), known.fact()], &member) == [])
+        #expect(try take([forgotten.hello(), forgotten.fact()], &member) == ["r1 1 fact"])
+        #expect(member.repeated == 1)
+    }
+
+    @Test func aJournalSaysWhatIsLostOfTheRunBefore() throws {
+        var (member, peer) = (member(), PeerScript())
+        _ = take(try [peer.hello(), peer.fact()], &member)
+        var second = PeerScript(run: "r2")
+        let restart = #""type":"restart","source":"catwatch","last_run":"r1","last_seq":7"#
+        #expect(
+            try take([second.hello(), second.line(restart), second.fact()], &member)
+                == ["lost r1 2...7", "r2 1 restart", "r2 2 fact"])
+    }
+
+    @Test func itGoesOnFromWhereAJournalHasIt() throws {
+        var (member, peer) = (member(after: [FeedPlace("r0", 4), FeedPlace("r1", 2)]), PeerScript())
+        #expect(member.place == FeedPlace("r1", 2))
+        let lines = try [peer.hello(), peer.fact(), peer.fact(), peer.fact()]
+        #expect(take(lines, &member) == ["r1 3 fact"])
+        var other = PeerScript(run: "r2", from: 3)
+        #expect(try take([other.hello(), other.fact()], &member) == ["lost r2 1...2", "r2 3 fact"])
+    }
+
+    /// Also a byebye of lines that never came.
+    @Test func theEndOfARunTellsWhatIsMissing() throws {
+        var (member, peer) = (member(), PeerScript())
+        let bye = #"{"type":"bye","time":\#(PeerScript.time(PeerScript.start)),"run":"r1","last_seq":3,"reason":"end"}"#
+        #expect(
+            try take([peer.hello(), peer.fact(), PeerScript.decoded(bye)], &member) == ["r1 1 fact", "lost r1 2...3"])
+    }
+
+    @Test(arguments: [
+        (
+            #""type":"fact","source":"fact","series":"other","value":1"#,
+            "sends a series that is not of its source \"fact\": \"other\""
+        ),
+        (
+            #""type":"fact","source":"fact","series":"facts/x","value":1"#,
+            "sends a series that is not of its source \"fact\": \"facts/x\""
+        ),
+        (#""type":"fact","source":"a b","series":"a b","value":1"#, "names a source as no source is called: \"a b\""),
+        (#""type":"fact","source":"","series":"","value":1"#, "names a source as no source is called: \"\""),
+        (#""type":"fact\u001b","source":"a","series":"a"""#, "has lines of a type as no type is called: \"fact␛\""),
+        (
+            #""type":"latest","source":"a","new":1"#,
+            "sends lines of a type that this version does not know, as \"latest\""
+        ),
+        (#""type":"fact","source":"catwatch","series":"catwatch""#, "sends data in the name of the agent itself"),
+        (#""type":"lost","source":"a.catwatch","from":1,"to":2"#, "sends what only a fleet says"),
+    ])
+    func whatNoAgentSendsIsLostAndSaidOnce(_ members: String, _ message: String) throws {
+        let members = members.hasSuffix(#""""#) ? String(members.dropLast()) : members
+        var (member, peer) = (member(), PeerScript())
+        let lines = try [peer.hello(), peer.fact(), peer.line(members), peer.line(members), peer.fact()]
+        #expect(take(lines, &member) == ["r1 1 fact", "web1 \(message)", "lost r1 2...3", "r1 4 fact"])
+    }
+
+    @Test func sourcesBeyondItsShareAreLost() throws {
+        var (member, peer) = (member(), PeerScript())
+        var lines = [try peer.hello()]
+        for name in ["a", "b", "c", "d", "a", "e"] {
+            lines.append(try peer.line(#""type":"t","source":"\#(name)","series":"\#(name)""#))
+        }
+        #expect(
+            take(lines, &member) == [
+                "r1 1 t", "r1 2 t", "r1 3 t", "web1 has more than 3 sources: lines of further ones are lost",
+                "lost r1 4...4", "r1 5 t", "lost r1 6...6",
+            ])
+        // One that is gone makes room for another; of more than there is room for it is said how many.
+        let four = ["a", "b", "d", "e"].map { #"{"source":"\#($0)","state":"ok"}"# }.joined(separator: ",")
+        #expect(try take([peer.stats(four)], &member) == ["stats 3+1"])
+        #expect(try take([peer.line(#""type":"t","source":"d","series":"d""#)], &member) == ["r1 7 t"])
+    }
+
+    @Test func aFleetIsNoMember() throws {
+        var (member, peer) = (member(), PeerScript())
+        let hello = try peer.hello(#","fleet":true"#)
+        let reason = "web1 is a fleet itself, and no member of one: attach to it alone"
+        #expect(take([hello], &member) == [reason, "breach: it is a fleet itself"])
+        #expect(take([hello], &member) == ["breach: it is a fleet itself"])
+        #expect(try take([peer.fact()], &member) == [])
+    }
+
+    @Test func linesOfAnUnknownRunAreNobodys() throws {
+        var (member, peer) = (member(), PeerScript())
+        #expect(try take([peer.fact()], &member) == [])
+    }
+
+    /// Windows are computed here; that they were written is how the agent's time goes on.
+    @Test func theClockIsTheAgentsOwn() throws {
+        var (member, peer) = (member(), PeerScript())
+        let slow = PeerScript.start - .seconds(600)
+        let memory = #""type":"memory","source":"catwatch","rss_bytes":1,"peak_bytes":1,"private_bytes":1"#
+        let window =
+            #""type":"window","source":"fact","series":"fact","start":\#(PeerScript.time(slow)),"seconds":10,"last":1,"last_seq":1,"count":1,"min":1,"max":1,"mean":1"#
+        _ = take(try [peer.hello(), peer.line(memory, at: slow)], &member)
+        #expect(member.clock.time == slow)
+        #expect(try take([peer.line(window, at: slow + .seconds(5))], &member) == [])
+        #expect(member.clock.time == slow + .seconds(5) && member.lost == 0)
+        // From ahead of the time here it is not taken.
+        _ = take(try [peer.line(memory, at: PeerScript.start + .seconds(3_600))], &member)
+        #expect(member.clock.time == PeerScript.start)
+    }
+}
+
+@Suite(.limited) struct MemberClockTests {
+    private static let start = PeerScript.start
+
+    @Test func goesForwardByWhatTheAgentSays() {
+        var clock = MemberClock(width: .seconds(10))
+        #expect(clock.time == nil)
+        clock.hear(Self.start, isData: false)
+        clock.hear(Self.start - .seconds(3), isData: false)
+        #expect(clock.time == Self.start)
+        clock.hear(Self.start + .seconds(2), isData: false)
+        #expect(clock.time == Self.start + .seconds(2))
+        // It was stepped back.
+        clock.hear(Self.start - .seconds(60), isData: false)
+        #expect(clock.time == Self.start - .seconds(60))
+    }
+
+    @Test func anEventSaysOnlyThatTheClockIsNotFarBehindIt() {
+        var clock = MemberClock(width: .seconds(10))
+        clock.hear(Self.start, isData: false)
+        clock.hear(Self.start + .seconds(9), isData: true)
+        #expect(clock.time == Self.start)
+        clock.hear(Self.start + .seconds(25), isData: true)
+        #expect(clock.time == Self.start + .seconds(15))
+        clock.hear(Self.start - .seconds(3_600), isData: true)
+        #expect(clock.time == Self.start + .seconds(15))
+    }
+
+    @Test func timePassesButForWhatLinesMayBeLateBy() {
+        #expect(MemberClock.time(Self.start, after: .milliseconds(900)) == Self.start)
+        #expect(MemberClock.time(Self.start, after: .seconds(5)) == Self.start + .seconds(4))
+    }
+}
+
+@Suite(.limited) struct AgentNameTests {
+    @Test(arguments: [
+        ("web1", true), ("Web-1_a", true), ("", false), ("a.b", false), ("ä", false), ("a b", false),
+        (String(repeating: "x", count: 63), true), (String(repeating: "x", count: 64), false),
+    ])
+    func isShortAndPlain(_ name: String, _ isValid: Bool) { #expect(AgentName.isValid(name) == isValid) }
+
+    @Test(arguments: [
+        ("web1", "web1"), ("web1.example.org", "web1-example-org"), ("büro", "b-ro"), ("...", nil), ("", nil),
+        (String(repeating: "x", count: 80), String(repeating: "x", count: 63)),
+    ])
+    func isMadeOfWhatAHostIsCalled(_ host: String, _ name: String?) { #expect(AgentName.made(of: host) == name) }
+}
