@@ -268,8 +268,9 @@ actor Agent {
     /// Where the view finds what was before: the journal of its own, or that of the agent it is attached to.
     private var past: (any PastFeed)? {
         if let history { return JournalPast(history: history, store: store, wall: surroundings.wall) }
-        guard let attach = plan.options[\.attach] else { return nil }
-        return AgentPast(on: loop) { [surroundings] in LoopBound(try surroundings.attach(attach).stream) }
+        // By HTTP nothing can be asked on the way.
+        guard case .socket(let path)? = passedOn?.place else { return nil }
+        return AgentPast(on: loop) { [surroundings] in LoopBound(try surroundings.attach(path).stream) }
     }
 
     // MARK: Outputs
