@@ -111,7 +111,7 @@ package final class JournalRows {
         let reason: String
         switch try JournalSchema.look(at: database) {
         // What has another index is moved aside, and read all the same.
-        case .journal, .changed("marks"), .changed("lines_time"): return
+        case .journal, .changed("marks"), .changed("lines_time"), .changed("positions"): return
         case .nothing, .stranger: reason = "no journal, but another program's database"
         case .version(let found) where found > JournalSchema.version:
             reason =

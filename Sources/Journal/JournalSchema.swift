@@ -141,7 +141,7 @@ enum JournalSchema {
         }
         let others = try database.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'positions' AND sql <> ?")
         others.bind(1, positions)
-        guard try others.step(), others.integer(0) == 0 else { return .other("it has another table positions") }
+        guard try others.step(), others.integer(0) == 0 else { return .changed("positions") }
         return .journal
     }
 
