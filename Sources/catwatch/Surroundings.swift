@@ -3,6 +3,7 @@ internal import Feed
 internal import Glibc
 internal import Inputs
 internal import Journal
+internal import Nats
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -53,6 +54,8 @@ struct Surroundings: Sendable {
     let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
     /// Makes what writes a journal and what reads it; neither does anything yet.
     let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
+    /// Makes a connection to servers of NATS, for an agent of that name; it does nothing yet.
+    let broker: @Sendable (NatsSettings, _ name: String) -> any Broker
     /// Connects to the agent to read from, and says whose it is, if it is somebody else's.
     let attach: @Sendable (SocketPath) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -134,6 +137,7 @@ extension Surroundings {
         }
         claimPort = { options throws(UsageError) in try ListeningPort.claim(options) }
         openJournal = { (SQLiteLineStore(path: $0, $1), SQLiteHistory(path: $0)) }
+        broker = { NatsConnection(to: $0.servers, name: "catwatch \($1)", inbox: AgentName.inbox(of: $1)) }
         attach = { place in
             let socket =
                 try place.path.map { path in try StreamSocket.connected(to: path) }

@@ -192,6 +192,9 @@ extension Command {
         if options[\.attach] == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach", option: rows.noReconnect.flag)
         }
+        if options[\.nats] == nil, case .option? = options.values.entry(of: rows.agentName)?.origin {
+            throw UsageError("says nothing without \(rows.nats.flag)", option: rows.agentName.flag)
+        }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)
         }

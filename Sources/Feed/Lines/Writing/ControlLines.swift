@@ -78,22 +78,26 @@ package enum ControlLine {
     ///
     /// Endpoints take up to three quarters of the longest line, sources the rest; what does not fit is left out, and counted
     /// with what whoever was passed on had left out: `moreEndpoints`, `moreSources`.
+    ///
+    /// - Parameter longest: how long it may be, in bytes, if that is less than the longest line.
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus], moreEndpoints: Int = 0,
-        moreSources: Int = 0
+        moreSources: Int = 0, atMost longest: Int = .max
     ) -> [UInt8] {
+        // What it has besides lists is less than 512 bytes.
+        let longest = max(min(longest, LineEncoder.longestLine), 512)
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + sources.reduce(0) { $0 + $1.mostEncoded }
-        return line("stats", time, atMost: min(most, LineEncoder.longestLine)) { writer in
+        return line("stats", time, atMost: min(most, longest)) { writer in
             // Behind the type and the time.
             let start = writer.next - 64
             writer.integer("as_of", asOf)
             let endpointsLeft = writer.list("endpoints", endpoints) {
-                $1.next - start + $0.mostEncoded <= LineEncoder.longestLine / 4 * 3
+                $1.next - start + $0.mostEncoded <= longest / 4 * 3
             } _: {
                 $0.write(to: &$1)
             }
             let sourcesLeft = writer.list("sources", sources) {
-                $1.next - start + $0.mostEncoded + 96 <= LineEncoder.longestLine
+                $1.next - start + $0.mostEncoded + 96 <= longest
             } _: {
                 $0.write(to: &$1)
             }
