@@ -87,14 +87,15 @@ let package = Package(
         program(
             "catwatch-bench",
             [
-                "Inputs", "Outputs", "Journal", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux",
-                "CSQLite",
+                "Inputs", "Outputs", "Journal", "Nats", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket",
+                "CLinux", "CSQLite", "CNATS",
             ],
             linking: linking),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
-            name: "TestSupport", dependencies: ["Journal", "Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
+            path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
@@ -103,7 +104,7 @@ let package = Package(
         tests(
             "InputsTests",
             ["Inputs", "Outputs", "Journal", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
-        tests("NatsTests", ["Nats", "TestSupport"]),
+        tests("NatsTests", ["Nats", "Reactor", "TestSupport"]),
         tests(
             "OutputsTests",
             ["Outputs", "Inputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "LineRules"]),

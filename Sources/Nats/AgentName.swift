@@ -21,6 +21,9 @@ package enum AgentName {
     /// In front of the subjects that answers to an agent come to, and to no other.
     package static func inbox(of name: String) -> String { "_INBOX.catwatch.\(name)" }
 
+    /// The same for who reads them all.
+    package static let readersInbox = "_INBOX.catwatch-reader"
+
     private static func isLetter(_ byte: UInt8) -> Bool {
         0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }

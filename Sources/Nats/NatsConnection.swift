@@ -208,8 +208,12 @@ package final class NatsConnection: Broker, @unchecked Sendable {
 
     private static func fault(connecting status: natsStatus) -> NatsFault {
         // Set by the call that has just failed on this thread, and by no other.
-        let details = nats_GetLastError(nil).map { String(cString: $0) } ?? ""
-        let text = details.isEmpty ? words(status) : String(details.prefix(200))
+        var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
+        // Where in the library it was: "(conn.c:733): ".
+        if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
+            details = details[end...].dropFirst()
+        }
+        let text = details.isEmpty ? words(status) : String(details)
         return switch status {
         case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED:
             NatsFault(.refused, "the server refuses the credentials: \(text)")

@@ -85,7 +85,7 @@ struct OutputFactory: Sendable {
     /// - Parameter run: of this process: the feed's may be another one.
     /// - Returns: nil when there is no thread for the servers.
     func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
-        let worker = surroundings.makeWorker("nats")
+        let worker = surroundings.makeWorker("broker")
         guard let thread = worker.loop else { return nil }
         let name = name ?? AgentName.of(host: surroundings.host.name)
         let output = NatsOutput(

@@ -2,11 +2,28 @@ import Nats
 import TestSupport
 import Testing
 
-/// Seeds and keys that nk made, the NATS project's own tool.
+/// Seeds and keys that others' tools have made.
 @Suite(.limited) struct NKeyTests {
-    @Test func nothingButAUsersSeedHasAKey() {
-        for text in ["", "SU", "hello", "SUAIBDPBAUTWCWBKIO6XHQNINK5FWJW4OHLXC3HQ2KFE4PEJUA44CNHTC5"] {
-            #expect(NKey.publicKey(ofSeed: text) == nil, "\(text)")
-        }
+    @Test(arguments: [
+        (
+            "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y",
+            "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
+        ),
+        (
+            "SUAH2KMU2ANHP3EUP2MS676J4X7CHJJCF6XPZEHBM3ROEYOIJPRABNRZHI",
+            "UDJVOUIMYTWMDZEETDXDMAQFCOXLUBAFLB3QA7D4F6KDRD2L3RZ5E5FO"
+        ),
+    ])
+    func aUsersSeedHasItsPublicKey(_ seed: String, _ key: String) {
+        #expect(NKey.publicKey(ofSeed: seed) == key)
     }
+
+    /// A wrong checksum, one letter less, an account's, one in lower case.
+    @Test(arguments: [
+        "", "SU", "hello", "SUAAAAICAMCAKBQHBAEQUCYMBUHB6EARCIJRIFIWC4MBSGQ3DQOR4H776Y",
+        "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776",
+        "SAAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y",
+        "suaaaaicamcakbqhbaequcymbuha6earcijrifiwc4mbsgq3dqor4h776y",
+    ])
+    func nothingElseHasOne(_ text: String) { #expect(NKey.publicKey(ofSeed: text) == nil) }
 }

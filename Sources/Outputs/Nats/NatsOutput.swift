@@ -123,7 +123,12 @@ package actor NatsOutput {
             try await connect(reader)
             try await gather(reader)
             nextMessage = loop.clock.now.advanced(by: settings.every)
-            pieces = settings.sendsLines ? batch.piece.lines(agent: name, run: run)[...] : [batch.piece]
+            // It is empty at the end of a feed of which nothing was ever known.
+            if settings.sendsLines || batch.isEmpty {
+                pieces = batch.piece.lines(agent: name, run: run)[...]
+            } else {
+                pieces = [batch.piece]
+            }
             while !pieces.isEmpty { try await publishFirst(reader) }
             if isEnded { return }
         }
@@ -163,9 +168,10 @@ package actor NatsOutput {
             switch delivery {
             case .lines(let span): rest = (span, 0, span.sequences.lowerBound)
             case .gap(let line): batch.add(line, naming: Self.numbers(of: line))
-            case .greeting: owesGreeting = true
+            // One that is over before it was known whose it is says nothing.
+            case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
             case .end(let line):
-                batch.add(line)
+                if nextGreeting != nil { batch.add(line) }
                 isEnded = true
                 return true
             case .interrupted: break

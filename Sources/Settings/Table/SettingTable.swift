@@ -212,7 +212,7 @@ package struct SettingTable: Sendable {
         "output_file", Types.path, option: .init(nil, .feed, "append every line", traits: .reloads))
 
     package let nats = SettingKey(
-        "nats", Types.nats, option: .init(nil, .feed, "publish the feed to NATS JetStream; commas for more servers"))
+        "nats", Types.nats, option: .init(nil, .feed, "publish the feed to NATS JetStream"))
     package let agentName = SettingKey(
         "agent_name", Types.agent, option: .init(nil, .feed, "its name there (the host's)", argument: "NAME"))
     package let journal = SettingKey(
