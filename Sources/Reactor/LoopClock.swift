@@ -49,10 +49,13 @@ package protocol WallClock: Sendable {
     var now: Timestamp { get }
     /// By how much it is faster than time; 0 while it stands still.
     var rate: Double { get }
+    /// How a recording is played back whose clock it is: `10x`, `max` or `paused`; nil of any other.
+    var playback: String? { get }
 }
 
 extension WallClock {
     package var rate: Double { 1 }
+    package var playback: String? { nil }
 }
 
 /// The machine's wall clock (`CLOCK_REALTIME`); may be stepped in either direction while the program runs.

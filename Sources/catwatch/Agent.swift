@@ -138,7 +138,7 @@ actor Agent {
         let service = surroundings.service
         let view = ViewOutput(
             stdoutMode, plan.options, target: target(of: sources), store: store, desk: desk, notices: notices,
-            replay: replay, in: surroundings)
+            replay: replay, past: past, in: surroundings)
         self.view = view
 
         let status = await withTaskGroup(of: Void.self) { group in
@@ -251,6 +251,13 @@ actor Agent {
         view?.show(owner: owner.map(DefaultSocket.name))
         agentOwner = owner
         return LoopBound(stream)
+    }
+
+    /// Where the view finds what was before: the journal of its own, or that of the agent it is attached to.
+    private var past: (any PastFeed)? {
+        if let history { return JournalPast(history: history, store: store, wall: surroundings.wall) }
+        guard let attach = plan.options[\.attach] else { return nil }
+        return AgentPast(on: loop) { [surroundings] in LoopBound(try surroundings.attach(attach).stream) }
     }
 
     // MARK: Outputs

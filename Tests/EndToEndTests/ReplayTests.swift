@@ -61,6 +61,22 @@ import Testing
         }
     }
 
+    @Test func aJournalIsNotPlayedBackIntoItselfByAnyName() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/j.db"
+            let kept = try await Finished(
+                of: stage.catwatch(["--demo", "-e", "20ms", "-n", "5", "--journal", journal, "-o", "none"]))
+            #expect(kept.ending == .exited(0), "\(kept.errors)")
+            for path in ["-", journal, "/dev/stdin"] {
+                let run = try await Finished(
+                    of: stage.catwatch(["--replay", path, "--journal", journal]) { $0.input = .file(journal) })
+                #expect(
+                    run.ending == .exited(2) && run.errors.contains("a journal is not played back into itself"),
+                    "\(path): \(run.errors)")
+            }
+        }
+    }
+
     @Test func aFIFOIsPlayedBackUntilItsWriterIsGone() async throws {
         try await Stage.run { stage in
             let recorded = try await Self.record(stage)

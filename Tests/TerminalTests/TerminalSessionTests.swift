@@ -82,7 +82,7 @@ private struct Harness: Sendable {
 
     static let start = Timestamp(seconds: 1_772_366_400)
 
-    init(on loop: EventLoop, capacity: Int = 1 << 20) async {
+    init(on loop: EventLoop, capacity: Int = 1 << 20, past: (any PastFeed)? = nil) async {
         self.loop = loop
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: "r1", version: "1", started: Self.start)
@@ -91,7 +91,9 @@ private struct Harness: Sendable {
         terminal = SimulatedTerminal(capacity: capacity)
         let view = TerminalView(size: terminal.size, connection: .waiting(target: "x", since: Self.start))
         session = TerminalSession(
-            view, capabilities: TerminalCapabilities(depth: .none), store: store, on: loop, wall: wall, device: terminal
+            view, capabilities: TerminalCapabilities(depth: .none), store: store, on: loop, wall: wall,
+            device: terminal,
+            past: past
         ) { [terminal] action in terminal.log.append("\(action)") }
     }
 
@@ -115,6 +117,145 @@ private struct Harness: Sendable {
                 return ending
             }
             throw CancellationError()
+        }
+    }
+}
+
+/// A journal that answers when it is let: what it was asked for, and by how many that are not over.
+private actor SimulatedPast: PastFeed {
+    enum Answer: Sendable {
+        case lines([String])
+        case failure(String)
+        /// Nothing, for ever.
+        case silence
+    }
+
+    private let loop: EventLoop
+    private let answer: @Sendable (PastRequest) -> Answer
+    private(set) var requests: [PastRequest] = []
+    private(set) var readers = 0
+    private(set) var mostReaders = 0
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(on loop: EventLoop, answer: @escaping @Sendable (PastRequest) -> Answer) {
+        (self.loop, self.answer) = (loop, answer)
+    }
+
+    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+        requests.append(request)
+        readers += 1
+        mostReaders = max(mostReaders, readers)
+        defer { readers -= 1 }
+        try await loop.sleep(for: .milliseconds(50))
+        switch answer(request) {
+        case .lines(let lines):
+            for line in [PastSeriesTests.hello("old")] + lines + [PastSeriesTests.bye] {
+                guard await take(Array((line + "\n").utf8)) else { return }
+            }
+        case .failure(let reason): throw PastFailure(reason)
+        case .silence: try await loop.sleep(for: .seconds(100_000))
+        }
+    }
+}
+
+/// `]` with a journal that is not the terminal's.
+@Suite(.limited) struct PastSessionTests {
+    /// Presses keys, waits, and gives what the terminal shows then.
+    private static func screen(_ harness: Harness, _ keys: String = "", after time: Duration) async throws -> String {
+        if !keys.isEmpty { harness.terminal.press(keys) }
+        try await harness.loop.sleep(for: time)
+        _ = harness.terminal.take()
+        harness.terminal.signal(.resized)
+        try await harness.loop.sleep(for: .milliseconds(1))
+        var screen = ScreenModel(columns: harness.terminal.size.columns, rows: harness.terminal.size.rows)
+        screen.write(harness.terminal.take()) { Cluster($0).columns }
+        #expect(screen.faults == [])
+        return screen.text
+    }
+
+    private static func run(
+        _ answer: @escaping @Sendable (PastRequest) -> SimulatedPast.Answer,
+        _ body: @escaping @Sendable (Harness, SimulatedPast) async throws -> Void
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let past = SimulatedPast(on: loop, answer: answer)
+            let harness = await Harness(on: loop, past: past)
+            let ending = try await harness.run {
+                await harness.publish(5)
+                try await loop.sleep(for: .milliseconds(200))
+                try await body(harness, past)
+                harness.terminal.press("q")
+            }
+            #expect(ending == .quit)
+            #expect(await past.readers == 0)
+        }
+    }
+
+    @Test func whatTheJournalHasIsShownOnceItIsThere() async throws {
+        try await Self.run { _ in
+            .lines([
+                #"{"seq":1,"time":"2026-03-01T11:57:00.000000Z","type":"x","source":"fact","series":"fact","value":40}"#
+            ])
+        } _: { harness, past in
+            let early = try await Self.screen(harness, "2]", after: .milliseconds(20))
+            #expect(early.holds("5 m") && early.holds("reading the journal…"))
+            let text = try await Self.screen(harness, after: .milliseconds(200))
+            #expect(text.holds("max 40") && text.holds("n 2") && !text.holds("reading"))
+            // The source's lines of that time, and then whether there is more.
+            let requests = await past.requests
+            #expect(requests.map(\.source) == ["fact", nil] && requests[1].until == requests[0].from)
+            let back = try await Self.screen(harness, "[", after: .milliseconds(200))
+            #expect(back.holds("n 1") && back.holds("2 m"))
+            #expect(await past.requests.count == 2)
+        }
+    }
+
+    @Test func aJournalThatFailsIsSaidInWords() async throws {
+        try await Self.run { _ in
+            .failure("the disk is full")
+        } _: { harness, past in
+            let text = try await Self.screen(harness, "2]", after: .milliseconds(200))
+            #expect(text.holds("✕ journal: the disk is full") && text.holds("last 5"))
+            _ = try await Self.screen(harness, after: .seconds(60))
+            #expect(await past.requests.count == 1)
+        }
+    }
+
+    @Test func aJournalThatSaysNothingHoldsNothingUp() async throws {
+        try await Self.run { _ in
+            .silence
+        } _: { harness, past in
+            _ = try await Self.screen(harness, "2]", after: .seconds(60))
+            await harness.publish(77)
+            let before = harness.loop.clock.now
+            _ = harness.terminal.take()
+            harness.terminal.press("L")
+            while harness.terminal.take().isEmpty { try await harness.loop.sleep(for: .microseconds(100)) }
+            #expect(before.duration(to: harness.loop.clock.now) < .milliseconds(2))
+            let text = try await Self.screen(harness, after: .milliseconds(200))
+            #expect(text.holds("reading the journal…") && text.holds("last 77"))
+            #expect(await past.readers == 1)
+            // Who leaves does not wait for it.
+            _ = try await Self.screen(harness, "1", after: .milliseconds(5))
+            #expect(await past.readers == 0)
+        }
+    }
+
+    @Test func whatIsNotWantedAnyMoreIsLeftForWhatIs() async throws {
+        try await Self.run {
+            $0.until - ($0.from ?? $0.until) < .seconds(600) ? .silence : .lines([])
+        } _: { harness, past in
+            _ = try await Self.screen(harness, "2]", after: .seconds(1))
+            #expect(await past.readers == 1)
+            let text = try await Self.screen(harness, "]", after: .seconds(1))
+            #expect(text.holds("15 m") && !text.holds("reading"))
+            // One at a time.
+            let most = await past.mostReaders
+            let requests = await past.requests
+            #expect(most == 1 && requests.count == 3)
+            for _ in 0..<20 { harness.terminal.press("][") }
+            _ = try await Self.screen(harness, after: .seconds(1))
+            #expect(await past.mostReaders == 1)
         }
     }
 }

@@ -28,7 +28,7 @@ class FakeEventSource {
     addEventListener(name, listener) { this.listeners.set(name, listener) }
     close() { this.isClosed = true }
     say(...lines) { for (const line of lines) this.onmessage({ data: line }) }
-    beat(time, rate) { this.listeners.get("beat")({ data: JSON.stringify({ time, next_seq: 1, rate }) }) }
+    beat(time, rate, playback) { this.listeners.get("beat")({ data: JSON.stringify({ time, next_seq: 1, rate, playback }) }) }
 }
 
 globalThis.EventSource = FakeEventSource
@@ -308,10 +308,10 @@ test("a connection that says nothing is none, a beat is a word", async () => {
     await settled()
     mock.timers.tick(20 * seconds)
     sources[0].beat(at(20))
-    assert.deepEqual(tab.sent.at(-1), { beat: at(20), rate: 1 })
+    assert.deepEqual(tab.sent.at(-1), { beat: at(20), rate: 1, playback: "" })
     await settled()
-    sources[0].beat(at(21), 0)
-    assert.deepEqual(tab.sent.at(-1), { beat: at(21), rate: 0 })
+    sources[0].beat(at(21), 0, "paused")
+    assert.deepEqual(tab.sent.at(-1), { beat: at(21), rate: 0, playback: "paused" })
     await settled()
     mock.timers.tick(25 * seconds)
     assert.equal(tab.state.kind, "open")

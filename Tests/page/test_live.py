@@ -29,6 +29,21 @@ def test_shows_a_value_when_it_comes(fed, open_page):
     wait_for_lines(page, "a door has opened")
 
 
+def test_says_how_a_recording_is_played_back(fed, tmp_path, open_page):
+    def line(seq, minute):
+        more = '"type":"t","source":"room","series":"room","value":1'
+        return f'{{"seq":{seq},"time":"2026-11-22T08:{minute:02}:00.000000Z",{more}}}\n'
+
+    recording = tmp_path / "recording.ndjson"
+    recording.write_text(line(1, 0) + line(2, 50))
+    with Agent("--replay", str(recording), "--speed=10x") as agent:
+        page = open_page(agent)
+        expect(page.locator("#status .playback")).to_have_text("replay 10x")
+        expect(amount(page, "room")).to_have_text("1")
+    page = open_page(fed)
+    expect(page.locator("#status .playback")).to_be_hidden()
+
+
 def test_has_two_minutes_at_once(open_page):
     with Agent("-i", "10s", "--time", "/at", takes_input=True) as agent:
         now = time.time()

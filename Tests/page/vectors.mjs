@@ -8,6 +8,7 @@ import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
 import { ListOrder, naturalOrder } from "../../Sources/Page/Files/order.mjs"
+import { PastSeries } from "../../Sources/Page/Files/past.mjs"
 import { nameParts, standing } from "../../Sources/Page/Files/standing.mjs"
 import { dump, dumpStale, limitsOf } from "./dump.mjs"
 
@@ -91,6 +92,18 @@ function axis(vector) {
 }
 
 const seconds = 1e6
+
+function past(vector) {
+    return first(vector.cases, one => {
+        const series = new PastSeries(one)
+        for (const line of one.lines) series.take(line)
+        const { windows, errors } = series.model(one.width)
+        return [
+            [windows.map(({ start, last, count, minimum, maximum }) => [start, last, count, minimum, maximum]), errors.map(({ time }) => time)],
+            [one.windows, one.errors],
+        ]
+    })
+}
 
 function clock(vector) {
     for (const { about, steps } of vector.lives) {
@@ -176,7 +189,7 @@ function bands(vector) {
 }
 
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { board, lines, format: texts, axis, clock, order, fields, fibonacci, bands, standing: standings }
+const topics = { board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

@@ -15,7 +15,7 @@ extension Board {
         guard self.series.indices.contains(series) else { return [] }
         let width = Swift.max(width.microseconds, 1)
         let made = windowsOfPoints(series, width: width).map { BoardWindow($0, width: width) }
-        let said = windowsOfLines(self.series[series].windows, width: width)
+        let said = BoardWindow.widened(self.series[series].windows, to: width)
         var merged: [BoardWindow] = []
         merged.reserveCapacity(Swift.max(made.count, said.count))
         var mine = made.startIndex
@@ -55,28 +55,6 @@ extension Board {
             } else {
                 windows.insert(
                     Window(index: index, value: point.value, time: point.time, sequence: point.sequence), at: place)
-            }
-        }
-        return windows
-    }
-
-    /// The agent's windows put together to wider ones, ascending; none if they do not fit.
-    private func windowsOfLines(_ lines: [BoardWindow], width: Int64) -> [BoardWindow] {
-        guard let narrow = lines.first?.width, width.isMultiple(of: narrow) else { return [] }
-        if width == narrow { return lines }
-        var windows: [BoardWindow] = []
-        for line in lines {
-            let start = Window.start(of: Window.index(of: line.start, width: width), width: width)
-            if windows.last?.start == start {
-                windows[windows.count - 1].absorb(line)
-            } else {
-                var window = line
-                window.start = start
-                window.width = width
-                window.revision = 0
-                window.band = nil
-                window.trend = nil
-                windows.append(window)
             }
         }
         return windows

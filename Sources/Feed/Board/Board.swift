@@ -207,7 +207,9 @@ package struct Board: Sendable {
     // MARK: The fold
 
     /// Folds one line in; see `Board` for what it does.
-    package mutating func apply(_ line: Line) {
+    ///
+    /// - Parameter isTimed: whether its duration was given to `time` before.
+    package mutating func apply(_ line: Line, isTimed: Bool = false) {
         switch line.body {
         case .hello(let hello): begin(hello)
         case .stats(let stats): list(stats, at: line.time)
@@ -225,11 +227,26 @@ package struct Board: Sendable {
         } else {
             clock = line.time
         }
-        fold(line, sequence: sequence)
+        fold(line, sequence: sequence, isTimed: isTimed)
         lines.append(BoardLine(line, sequence: sequence))
     }
 
-    private mutating func fold(_ line: Line, sequence: Int) {
+    /// Lines up to this number have come of which nothing is to be kept, and the agent's time is this behind them.
+    mutating func pass(through sequence: Int, clock: Timestamp) {
+        lastSequence = Swift.max(lastSequence, sequence)
+        self.clock = clock
+        isRunning = true
+    }
+
+    /// The index of an endpoint, until the next `hello` or `stats`; nil when it is refused.
+    mutating func endpoint(_ name: String, of source: String) -> Int? { endpointIndex(EndpointName(name, source)) }
+
+    /// Rule 6: an answered request alone, of an endpoint's index.
+    mutating func time(_ milliseconds: Double, at endpoint: Int, sequence: Int) {
+        if sequence > statsAsOf { endpoints[endpoint].histogram.record(milliseconds) }
+    }
+
+    private mutating func fold(_ line: Line, sequence: Int, isTimed: Bool) {
         let source = line.source ?? ""
         let time = line.time
         switch line.body {
@@ -241,7 +258,7 @@ package struct Board: Sendable {
             sources[index].newest = time
         case .latency(let sample):
             plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
-            self.time(sample, source: source, time: time, sequence: sequence)
+            self.time(sample, source: source, time: time, sequence: sequence, isTimed: isTimed)
             guard let index = sourceIndex(source, time: time) else { return }
             if sample.status == 304 {
                 enter(.ok, index, at: time)
@@ -452,11 +469,13 @@ package struct Board: Sendable {
     }
 
     /// Rule 6: one answered request.
-    private mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
-        guard let index = endpointIndex(EndpointName(sample.endpoint, source)) else { return }
+    private mutating func time(
+        _ sample: LatencySample, source: String, time: Timestamp, sequence: Int, isTimed: Bool
+    ) {
+        guard let index = endpoint(sample.endpoint, of: source) else { return }
         endpoints[index].newest = sample
         endpoints[index].newestTime = time
-        if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
+        if !isTimed { self.time(sample.ms, at: index, sequence: sequence) }
     }
 
     /// Rules 6 and 7: an error.

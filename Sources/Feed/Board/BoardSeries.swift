@@ -56,10 +56,32 @@ extension BoardWindow {
     }
 
     /// A window made from points.
-    init(_ window: Window, width: Int64) {
+    package init(_ window: Window, width: Int64) {
         self.init(
             start: Window.start(of: window.index, width: width), width: width, last: window.last, count: window.count,
             minimum: window.minimum, maximum: window.maximum, mean: window.mean)
+    }
+
+    /// Windows of one width, ascending, put together to wider ones; none if they do not fit.
+    package static func widened(_ lines: [BoardWindow], to width: Int64) -> [BoardWindow] {
+        guard let narrow = lines.first?.width, width.isMultiple(of: narrow) else { return [] }
+        if width == narrow { return lines }
+        var windows: [BoardWindow] = []
+        for line in lines {
+            let start = Window.start(of: Window.index(of: line.start, width: width), width: width)
+            if windows.last?.start == start {
+                windows[windows.count - 1].absorb(line)
+            } else {
+                var window = line
+                window.start = start
+                window.width = width
+                window.revision = 0
+                window.band = nil
+                window.trend = nil
+                windows.append(window)
+            }
+        }
+        return windows
     }
 
     /// Takes in a window that lies within the same wider one and starts no earlier.

@@ -93,7 +93,7 @@ package actor EventStore {
     /// - Returns: whether all are near enough; false when the deadline came first.
     @discardableResult
     package func admit(until deadline: LoopInstant? = nil) async throws(CancellationError) -> Bool {
-        while ending == nil, admission.isHeldBack(by: state.log) {
+        while isHeldBack {
             if let deadline, deadline <= loop.clock.now { return false }
             let wakeup = Wakeup(loop: loop)
             let timer = deadline.map { loop.schedule(at: $0) { wakeup.signal() } }
@@ -106,6 +106,9 @@ package actor EventStore {
         }
         return true
     }
+
+    /// Whether an input that can wait has to, for an output that must get everything.
+    package var isHeldBack: Bool { ending == nil && admission.isHeldBack(by: state.log) }
 
     /// For an input whose next line would have the log let go of all others: suspends until outputs that must get everything
     /// have everything.
@@ -126,6 +129,9 @@ package actor EventStore {
 
     /// By how much the wall clock is faster than time; 0 while it stands still.
     package nonisolated var wallRate: Double { wall.rate }
+
+    /// How the recording is played back whose feed it is: `10x`, `max` or `paused`; nil for any other feed.
+    package nonisolated var playback: String? { wall.playback }
 
     /// Closes windows as their time comes, until the task is cancelled.
     package func run() async throws(CancellationError) {
@@ -515,9 +521,11 @@ package actor EventStore {
     /// The number that the next line gets.
     package var nextSequence: Int { state.log.nextSequence }
 
-    /// Whether there may be anything else than events and windows in a span that was read: who looks for errors need not
+    /// Whether there may be anything that persons are told in a span that was read, or an answer: who looks for errors need not
     /// look at every line of a fast feed.
-    package func mayHoldReports(_ span: LineSpan) -> Bool { state.newestReport >= span.sequences.lowerBound }
+    package func mayHoldReports(_ span: LineSpan, orAnswers: Bool = false) -> Bool {
+        max(state.newestReport, orAnswers ? state.newestAnswer : 0) >= span.sequences.lowerBound
+    }
 
     /// The number of the line that a reader gets next.
     package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }

@@ -27,8 +27,10 @@ package struct FeedState: ~Copyable, Sendable {
 
     package let limits: Limits
     package private(set) var log: LineLog
-    /// The number of the newest line that is neither an event's nor a window's.
+    /// The numbers of the newest line that is told to persons, an error, how far a source has come or that it is back, and of
+    /// the newest answer's.
     package private(set) var newestReport = 0
+    package private(set) var newestAnswer = 0
     package var counts = StoreCounts()
     /// The outputs as the next `agent` line shows them; whoever keeps the readers keeps them.
     package var outputs: [OutputState] = []
@@ -272,8 +274,15 @@ package struct FeedState: ~Copyable, Sendable {
     /// Everything but data: seldom enough that it need not be fast.
     @inline(never)
     private mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
-        // Windows may come before it.
-        defer { newestReport = log.nextSequence - 1 }
+        defer {
+            // Windows may come before it.
+            let sequence = log.nextSequence - 1
+            switch event.body {
+            case .latency: newestAnswer = sequence
+            case .error, .progress, .recovered: newestReport = sequence
+            default: break
+            }
+        }
         let source = sources.name(of: event.source.index)
         let isFuture = isFuture(event.time, wall)
         let time = isFuture ? wall : event.time
@@ -677,7 +686,12 @@ package struct FeedState: ~Copyable, Sendable {
             skip(through: sequence)
             return false
         }
-        if case .data = relayed.line.body { counts.data += 1 } else { newestReport = sequence }
+        switch relayed.line.body {
+        case .data: counts.data += 1
+        case .latency: newestAnswer = sequence
+        case .error, .progress, .recovered: newestReport = sequence
+        default: break
+        }
         bytes.withUnsafeBufferPointer { append($0, sequence, now) }
         return true
     }
@@ -686,7 +700,11 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
         guard line.sequence >= log.nextSequence else { return false }
-        counts.data += 1
+        switch line.kind {
+        case .data: counts.data += 1
+        case .latency: newestAnswer = line.sequence
+        case .window: break
+        }
         append(bytes, line.sequence, now)
         return true
     }

@@ -25,6 +25,8 @@ struct Relayed: Sendable {
     private var board = Board()
     /// Lines that are not in it yet.
     private var tally = PlainTally()
+    /// How many times the board's endpoints may have got other places.
+    private var endpointLists = 0
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
     /// Whether its lines come.
@@ -34,20 +36,36 @@ struct Relayed: Sendable {
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {
+        if tally.add(line, clock: board.clock) { return }
         settle()
-        if case .hello = line.body { hasBegun = true }
+        switch line.body {
+        case .hello:
+            hasBegun = true
+            endpointLists += 1
+        case .stats: endpointLists += 1
+        default: break
+        }
         board.apply(line)
     }
 
-    /// Which series a plain line is of; nil when the line has to be decoded.
+    /// Which series a plain line is of, if that matters; nil when the line has to be decoded.
     @inline(__always)
     mutating func place(of line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         tally.place(of: line, bytes)
     }
 
-    /// Takes a plain line in, of a series that is known.
+    /// Takes a plain line in whose place is known.
     @inline(__always)
-    mutating func apply(_ line: PlainLine, at place: Int) { tally.add(line, at: place) }
+    mutating func apply(_ line: PlainLine, at place: Int) {
+        if line.kind == .latency, let milliseconds = line.value {
+            // All of them count, so they are not kept back.
+            let endpoint =
+                tally.endpoint(at: place, in: endpointLists)
+                ?? tally.findEndpoint(at: place, in: endpointLists) { board.endpoint($0, of: $1) }
+            if let endpoint { board.time(milliseconds, at: endpoint, sequence: line.sequence) }
+        }
+        tally.add(line, at: place, clock: board.clock)
+    }
 
     /// Gets to know a plain line's series.
     mutating func learn(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, _ decoded: Line) {
@@ -56,8 +74,7 @@ struct Relayed: Sendable {
 
     /// Tells the board of all lines; to be called before anything is asked that they change.
     mutating func settle() {
-        guard !tally.isEmpty else { return }
-        for line in tally.settle() { board.apply(line) }
+        if !tally.isEmpty { tally.settle(into: &board) }
     }
 
     var interval: Duration? { board.hello?.interval }

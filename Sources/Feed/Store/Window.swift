@@ -50,7 +50,7 @@ package struct Window: Sendable, Equatable {
     ///
     /// Plain integers, as the calls of `Timestamp`'s members across modules were the most of what this costs.
     @inline(__always)
-    mutating func add(_ value: Double, time: Int64, sequence: Int) {
+    package mutating func add(_ value: Double, time: Int64, sequence: Int) {
         if time > lastMicroseconds || (time == lastMicroseconds && sequence >= lastSequence) {
             last = value
             lastMicroseconds = time

@@ -20,6 +20,8 @@ package final class JournalStream: ByteStream {
     package private(set) var fault: String?
     /// Whether there was no line of the time asked for, or later.
     package private(set) var isEmpty = false
+    /// Whether there are lines by now behind those that it ended with.
+    package private(set) var hasGrown = false
 
     /// - Parameters:
     ///   - history: used on the worker only from now on.
@@ -72,9 +74,10 @@ package final class JournalStream: ByteStream {
         case .bytes(let bytes):
             self.bytes = bytes
             taken = 0
-        case .end(let hadAny):
+        case .end(let hadAny, let hasGrown):
             isAtEnd = true
             isEmpty = !hadAny
+            self.hasGrown = hasGrown
         case .fault(let reason):
             isAtEnd = true
             fault = reason
@@ -103,7 +106,7 @@ package final class JournalStream: ByteStream {
 private final class Pages: @unchecked Sendable {  // has work on one thread at a time: `isUnderWay` says when
     enum Piece: Sendable {
         case bytes([UInt8])
-        case end(hadAny: Bool)
+        case end(hadAny: Bool, hasGrown: Bool)
         case fault(String)
     }
 
@@ -132,7 +135,9 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
             }
             guard let last, place.map({ $0 < last }) != false,
                 let page = try history.page(JournalQuery(), behind: place, bytes: Self.size)
-            else { return .end(hadAny: hadAny) }
+            else {
+                return .end(hadAny: hadAny, hasGrown: hadAny ? try newest() != place : false)
+            }
             hadAny = true
             place = page.last
             var bytes: [UInt8] = []
@@ -153,9 +158,7 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
 
     /// Finds where it begins and ends.
     private func begin() throws(JournalFault) {
-        var newest = JournalQuery()
-        newest.isReversed = true
-        last = try history.page(newest, behind: nil, bytes: 1)?.last
+        last = try newest()
         guard let from else { return }
         var query = JournalQuery()
         query.from = from
@@ -164,5 +167,11 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
             return
         }
         place = JournalPlace(id: first.last.id - 1)
+    }
+
+    private func newest() throws(JournalFault) -> JournalPlace? {
+        var query = JournalQuery()
+        query.isReversed = true
+        return try history.page(query, behind: nil, bytes: 1)?.last
     }
 }

@@ -43,18 +43,33 @@ final class Playback: @unchecked Sendable {
         pause = .turn
     }
 
+    /// Has the clock go no further than to the next line, whenever that is passed on; `pause` says what is to be waited for
+    /// when there is none yet.
+    ///
+    /// - Returns: whether there is one.
+    func hold() -> Bool {
+        guard let (_, time) = look() else { return false }
+        clock.limit(to: time)
+        return true
+    }
+
+    /// The next line and its time.
+    @inline(__always)
+    private func look() -> (line: RecordedLine, time: Timestamp)? {
+        if let waiting { return waiting }
+        guard let line = recording.next() else {
+            pause = recording.hasMore ? .turn : recording.isAtEnd ? .end : .bytes
+            return nil
+        }
+        let time = time(of: line)
+        position = time
+        waiting = (line, time)
+        return waiting
+    }
+
     /// The next line, if it is its turn; `pause` says what is to be waited for before the others.
     func next() -> RecordedLine? {
-        if waiting == nil {
-            guard let line = recording.next() else {
-                pause = recording.hasMore ? .turn : recording.isAtEnd ? .end : .bytes
-                return nil
-            }
-            let time = time(of: line)
-            position = time
-            waiting = (line, time)
-        }
-        guard let (line, time) = waiting else { return nil }
+        guard let (line, time) = look() else { return nil }
         switch clock.turn(of: time) {
         case .now: break
         case .later(let duration):
@@ -67,6 +82,7 @@ final class Playback: @unchecked Sendable {
         if case .other(let relayed) = line, case .hello(let hello) = relayed.line.body, hello.run != run {
             guard isBetweenRuns else {
                 pause = .run
+                clock.limit(to: time)
                 return nil
             }
             run = hello.run
@@ -79,7 +95,7 @@ final class Playback: @unchecked Sendable {
     @inline(__always)
     private func time(of line: RecordedLine) -> Timestamp {
         switch line {
-        case .plain(let line, _): max(position ?? line.time, line.time)
+        case .plain(let line, _): line.kind == .data ? max(position ?? line.time, line.time) : line.time
         case .other(let relayed):
             if case .data = relayed.line.body {
                 max(position ?? relayed.line.time, relayed.line.time)

@@ -23,6 +23,8 @@ final class Recording {
     private var hasHello = false
     private var run: String?
     private var lastSequence = 0
+    /// The first number that the run's `hello` has room for.
+    private var first = 1
     private var slice: TimeSlice
 
     /// Whether nothing more will be filled in, so that the last line needs no newline.
@@ -87,13 +89,21 @@ final class Recording {
     @inline(__always)
     private func take(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
         if let plain = PlainLine(line) {
-            guard plain.sequence > lastSequence, isWanted(plain.time) else { return nil }
+            guard isNew(plain.sequence), isWanted(plain.time) else { return nil }
             lastSequence = plain.sequence
             let whole = RecordedLine.plain(plain, line)
             // One way for nearly all of them.
             return hasHello && hello == nil ? whole : begin(with: whole, plain.sequence, plain.time)
         }
         return takeOther(line)
+    }
+
+    /// Whether a line was not there before; one that no `gap` can name is noted.
+    @inline(__always)
+    private func isNew(_ sequence: Int) -> Bool {
+        if sequence > lastSequence { return true }
+        if sequence < first { note("its number is \(sequence), and its run begins with \(first)") }
+        return false
     }
 
     @inline(__always)
@@ -106,6 +116,10 @@ final class Recording {
 
     @inline(never)
     private func takeOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
+        // As in a document.
+        if buffer.number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) {
+            return take(UnsafeBufferPointer(rebasing: line.dropFirst(3)))
+        }
         if buffer.number == 1, badLines == 0, let oddity = Self.oddity(line) {
             self.oddity = oddity
             return nil
@@ -127,11 +141,14 @@ final class Recording {
         switch line.body {
         case .hello(let hello):
             let isSame = hello.run == run
-            if !isSame { lastSequence = 0 }
+            if !isSame { (first, lastSequence) = (1, 0) }
             run = hello.run
             hasHello = true
             // One of the run that is under way has nothing to be held back for.
-            if from == nil, !hasOlder || isSame, self.hello == nil { return .other(relayed) }
+            if from == nil, !hasOlder || isSame, self.hello == nil {
+                if !isSame { (first, lastSequence) = (hello.firstSeq, hello.firstSeq - 1) }
+                return .other(relayed)
+            }
             self.hello = relayed
             if !isSame { stats = nil }
             return nil
@@ -146,7 +163,7 @@ final class Recording {
             return begin(with: .other(relayed), gap.from, line.time)
         case .bye, .resync, .refusal: return nil
         default:
-            guard let sequence = line.seq, sequence > lastSequence, isWanted(line.time) else { return nil }
+            guard let sequence = line.seq, isNew(sequence), isWanted(line.time) else { return nil }
             lastSequence = sequence
             return begin(with: .other(relayed), sequence, line.time)
         }
@@ -164,6 +181,7 @@ final class Recording {
             hello.line.body = .hello(body)
         }
         // It begins here, whatever came before.
+        first = sequence
         hello.line.time = time
         queue.append(line)
         if var stats {

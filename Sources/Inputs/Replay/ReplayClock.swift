@@ -45,6 +45,8 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
 
     package var rate: Double { isPaused || isOver || speed == .most ? 0 : speed.factor }
 
+    package var playback: String? { isPaused ? "paused" : speed.text }
+
     package var now: Timestamp {
         guard let anchor else { return base.now }
         let rate = rate
@@ -55,17 +57,20 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
 
     /// When the turn of the next line is, which is of this time; the clock is set to it where that cannot be waited for.
     package func turn(of time: Timestamp) -> Turn {
-        if isPaused, anchor != nil { return .paused }
-        guard speed != .most, let anchor else {
+        guard speed != .most || isPaused, let anchor else {
             set(time)
             return .now
         }
         next = nil
         let rate = speed.factor
-        let now = anchor.time + anchor.instant.duration(to: loop.clock.now) * rate
+        let now = isPaused ? anchor.time : anchor.time + anchor.instant.duration(to: loop.clock.now) * rate
         guard time > now else {
-            if now - time > Self.slack * rate { set(time) }
+            if now - time > (speed == .most ? .zero : Self.slack * rate) { set(time) }
             return .now
+        }
+        if isPaused {
+            next = time
+            return .paused
         }
         guard time - now <= Self.longestSilence else {
             leaps += 1
@@ -76,6 +81,9 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
         next = time
         return .later((time - now) / rate)
     }
+
+    /// The clock goes no further than to this time, which is the next line's, until its turn is asked for.
+    func limit(to time: Timestamp) { next = max(time, now) }
 
     /// Suspends until this time is over, or the clock is changed.
     ///
@@ -97,7 +105,7 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
     /// Goes at another speed from now on.
     package func changeSpeed(isFaster: Bool) { change { speed = speed.next(isFaster: isFaster) } }
 
-    /// Leaps to the next line, if there is one that is waited for.
+    /// Leaps to the next line, if there is one that is waited for, in a pause too.
     package func skip() {
         if let next { set(next) }
         changed.signal()

@@ -53,6 +53,12 @@ package actor ReplayInput {
             try await play(Playback(recording, clock), from: stream)
             clock.stop()
             await report(recording, isEmpty: journal?.isEmpty ?? false)
+            if journal?.hasGrown == true, journal?.fault == nil {
+                let last = await store.nextSequence - 1
+                await tell(
+                    "\(name): it is being written to: played back is what it had, up to line \(last) of run \(await store.run)",
+                    false)
+            }
             if let fault = journal?.fault { await fail("it cannot be read any further: \(fault)") }
         } catch is CancellationError {
             throw CancellationError()
@@ -65,9 +71,13 @@ package actor ReplayInput {
     private func play(_ playback: Playback, from stream: any ByteStream) async throws {
         var hasBegun = false
         while playback.recording.oddity == nil {
-            try await store.admit()
             playback.restart()
-            passOn(playback)
+            let isHeldBack = await store.isHeldBack
+            if isHeldBack, playback.hold() {
+                try await store.admit()
+                continue
+            }
+            if !isHeldBack { passOn(playback) }
             // No line is taken any more: whoever ended it cancels this as well.
             while await store.isOver { try await clock.wait(for: nil) }
             if !hasBegun, playback.hasBegun {

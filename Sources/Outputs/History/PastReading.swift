@@ -48,6 +48,10 @@ package struct PastReading: Sendable {
     private var high: JournalPlace?
     /// The journal's number of the run whose lines come.
     private var runNumber: Int64?
+    /// The first line that the log has: a journal may have let go of more, and then there is nothing missing from there on.
+    package var log: FeedPlace?
+    /// Whether the rest of a page was left, as the log has what follows; should it have let go of that by then, it is read again.
+    private var isCut = false
     /// The line that comes next; nil while that is not known.
     package private(set) var place: FeedPlace?
     /// The number of the first line that the step before gave; nil for none.
@@ -129,15 +133,20 @@ package struct PastReading: Sendable {
             if runNumber == nil, let place, place.run != page.run.name {
                 try bytes += rest(of: place, history, time)
             }
-            if place?.run != page.run.name { place = FeedPlace(page.run.name, page.sequences.lowerBound) }
+            var first = page.sequences.lowerBound
+            if place?.run != page.run.name {
+                if let log, log.run == page.run.name { first = min(first, log.sequence) }
+                place = FeedPlace(page.run.name, first)
+            }
             runNumber = page.run.number
-            try bytes += greeting(page, first: page.sequences.lowerBound, history, time)
+            try bytes += greeting(page, first: first, history, time)
         }
-        low = page.last
         let id = EventFraming.idField(page.run.name)
+        isCut = false
         page.lines.withUnsafeBytes { lines in
             FeedLine.forEach(in: lines) { add($0, id, time, to: &bytes) }
         }
+        if !isCut { low = page.last }
         return .bytes(bytes)
     }
 
@@ -196,7 +205,7 @@ package struct PastReading: Sendable {
     private mutating func add(
         _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
-        guard line.count < LineEncoder.longestLine, let place else { return }
+        guard !isCut, line.count < LineEncoder.longestLine, let place else { return }
         guard let sequence = FeedLine.number(of: line) else {
             if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body {
                 addGap(through: missing.to, time, to: &bytes)
@@ -207,6 +216,7 @@ package struct PastReading: Sendable {
             (try? LineIndex(line.assumingMemoryBound(to: UInt8.self))) != nil
         else { return }
         addGap(through: sequence - 1, time, to: &bytes)
+        if isCut { return }
         self.place?.sequence = sequence + 1
         guard filter?.admits(line) != false, let start = line.baseAddress else { return }
         first = first ?? sequence
@@ -215,9 +225,15 @@ package struct PastReading: Sendable {
         if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
     }
 
-    /// Says that the lines up to a number do not come, unless they have.
+    /// Says that the lines up to a number do not come, unless they have, or the log has them.
     private mutating func addGap(through last: Int, _ time: Timestamp, to bytes: inout [UInt8]) {
         guard let place, last >= place.sequence, last < .max else { return }
+        var last = last
+        if let log, log.run == place.run, log.sequence <= last {
+            isCut = true
+            last = log.sequence - 1
+            guard last >= place.sequence else { return }
+        }
         bytes += gap(through: last, time)
         self.place?.sequence = last + 1
     }

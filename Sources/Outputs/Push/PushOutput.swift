@@ -221,6 +221,7 @@ package actor PushOutput {
         var lost: [UInt8] = []
         reading: while true {
             if let place = reading.place, await store.holds(place) { break }
+            reading.log = await FeedPlace(store.run, store.firstSequence)
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
             if reading.isFound, !isAway {

@@ -25,7 +25,7 @@ package actor FailureReporter {
         while true {
             switch try await store.next(for: reader) {
             case .lines(let span):
-                guard await store.mayHoldReports(span) else { continue }
+                guard await store.mayHoldReports(span, orAnswers: everyRequest) else { continue }
                 for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
             case .gap, .greeting, .interrupted: break  // the lines are in the feed; this is a courtesy
             case .end: return await store.close(reader)

@@ -188,7 +188,8 @@ package final class FeedReaders: @unchecked Sendable {
             let next = store.assumeIsolated { $0.nextSequence }
             beat = Array("event: beat\n".utf8)
             beat += EventFraming.events(
-                of: ControlLine.beat(time: store.wallTime, nextSequence: next, rate: store.wallRate))
+                of: ControlLine.beat(
+                    time: store.wallTime, nextSequence: next, rate: store.wallRate, playback: store.playback))
             for stream in streams { stream.oweBeat() }
             scheduleBeat()
         }

@@ -202,7 +202,8 @@ final class ReaderConnection: @unchecked Sendable {
     // MARK: Writing
 
     private func write(atMost most: Int = mostBytes) {
-        guard let reader else { return }
+        // It may have left while it was read from.
+        guard let reader, !isClosed else { return }
         var room = most
         while flush() {
             if isLast { return close() }
@@ -373,8 +374,9 @@ final class ReaderConnection: @unchecked Sendable {
     private func goOn(_ past: Past, _ reader: ReaderID, _ room: inout Int) -> Bool {
         switch past {
         case .asked: return false
-        case .open(let reading):
+        case .open(var reading):
             guard let history = readers.history else { return false }
+            reading.log = readers.store.assumeIsolated { FeedPlace($0.run, $0.firstSequence) }
             if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
                 join(reader, behind: reading)
                 return true

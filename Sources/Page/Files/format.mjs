@@ -54,9 +54,12 @@ export function age(duration) {
     return `${Math.trunc(seconds / 86_400)}d`
 }
 
-/** A span as keys choose it and axes show it: `10 s`, `2 m`, `1.5 s`. */
+/** A span as keys choose it and axes show it: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`. */
 export function span(duration) {
     const seconds = duration / 1e6
+    for (const [unit, letter] of [[86_400, "d"], [3_600, "h"]]) {
+        if (seconds >= 2 * unit && seconds % unit === 0) return `${seconds / unit} ${letter}`
+    }
     if (seconds >= 120 && seconds % 60 === 0) return `${seconds / 60} m`
     return `${trimmed(seconds, 2)} s`
 }

@@ -50,6 +50,7 @@ export function createHeader(context) {
     // How things are going
 
     const state = element("p", { class: "paused", hidden: true })
+    const playback = element("p", { class: "playback warning", hidden: true })
     const chips = element("ul", { class: "chips", "aria-label": "Sources" })
     const missed = element("p", { class: "missed warning", hidden: true })
     const filter = element("input", {
@@ -73,7 +74,7 @@ export function createHeader(context) {
     const sort = element("select", { class: "sorts", "aria-label": "Sort by", onchange: () => context.choose({ sort: sort.value }) },
         ...["name", "value", "change", "age"].map(key => element("option", { value: key }, "by " + key)))
     const windows = element("p", { class: "windows faint" })
-    status.append(state, chips, missed, sort, types, filter, windows)
+    status.append(state, playback, chips, missed, sort, types, filter, windows)
 
     new ResizeObserver(reach).observe(chips)
 
@@ -186,6 +187,8 @@ export function createHeader(context) {
         setAttribute(wall, "aria-pressed", context.isWall ? "true" : "false")
         state.hidden = !context.isPaused
         if (context.isPaused) setText(state, context.newSince === null ? "paused · much is new" : `paused · ${context.newSince} new`)
+        playback.hidden = context.playback === ""
+        setText(playback, `replay ${visible(context.playback)}`)
         drawChips(board, now)
         missed.hidden = board.missed === 0
         if (board.missed > 0) setText(missed, `${board.missed} ${board.missed === 1 ? "line" : "lines"} missed`)

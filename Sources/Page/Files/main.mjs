@@ -121,6 +121,8 @@ const context = {
     filter: "",
     sort: "name",
     feedType: "",
+    /** How the agent plays a recording back: "10x", "max" or "paused"; "" when it does not. */
+    playback: "",
     /** Changes with every new start and run, and with every list of sources. */
     epoch: 0,
     described: 0,
@@ -302,6 +304,7 @@ function receive(message) {
         if (hadSeries) linesCame()
         else invalidate()
     }
+    if (message.beat !== undefined) context.playback = String(message.playback)
     if (message.beat !== undefined && clock.isKnown) {
         const time = Date.parse(message.beat) * 1000
         pacedTime.setRate(message.rate, Date.now() * 1000)

@@ -6,7 +6,8 @@
 //     {start: true, text}   a new board: a greeting and the oldest lines there are
 //     {text}                further lines, one "\n" between two
 //     {state}               {kind: "waiting" | "open" | "lost", since, reason, retryAt, needsToken}: times are Date.now()'s
-//     {beat, rate}          the agent's time, as it says it, and by how much that is faster than time
+//     {beat, rate, playback} the agent's time, as it says it, by how much that is faster than time, and how a recording is
+//                           played back: "10x", "max" or "paused"; "" of any other feed
 //
 // or several of these at once, and from a tab come "next" when it has taken in what was sent (nothing else is sent before, so
 // that a tab that is busy or frozen holds nothing but its cursor), "start" for a new start, "retry" to try at once, and "leave".
@@ -107,9 +108,9 @@ export class Stream {
         source.addEventListener("beat", event => {
             this.#heard = Date.now()
             try {
-                const { time, rate = 1 } = JSON.parse(event.data)
+                const { time, rate = 1, playback = "" } = JSON.parse(event.data)
                 // For who has something to do it would come late, and tell a wrong time.
-                for (const tab of this.#tabs) if (!tab.isBusy) this.#send(tab, { beat: time, rate })
+                for (const tab of this.#tabs) if (!tab.isBusy) this.#send(tab, { beat: time, rate, playback })
             } catch {
                 // Not one of ours: it only tells that somebody is there.
             }

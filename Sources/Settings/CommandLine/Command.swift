@@ -187,7 +187,7 @@ extension Command {
             }
             // It would be closed under whoever writes it, which ends what this process has locked of it.
             if let recording = options[\.replay], let journal = options[\.journal],
-                JournalFile.areSame(recording, journal)
+                JournalFile.areSame(recording == "-" ? "/dev/stdin" : recording, journal)
             {
                 throw UsageError("a journal is not played back into itself", option: rows.replay.flag)
             }

@@ -1,3 +1,4 @@
+internal import Feed
 package import Reactor
 
 /// Numbers, amounts and times as short text for people.
@@ -58,9 +59,13 @@ package enum NumberText {
         return "\(seconds / 86_400)d"
     }
 
-    /// A span as keys choose it and axes show it: `10 s`, `2 m`, `1.5 s`.
+    /// A span as keys choose it and axes show it: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`.
     package static func span(_ duration: Duration) -> String {
         let seconds = duration.seconds
+        for (unit, letter) in [(86_400.0, "d"), (3_600, "h")]
+        where seconds >= 2 * unit && seconds.truncatingRemainder(dividingBy: unit) == 0 {
+            return "\(Int(seconds / unit)) \(letter)"
+        }
         if seconds >= 120, seconds.truncatingRemainder(dividingBy: 60) == 0 { return "\(Int(seconds) / 60) m" }
         return trimmed(seconds, 2) + " s"
     }
@@ -94,6 +99,13 @@ package enum NumberText {
             text += "." + digits.prefix(decimals)
         }
         return text
+    }
+
+    /// The month and the day, `offset` seconds ahead of UTC: `11-21`.
+    static func date(_ time: Timestamp, offset: Int) -> String {
+        var writer = TimestampText()
+        let text = LineWriter.bytes(atMost: 32) { writer.write(time + .seconds(offset), to: &$0) }
+        return String(decoding: text[6..<11], as: UTF8.self)
     }
 
     /// Like `fixed`, without zeros at the end.

@@ -2,10 +2,32 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// A value at a time.
+    /// A value at a time, or the last of several, and how far they spread.
     private struct Sample {
         var time: Int64
         var value: Double
+        var minimum: Double
+        var maximum: Double
+
+        init(time: Int64, value: Double) { (self.time, self.value, minimum, maximum) = (time, value, value, value) }
+
+        /// All of a window, in its middle.
+        init(_ window: BoardWindow) {
+            time = window.start.microseconds.addingSaturated(window.width / 2)
+            (value, minimum, maximum) = (window.last, window.minimum, window.maximum)
+        }
+    }
+
+    /// What a graph shows: times in microseconds, in their order.
+    private struct GraphModel {
+        var samples: [Sample]
+        var windows: [BoardWindow]
+        /// How wide these are.
+        var width: Int64
+        var errors: [Int64]
+        var times: Range<Int64>
+        /// Whether `times` reach beyond now.
+        var isGrowing = false
     }
 
     /// Where a graph is, and what it is over.
@@ -39,7 +61,8 @@ extension Painter {
         func row(_ value: Double) -> Int { rows.lowerBound + y(value) / 4 }
     }
 
-    mutating func paintGraph(_ index: Int, _ windows: [BoardWindow], _ area: Range<Int>) {
+    /// What the board has of a series.
+    private func liveModel(_ index: Int, _ windows: [BoardWindow]) -> GraphModel {
         let series = board.series[index]
         var samples = board.points(of: index).lazy.filter { [start] in $0.microseconds >= start.microseconds }
             .map { Sample(time: $0.microseconds, value: $0.value) }.sorted { $0.time < $1.time }
@@ -50,22 +73,44 @@ extension Painter {
             contentsOf: older.map {
                 Sample(time: $0.start.microseconds.addingSaturated($0.width / 2), value: $0.last)
             }, at: 0)
+        let (times, isGrowing) = times(of: index, from: samples.first?.time)
+        return GraphModel(
+            samples: samples, windows: windows, width: width, errors: errorTimes(series), times: times,
+            isGrowing: isGrowing)
+    }
 
+    /// What is shown of a longer time: as many values as there are dots, and windows that can be told apart.
+    private func pastModel(_ past: PastSeries) -> GraphModel {
+        let width = pastWidth(past)
+        let end = Window.end(of: Window.index(of: agentNow, width: past.span.width), width: past.span.width)
+        let range = end - past.span.duration..<end
+        let samples = past.windows(width: past.width(atMost: grid.columns * 2), over: range).map { Sample($0) }
+        return GraphModel(
+            samples: samples, windows: past.windows(width: width, over: range), width: width,
+            errors: past.errors(over: range), times: range.lowerBound.microseconds..<range.upperBound.microseconds)
+    }
+
+    /// How wide the windows of a longer time are, in microseconds: at least as wide as they were chosen, and two dots.
+    func pastWidth(_ past: PastSeries) -> Int64 { past.width(atMost: grid.columns, least: width) }
+
+    mutating func paintGraph(_ index: Int, _ windows: [BoardWindow], _ area: Range<Int>) {
+        let series = board.series[index]
+        let model = past.map { pastModel($0) } ?? liveModel(index, windows)
         let hasTime = area.count >= 6
         let hasNumbers = area.count >= 5
         let rows =
             area.lowerBound..<max(area.upperBound - (hasTime ? 2 : 0) - (hasNumbers ? 1 : 0), area.lowerBound + 1)
         let axis = ValueAxis(
-            samples.map(\.value), fixed: state.range, isLog: state.isLog, count: max(rows.count / 3, 2))
+            model.samples.flatMap { [$0.minimum, $0.maximum] }, fixed: state.range, isLog: state.isLog,
+            count: max(rows.count / 3, 2))
         let labels = axis.marks.map { (mark: $0, text: label($0, axis, series)) }
         let labelWidth = grid.columns >= 40 ? min(labels.map { $0.text.columns }.max() ?? 0, 12) : 0
         let left = labelWidth > 0 ? labelWidth + 3 : 0
-        let (times, isGrowing) = times(of: index, from: samples.first?.time)
         var frame = GraphFrame(
-            axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: times.lowerBound,
-            end: times.upperBound)
+            axis: axis, left: left, columns: max(grid.columns - left - 2, 1), rows: rows, start: model.times.lowerBound,
+            end: model.times.upperBound)
         frame.last =
-            isGrowing ? min(max(frame.x(agentNow.microseconds), 0), frame.columns * 2 - 1) : frame.columns * 2 - 1
+            model.isGrowing ? min(max(frame.x(agentNow.microseconds), 0), frame.columns * 2 - 1) : frame.columns * 2 - 1
 
         if labelWidth > 0 {
             for row in rows { grid.put(glyph: "│", row: row, column: left - 1, style: theme.faint) }
@@ -76,11 +121,11 @@ extension Painter {
             }
         }
         paintBands(series, frame)
-        paintLine(series, samples, frame)
-        paintErrors(series, frame)
-        paintScrub(samples, frame)
-        if hasTime { paintTimes(frame, row: rows.upperBound) }
-        if hasNumbers { paintNumbers(series, samples, windows, frame, row: area.upperBound - 1) }
+        paintLine(series, model, frame)
+        paintErrors(model, frame)
+        paintScrub(frame)
+        if hasTime { paintTimes(frame, model.width, row: rows.upperBound) }
+        if hasNumbers { paintNumbers(series, model, frame, row: area.upperBound - 1) }
     }
 
     /// From when to when the graph of a series goes, in microseconds: over what was chosen, or over the history. As long as
@@ -111,21 +156,21 @@ extension Painter {
     // MARK: The line
 
     /// Joins samples that follow one another; where something is missing between them, or an error came, it does not.
-    private mutating func paintLine(_ series: BoardSeries, _ samples: [Sample], _ frame: GraphFrame) {
+    private mutating func paintLine(_ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame) {
         var canvas = BrailleCanvas(columns: frame.columns, rows: frame.rows.count)
-        let gap = longestStep(samples)
-        let errors = errorTimes(series)
+        let (samples, errors) = (model.samples, model.errors)
+        let gap = longestStep(samples, least: model.width)
         var nextError = errors.startIndex
         var previous: Sample?
         for sample in samples {
-            let dot = (x: frame.x(sample.time), y: frame.y(sample.value))
+            let x = frame.x(sample.time)
             while nextError < errors.endIndex, errors[nextError] < previous?.time ?? .min { nextError += 1 }
             let hasError = nextError < errors.endIndex && errors[nextError] <= sample.time
             if let previous, sample.time.subtractingSaturated(previous.time) <= gap, !hasError {
-                canvas.line(from: (frame.x(previous.time), frame.y(previous.value)), to: dot)
-            } else {
-                canvas.set(dot.x, dot.y)
+                let near = min(max(previous.value, sample.minimum), sample.maximum)
+                canvas.line(from: (frame.x(previous.time), frame.y(previous.value)), to: (x, frame.y(near)))
             }
+            canvas.line(from: (x, frame.y(sample.minimum)), to: (x, frame.y(sample.maximum)))
             previous = sample
         }
         let scale = bands(series)
@@ -146,9 +191,9 @@ extension Painter {
         }
         // The value that counts in each window, the last one, stands out.
         for (place, sample) in samples.enumerated() {
-            let window = Window.index(of: Timestamp(microseconds: sample.time), width: width)
+            let window = Window.index(of: Timestamp(microseconds: sample.time), width: model.width)
             if place + 1 < samples.count {
-                let next = Window.index(of: Timestamp(microseconds: samples[place + 1].time), width: width)
+                let next = Window.index(of: Timestamp(microseconds: samples[place + 1].time), width: model.width)
                 if next == window { continue }
             }
             let column = frame.left + frame.x(sample.time) / 2
@@ -157,7 +202,7 @@ extension Painter {
     }
 
     /// The longest time between two samples that belong together: a window, or two and a half times what is usual.
-    private func longestStep(_ samples: [Sample]) -> Int64 {
+    private func longestStep(_ samples: [Sample], least width: Int64) -> Int64 {
         guard samples.count > 2 else { return width }
         let steps = zip(samples.dropFirst(), samples).map { $0.time.subtractingSaturated($1.time) }.sorted()
         return max(width, min(steps[steps.count / 2] / 2, .max / 5) * 5)
@@ -168,8 +213,8 @@ extension Painter {
         return board.errors(of: source).map(\.microseconds).filter { $0 >= start.microseconds }.sorted()
     }
 
-    private mutating func paintErrors(_ series: BoardSeries, _ frame: GraphFrame) {
-        for time in errorTimes(series) {
+    private mutating func paintErrors(_ model: GraphModel, _ frame: GraphFrame) {
+        for time in model.errors {
             let column = frame.left + frame.x(time) / 2
             guard column < frame.left + frame.columns else { continue }
             grid.put(glyph: "✕", row: frame.rows.upperBound - 1, column: column, style: theme.bad)
@@ -193,9 +238,10 @@ extension Painter {
     // MARK: Times and numbers
 
     /// A mark for every window, or every so many, and the time under some of them.
-    private mutating func paintTimes(_ frame: GraphFrame, row: Int) {
+    private mutating func paintTimes(_ frame: GraphFrame, _ width: Int64, row: Int) {
         grid.fill(row: row, columns: frame.left..<frame.left + frame.columns, with: "─", style: theme.faint)
         if frame.left > 0 { grid.put(glyph: "└", row: row, column: frame.left - 1, style: theme.faint) }
+        if frame.span > 2 * Self.hour { return paintHours(frame, row: row) }
         // Windows; where there are not two of them to see, a part of what there is.
         let parts: [Int64] = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
         let tick =
@@ -231,21 +277,56 @@ extension Painter {
         }
     }
 
+    private static let hour: Int64 = 3_600_000_000
+
+    /// The times of day under some marks, and where a day begins its date.
+    private mutating func paintHours(_ frame: GraphFrame, row: Int) {
+        let steps = [0.5, 1, 2, 3, 6, 12, 24, 48, 96].map { Int64($0 * Double(Self.hour)) }
+        let step = steps.first { Double(frame.columns) * Double($0) / Double(frame.span) >= 8 } ?? frame.span
+        let offset = Int64(utcOffset) * 1_000_000
+        let first = Window.index(of: Timestamp(microseconds: frame.start.addingSaturated(offset)), width: step)
+        for number in first...first.addingSaturated(frame.span / step + 1) {
+            let local = Window.start(of: number, width: step).microseconds
+            let time = Timestamp(microseconds: local.subtractingSaturated(offset))
+            let column = frame.left + frame.x(time.microseconds) / 2
+            guard time.microseconds >= frame.start, column < frame.left + frame.columns else { continue }
+            grid.put(glyph: "┼", row: row, column: column, style: theme.faint)
+            let text =
+                local % (24 * Self.hour) == 0
+                ? NumberText.date(time, offset: utcOffset)
+                : String(NumberText.clock(time, offset: utcOffset).prefix(5))
+            if column + 3 < grid.columns { put(text, theme.muted, row: row + 1, column: max(column - 2, 0)) }
+        }
+    }
+
+    /// How the journal's part of the graph stands, while there is something to say.
+    private var pastPieces: [Piece] {
+        switch past?.progress {
+        case .reading: [("reading the journal…   ", theme.accent)]
+        case .failed(let reason): [("✕ journal: \(reason)   ", theme.bad)]
+        case .looking, .here, nil: []
+        }
+    }
+
     private mutating func paintNumbers(
-        _ series: BoardSeries, _ samples: [Sample], _ windows: [BoardWindow], _ frame: GraphFrame, row: Int
+        _ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame, row: Int
     ) {
+        let windows = model.windows
         func text(_ value: Double) -> String { Quantity(value, series.kind, unit: unit(series)).text }
-        var pieces: [Piece] = []
+        var pieces = pastPieces
         func add(_ label: String, _ value: String) {
             pieces += [(label + " ", theme.muted), (value, theme.text), ("   ", theme.text)]
         }
         if let scrub = state.scrub {
             let time = self.time(scrub, frame)
-            let clock = NumberText.clock(Timestamp(microseconds: time), offset: utcOffset, decimals: 1)
+            var clock = NumberText.clock(Timestamp(microseconds: time), offset: utcOffset, decimals: 1)
+            if frame.span > 2 * Self.hour {
+                clock = NumberText.date(Timestamp(microseconds: time), offset: utcOffset) + " " + clock.prefix(5)
+            }
             pieces.append((clock + "   ", theme.accent.with(.bold)))
-            if let nearest = nearest(time, samples, frame) { add("value", text(nearest.value)) }
-            let index = Window.index(of: Timestamp(microseconds: time), width: width)
-            if let window = windows.first(where: { Window.index(of: $0.start, width: width) == index }) {
+            if let nearest = nearest(time, model, frame) { add("value", text(nearest.value)) }
+            let index = Window.index(of: Timestamp(microseconds: time), width: model.width)
+            if let window = windows.first(where: { Window.index(of: $0.start, width: model.width) == index }) {
                 add("window: last", text(window.last))
                 add("min", text(window.minimum))
                 add("mean", text(window.mean))
@@ -272,7 +353,7 @@ extension Painter {
             add("n", NumberText.short(count))
             if state.isLog { pieces.append(("log   ", theme.warning)) }
             if state.range != nil { pieces.append(("range fixed   ", theme.warning)) }
-            if board.isTrimmed(board.series(named: series.name) ?? -1) {
+            if past == nil, board.isTrimmed(board.series(named: series.name) ?? -1) {
                 pieces.append(("oldest values left out", theme.warning))
             }
         } else {
@@ -289,13 +370,13 @@ extension Painter {
         return frame.start.addingSaturated(Int64(min(share * Double(frame.span), 9e18)))
     }
 
-    private func nearest(_ time: Int64, _ samples: [Sample], _ frame: GraphFrame) -> Sample? {
+    private func nearest(_ time: Int64, _ model: GraphModel, _ frame: GraphFrame) -> Sample? {
         func distance(_ sample: Sample) -> UInt64 { sample.time.subtractingSaturated(time).magnitude }
-        return samples.min { distance($0) < distance($1) }
-            .flatMap { distance($0) <= max(width, frame.span / Int64(frame.columns)).magnitude ? $0 : nil }
+        return model.samples.min { distance($0) < distance($1) }
+            .flatMap { distance($0) <= max(model.width, frame.span / Int64(frame.columns)).magnitude ? $0 : nil }
     }
 
-    private mutating func paintScrub(_ samples: [Sample], _ frame: GraphFrame) {
+    private mutating func paintScrub(_ frame: GraphFrame) {
         guard let scrub = state.scrub else { return }
         let time = time(scrub, frame)
         let column = frame.left + frame.x(time) / 2

@@ -58,6 +58,7 @@ extension Painter {
     mutating func paintStatus(_ row: Int) {
         var end = grid.columns - 1
         if grid.columns >= 60, state.screen == .list || state.screen == .detail {
+            let (width, span) = past.map { (pastWidth($0), $0.span.duration) } ?? (width, span)
             let text = "\(NumberText.span(.microseconds(width))) windows, \(NumberText.span(span))"
             put(text, row: row, endingAt: end, style: theme.faint, width: 30)
             end -= text.columns + 2

@@ -22,6 +22,7 @@ package actor TerminalSession {
     private let mouse: Bool
     private let perform: @Sendable (Action) async -> Void
     private let playing: @Sendable (Action.Playing) -> TerminalView.Playback?
+    private let past: (any PastFeed)?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var view: TerminalView
@@ -39,6 +40,10 @@ package actor TerminalSession {
     private var screenNumber = 0
     private let actions: Wakeup
     private var pendingActions: [Action] = []
+    /// Signalled when something else may have to be read of what was before.
+    private let pastChanges: Wakeup
+    /// What the newest frame shows of it.
+    private var pastNumber: Int?
     private var ending: Ending?
     private let ended: Wakeup
     /// Whether the view is over, and the terminal is waited for to take what gives it back.
@@ -62,10 +67,12 @@ package actor TerminalSession {
     /// - Parameters:
     ///   - mouse: whether the wheel and clicks come as keys; the terminal's own selection does not work then.
     ///   - perform: does what the view cannot: `poll` and `calculate`. The rest is done here.
+    ///   - past: where lines of before are; nil for nowhere.
     ///   - playing: plays a recording back otherwise, and says how.
     package init(
         _ view: TerminalView, capabilities: TerminalCapabilities, store: EventStore, on loop: EventLoop,
         wall: any WallClock, device: any TerminalDevice, mouse: Bool = false,
+        past: (any PastFeed)? = nil,
         perform: @escaping @Sendable (Action) async -> Void,
         playing: @escaping @Sendable (Action.Playing) -> TerminalView.Playback? = { _ in nil }
     ) {
@@ -77,9 +84,12 @@ package actor TerminalSession {
         self.mouse = mouse
         self.perform = perform
         self.playing = playing
+        self.past = past
+        self.view.hasJournal = past != nil
         renderer = GridRenderer(capabilities)
         wake = Wakeup(loop: loop)
         actions = Wakeup(loop: loop)
+        pastChanges = Wakeup(loop: loop)
         ended = Wakeup(loop: loop)
         quitAgain = Wakeup(loop: loop)
     }
@@ -152,6 +162,7 @@ package actor TerminalSession {
             group.addTask { try await self.draw() }
             group.addTask { try await self.keepTime() }
             group.addTask { try await self.act() }
+            if let past { group.addTask { try await self.readPast(past) } }
             group.addTask { try await self.waitForHangUp() }
             defer { group.cancelAll() }
             try await ended.wait()
@@ -232,7 +243,11 @@ package actor TerminalSession {
             try await wake.wait()
             switch pace.next(loop.clock.now) {
             case .nothing: break
-            case .draw: try await write(renderer.render(view.frame(now: wall.now)))
+            case .draw:
+                let frame = renderer.render(view.frame(now: wall.now))
+                if view.past?.number != pastNumber { pastChanges.signal() }
+                pastNumber = view.past?.number
+                try await write(frame)
             case .wait(let time):
                 loop.schedule(at: time) { [weak self] in
                     self?.assumeIsolated { session in
@@ -273,6 +288,42 @@ package actor TerminalSession {
     private func apply(_ delivery: Delivery) -> Bool {
         defer { changed() }
         return view.apply(delivery, now: wall.now)
+    }
+
+    // MARK: The journal
+
+    /// Reads what the graph needs of what was before, one answer at a time, until it needs something else.
+    private func readPast(_ past: any PastFeed) async throws {
+        while true {
+            while let (number, request) = view.beginReading() {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await self.read(request, for: number, from: past) }
+                    group.addTask { try await self.waitForOther(than: number) }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
+            try await pastChanges.wait()
+        }
+    }
+
+    private func waitForOther(than number: Int) async throws(CancellationError) {
+        while view.past?.number == number { try await pastChanges.wait() }
+    }
+
+    private func read(_ request: PastRequest, for number: Int, from past: any PastFeed) async throws {
+        do {
+            try await past.read(request) { bytes in await self.take(bytes, for: number) }
+            view.endReading(of: number)
+        } catch let failure as PastFailure {
+            view.endReading(of: number, failure: failure.reason)
+        }
+        changed()
+    }
+
+    private func take(_ bytes: [UInt8], for number: Int) -> Bool {
+        defer { changed() }
+        return view.read(bytes, of: number)
     }
 
     // MARK: Keys

@@ -45,6 +45,13 @@ package struct TerminalView: Sendable {
     /// How many seconds local time is ahead of UTC.
     package var utcOffset = 0
 
+    /// Whether there is a journal to be asked for what was before.
+    package var hasJournal = false
+    /// What Detail's graph shows of a longer time than the board's; nil while it shows none.
+    package private(set) var past: PastSeries?
+    /// How many of those there were.
+    private var pastCount = 0
+
     private(set) var runs = FibonacciRuns()
     private(set) var paused: Paused?
     private(set) var order = ListOrder()
@@ -84,6 +91,7 @@ package struct TerminalView: Sendable {
         runs.take(line)
         board.apply(line)
         if board.runChanges != runChanges { forgetSeries() }
+        if paused == nil { past?.take(live: line) }
         note(line, now)
     }
 
@@ -101,6 +109,7 @@ package struct TerminalView: Sendable {
     /// Another run has other series: what was chosen among the old ones is gone.
     private mutating func forgetSeries() {
         paused = nil
+        past = nil
         state.selected = nil
         state.scrub = nil
         state.detailTop = 0
@@ -132,9 +141,10 @@ package struct TerminalView: Sendable {
             let found = event.data.map { EventFields.read($0) } ?? []
             fields = (event.sequence, EventFields.rows(found, besides: event.text))
         }
+        lookBack(at: series, paused?.agentTime ?? live)
         var painter = Painter(
             grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
-            runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
+            past: past, runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
             agentNow: paused?.agentTime ?? live,
             localNow: now,
             utcOffset: utcOffset, hasKeys: hasKeys,
@@ -147,6 +157,45 @@ package struct TerminalView: Sendable {
         state.metricsTop = painter.state.metricsTop
         state.feedBack = painter.state.feedBack
         return painter.grid
+    }
+
+    // MARK: The journal
+
+    /// Whether there is a graph of a series, and not a table of what it calculates.
+    private func hasGraph(_ series: BoardSeries) -> Bool {
+        series.newest != nil
+            && (series.kind == .latency || (paused?.runs ?? runs).sources[series.source]?.pairs.isEmpty != false)
+    }
+
+    /// Begins anew with what was before where another series is shown, or another time of it.
+    private mutating func lookBack(at series: BoardSeries?, _ agentNow: Timestamp) {
+        guard state.screen == .detail, let span = state.reach, let series, hasGraph(series),
+            let index = shown.series(named: series.name)
+        else {
+            past = nil
+            return
+        }
+        if past?.isOf(series.name, span) == true { return }
+        pastCount += 1
+        past = PastSeries(of: index, on: shown, over: span, at: agentNow, number: pastCount)
+    }
+
+    /// What is to be read next for the graph, and by which number it comes; nil when there is nothing.
+    package mutating func beginReading() -> (number: Int, request: PastRequest)? {
+        guard let past, let request = past.request else { return nil }
+        self.past?.begin()
+        return (past.number, request)
+    }
+
+    /// Takes in a piece of what is read; false when nothing more of it is wanted.
+    package mutating func read(_ bytes: [UInt8], of number: Int) -> Bool {
+        guard past?.number == number else { return false }
+        return past?.read(bytes) == true
+    }
+
+    /// What was read has come to its end, or failed for a reason in words.
+    package mutating func endReading(of number: Int, failure: String? = nil) {
+        if past?.number == number { past?.end(failure: failure) }
     }
 
     // MARK: Keys
@@ -278,6 +327,7 @@ package struct TerminalView: Sendable {
     }
 
     private mutating func show(_ screen: ViewState.Screen) {
+        if screen != .detail { stayHere() }
         state.screen = screen
         state.showsRuns = false
     }
@@ -299,6 +349,8 @@ package struct TerminalView: Sendable {
             state.showsRuns = false
         } else if state.screen == .detail, state.scrub != nil {
             state.scrub = nil
+        } else if state.reach != nil {
+            stayHere()
         } else if state.screen == .list || state.screen == .feed, !state.filter.isEmpty || state.feedType != nil {
             state.filter = ""
             state.feedType = nil
@@ -369,6 +421,8 @@ package struct TerminalView: Sendable {
             paused = Paused(board: board, runs: runs, agentTime: agentTime(now))
         } else {
             paused = nil
+            // It has nothing of what came meanwhile.
+            past = nil
         }
     }
 
@@ -381,10 +435,31 @@ package struct TerminalView: Sendable {
 
     private mutating func changeSpan(_ step: Int) {
         let all = shown.history
+        if state.screen == .detail, state.span == nil, changeReach(step, beyond: all) { return }
         let current = state.span ?? all
         let next = step > 0 ? ViewState.spans.first { $0 > current } ?? all : ViewState.spans.last { $0 < current }
         if let next { state.span = next >= all ? nil : next }
         state.scrub = nil
+    }
+
+    /// Goes on from the history to a longer time, or back to a shorter one; false where that is not to be done.
+    private mutating func changeReach(_ step: Int, beyond history: Duration) -> Bool {
+        let spans = PastSeries.spans.filter { $0.duration > history }
+        let current = state.reach?.duration ?? history
+        guard state.reach != nil || (step > 0 && hasJournal) else { return false }
+        if step < 0 {
+            state.reach = spans.last { $0.duration < current }
+        } else if past?.progress != .here(isOlder: false) {
+            state.reach = spans.first { $0.duration > current } ?? state.reach
+        }
+        state.scrub = nil
+        return state.reach != nil || step < 0
+    }
+
+    /// Shows what the board has, and no more.
+    private mutating func stayHere() {
+        (state.reach, past) = (nil, nil)
+        if state.screen == .detail { state.scrub = nil }
     }
 
     private mutating func changeFeedType() {
@@ -413,7 +488,14 @@ package struct TerminalView: Sendable {
     /// Over what the chosen series' values reach, in round numbers.
     private var visibleRange: ClosedRange<Double>? {
         guard let name = chosen?.name, let index = shown.series(named: name) else { return nil }
-        let axis = ValueAxis(shown.points(of: index).lazy.map(\.value), isLog: false, count: 5)
+        var values = shown.points(of: index).map(\.value)
+        if let past {
+            let range = Timestamp(microseconds: .min)..<Timestamp(microseconds: .max)
+            for window in past.windows(width: past.span.width, over: range) {
+                values += [window.minimum, window.maximum]
+            }
+        }
+        let axis = ValueAxis(values, isLog: false, count: 5)
         return axis.low...axis.high
     }
 }

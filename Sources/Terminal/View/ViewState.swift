@@ -41,6 +41,8 @@ package struct ViewState: Sendable {
     package internal(set) var width: Duration?
     /// How much of the history is shown; nil for all.
     package internal(set) var span: Duration?
+    /// How much more than the history Detail's graph shows, out of the journal; nil for no more.
+    package internal(set) var reach: PastSeries.Span?
     package internal(set) var isLog = false
     /// What the graph reaches over; nil for what its values need.
     package internal(set) var range: ClosedRange<Double>?

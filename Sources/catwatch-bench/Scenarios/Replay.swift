@@ -2,8 +2,8 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// A recording played back at the greatest speed, file to file: events alone, as `catwatch -` writes them, and the mix that an
-/// agent that polls has, of whose lines half are no events.
+/// A recording played back at the greatest speed, file to file: events alone, as `catwatch -` writes them, and what an agent has
+/// that polls 20 sources twice a window: a third each are events, answers and windows, and there is what it says of itself.
 enum Replay: Scenario {
     static let name = "replay"
     static let summary = "1 million recorded lines, --replay FILE --speed max, file to file"
@@ -48,26 +48,52 @@ enum Replay: Scenario {
         text.reserveCapacity(lines * 230)
         let start = Timestamp(seconds: 1_767_225_600)
         for number in 1...lines {
-            let quoted = LineWriter.bytes(atMost: 29) { writer in
-                var time = TimestampText()
-                time.write(start + .milliseconds(number), to: &writer)
-            }
-            text += "{\"seq\":\(number),\"time\":\(String(decoding: quoted, as: UTF8.self)),"
-            switch kind {
-            case .mixed where number % 2 == 0:
-                text +=
-                    "\"type\":\"latency\",\"source\":\"s\(number / 2 % 20)\",\"endpoint\":\"GET http://127.0.0.1:80/\(number / 2 % 20)\","
-                text +=
-                    "\"status\":200,\"ms\":\(number % 90).5,\"dns_ms\":0,\"connect_ms\":0.1,\"tls_ms\":0,\"wait_ms\":0.3,"
-                text += "\"receive_ms\":0.01,\"bytes\":130,\"reused\":true,\"late_ms\":0.1}\n"
-            default:
-                let series = kind == .mixed ? "s\(number / 2 % 20)" : "stdin/City \(number &* 7_919 % 500)"
-                text +=
-                    "\"type\":\"stdin\",\"source\":\"\(kind == .mixed ? series : "stdin")\",\"series\":\"\(series)\",\"value\":\(number % 500),"
-                text +=
-                    "\"data\":{\"id\":\(number),\"aqi\":\(number % 500),\"pm25\":0.5,\"note\":\"xxxxxxxxxxxxxxxxxxxxxxxxxx\"}}\n"
-            }
+            text += "{\"seq\":\(number),\"time\":\(quoted(start + .milliseconds(number))),"
+            text +=
+                kind == .events ? event(number, "stdin", "stdin/City \(number &* 7_919 % 500)") : mixed(number, start)
         }
         try TextFile.write(text, to: path)
+    }
+
+    private static func quoted(_ time: Timestamp) -> String {
+        let bytes = LineWriter.bytes(atMost: 29) { writer in
+            var text = TimestampText()
+            text.write(time, to: &writer)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func event(_ number: Int, _ source: String, _ series: String) -> String {
+        "\"type\":\"stdin\",\"source\":\"\(source)\",\"series\":\"\(series)\",\"value\":\(number % 500),"
+            + "\"data\":{\"id\":\(number),\"aqi\":\(number % 500),\"pm25\":0.5,\"note\":\"xxxxxxxxxxxxxxxxxxxxxxxxxx\"}}\n"
+    }
+
+    /// The lines of one window and those behind it, again and again.
+    private static func mixed(_ number: Int, _ start: Timestamp) -> String {
+        let place = number % 123
+        switch place {
+        case 0:
+            return
+                "\"type\":\"memory\",\"source\":\"catwatch\",\"rss_bytes\":\(number),\"peak_bytes\":20000000,\"private_bytes\":5000000}\n"
+        case 1:
+            return
+                "\"type\":\"agent\",\"source\":\"catwatch\",\"events\":\(number),\"readers\":2,\"gaps\":0,\"stalled\":0,\"late\":0,"
+                + "\"future\":0,\"series\":41,\"refused_series\":0,\"loop_lag_ms\":0.3,\"cpu_ms\":41,\"outputs\":[{\"output\":\"stdout\","
+                + "\"state\":\"ok\",\"behind\":0}]}\n"
+        case 2..<43:
+            let source = place == 2 ? "catwatch" : "s\(place / 2 % 20)"
+            let series = place == 2 ? "memory:catwatch" : place % 2 == 0 ? source : "latency:" + source
+            return
+                "\"type\":\"window\",\"source\":\"\(source)\",\"series\":\"\(series)\",\"start\":\(quoted(start)),\"seconds\":10,"
+                + "\"last\":\(number % 500).5,\"last_seq\":\(number - 1),\"count\":2,\"min\":\(number % 90),\"max\":\(number % 500).5,"
+                + "\"mean\":98.125,\"band\":\"long\",\"trend\":\"improving\"}\n"
+        default:
+            let source = "s\(place / 2 % 20)"
+            if place % 2 == 0 { return event(number, source, source) }
+            return
+                "\"type\":\"latency\",\"source\":\"\(source)\",\"endpoint\":\"GET http://127.0.0.1:80/\(source)\",\"status\":200,"
+                + "\"ms\":\(number % 90).5,\"dns_ms\":0,\"connect_ms\":0.1,\"tls_ms\":0,\"wait_ms\":0.3,\"receive_ms\":0.01,"
+                + "\"bytes\":130,\"reused\":true,\"late_ms\":0.1}\n"
+        }
     }
 }

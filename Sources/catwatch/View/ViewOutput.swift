@@ -21,9 +21,10 @@ struct ViewOutput: Sendable {
     ///   - mode: nothing is made when it is none of the view's.
     ///   - target: whom is waited for, as a person would name it.
     ///   - replay: the clock of the recording that is played back, if one is.
+    ///   - past: where lines of before are; nil for nowhere.
     init?(
         _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, desk: PollDesk, notices: Notices,
-        replay: ReplayClock?, in surroundings: Surroundings
+        replay: ReplayClock?, past: (any PastFeed)?, in surroundings: Surroundings
     ) {
         self.notices = notices
         self.surroundings = surroundings
@@ -39,7 +40,7 @@ struct ViewOutput: Sendable {
             form = .live(
                 TerminalSession(
                     view, capabilities: capabilities, store: store, on: loop, wall: wall,
-                    device: surroundings.openTerminal().value, mouse: options[\.mouse]
+                    device: surroundings.openTerminal().value, mouse: options[\.mouse], past: past
                 ) { action in
                     await Self.perform(action, on: store, desk)
                 } playing: { action in

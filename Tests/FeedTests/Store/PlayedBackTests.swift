@@ -17,24 +17,57 @@ import Testing
         return String(decoding: quoted, as: UTF8.self)
     }
 
-    /// A feed of some sources: values, some of them late or missing, failures, answers, and what the sources are.
+    /// A feed of some sources: values, some of them late or missing, failures, answers, windows, what the agent says of itself,
+    /// what the sources are, and a clock that is set back.
     private static func feed(_ random: inout SeededGenerator, _ count: Int) -> [String] {
         var lines = [hello]
         for seq in 1...count {
             let source = "s\(Int.random(in: 0..<4, using: &random))"
             let late = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<60_000, using: &random) : 0
-            let start = "{\"seq\":\(seq),\"time\":\(time(seq * 100)),"
-            switch Int.random(in: 0..<20, using: &random) {
-            case 0:
-                lines.append(
-                    start
-                        + "\"type\":\"error\",\"source\":\"\(source)\",\"code\":\"timeout\",\"message\":\"m\",\"attempt\":1}"
-                )
+            // By so much is the time of any line behind now and then.
+            let step = Int.random(in: 0..<20, using: &random) == 0 ? 5_000 : 0
+            func line(_ type: String, _ rest: String) -> String {
+                "{\"seq\":\(seq),\"time\":\(time(seq * 100 - step)),\"type\":\"\(type)\",\"source\":\"\(source)\",\(rest)}"
+            }
+            switch Int.random(in: 0..<30, using: &random) {
+            case 0: lines.append(line("error", #""code":"timeout","message":"m","attempt":1"#))
             case 1:
                 lines.append(
-                    start
-                        + "\"type\":\"latency\",\"source\":\"\(source)\",\"endpoint\":\"GET http://a/\(source)\",\"status\":"
-                        + "\(seq % 2 == 0 ? 200 : 304),\"ms\":\(seq)}")
+                    line("error", "\"endpoint\":\"GET http://a/\(source)\",\"code\":\"reset\",\"message\":\"m\""))
+            case 2...9:
+                let status = [200, 200, 304, 500].randomElement(using: &random) ?? 200
+                lines.append(
+                    line(
+                        "latency",
+                        "\"endpoint\":\"GET http://a/\(seq % 3)\",\"status\":\(status),\"ms\":\(seq).25,\"dns_ms\":0,\"connect_ms\":0.1,"
+                            + "\"tls_ms\":0,\"wait_ms\":0.3,\"receive_ms\":0.01,\"bytes\":130,\"reused\":true,\"late_ms\":0.1"
+                    ))
+            case 10:
+                lines.append(line("latency", "\"endpoint\":\"GET http://a/0\",\"status\":200,\"ms\":\(seq)"))
+            case 11...13:
+                lines.append(
+                    line(
+                        "window",
+                        "\"series\":\"\(source)/0\",\"start\":\(time(0)),\"seconds\":10,\"last\":1,\"last_seq\":1,\"count\":1,"
+                            + "\"min\":1,\"max\":1,\"mean\":1"))
+            case 14: lines.append(line("memory", "\"rss_bytes\":\(seq),\"peak_bytes\":\(seq + 1),\"private_bytes\":3"))
+            case 15:
+                lines.append(
+                    line("agent", "\"events\":\(seq),\"readers\":\(seq % 5),\"loop_lag_ms\":0.5,\"cpu_ms\":\(seq)"))
+            case 16: lines.append(line("progress", "\"done\":\(seq),\"total\":9999,\"page\":1"))
+            case 17: lines.append(line("recovered", "\"down_s\":1.5,\"attempts\":2"))
+            case 18:
+                // Of all that came, of a part of it, or of more than came.
+                let asOf = max(0, seq - 1 + Int.random(in: -2...2, using: &random))
+                let endpoint =
+                    "{\"endpoint\":\"GET http://a/\(seq % 3)\",\"source\":\"\(source)\",\"count\":\(seq),\"errors\":1,"
+                lines.append(
+                    "{\"type\":\"stats\",\"time\":\(time(seq * 100)),\"as_of\":\(asOf),\"endpoints\":[\(endpoint)\"last_ms\":1,"
+                        + "\"mean_ms\":2,\"min_ms\":1,\"p50_ms\":2,\"p90_ms\":3,\"p95_ms\":3,\"p99_ms\":3,\"max_ms\":4}],\"sources\":["
+                        + (0..<4).map {
+                            "{\"source\":\"s\($0)\",\"state\":\"ok\",\"since\":\(time(0)),\"every_s\":1}"
+                        }.joined(separator: ",") + "]}")
+            case 19: lines.append(hello)
             default:
                 let value = Int.random(in: 0..<6, using: &random) == 0 ? "" : ",\"value\":\(seq)"
                 lines.append(
@@ -45,56 +78,96 @@ import Testing
         return lines
     }
 
+    /// What a store is asked for.
     private struct Told: Sendable, Equatable {
-        var sources: [SourceStatus]
-        var endpoints: Int
-        var series: [String]
+        var sources: [String] = []
+        var endpoints: [EndpointStatistics] = []
+        var series: [String] = []
+        var memory: MemorySample?
+        var agent: AgentSample?
+        var events: Int?
+        /// Since the clock of the feed.
+        var silence: Duration?
     }
 
-    private static func told(_ lines: [String], asRecording: Bool, asking every: Int) async throws -> (Told, [UInt8]) {
+    /// The time at which a feed of so many lines is looked at: its series are in the history, and its sources late.
+    private static func end(_ lines: [String]) -> Timestamp {
+        Timestamp(seconds: 1_600_000_000) + .milliseconds(lines.count * 100) + .seconds(60)
+    }
+
+    private static func told(_ lines: [String], asking every: Int) async throws -> (Told, [UInt8]) {
         try await withLoop(virtual: true) { loop in
-            let wall = SteppedWallClock(
-                following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000) + .seconds(60))
+            let wall = SteppedWallClock(following: loop.clock, startingAt: end(lines))
             let store = EventStore(
                 on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
                 isRecording: true)
             let (reader, _) = await store.open("reader")
             for (index, text) in lines.enumerated() {
-                try await relay(text, to: store, asRecording)
+                let bytes = Bytes(text.utf8)
+                await store.relayOne(bytes, try LineDecoder.decode(bytes))
                 if index % every == 0 { _ = await store.numbers }
             }
             var bytes: [UInt8] = []
             while let delivery = await store.take(for: reader) {
                 if case .lines(let span) = delivery { bytes += span.withUnsafeBytes { Array($0) } }
             }
+            let numbers = await store.numbers
+            var told = Told(
+                endpoints: await store.endpoints, memory: numbers.memory, agent: numbers.agent,
+                events: numbers.counts?.data, silence: numbers.attachment?.silence)
             var walk = await store.walk
-            var series: [String] = []
             while let (found, next) = await store.series(behind: walk) {
-                series.append("\(found.name) \(found.value) \(found.time.microseconds)")
+                told.series.append("\(found.name) \(found.value) \(found.time.microseconds)")
                 walk = next
             }
-            let states = await store.sourceStates
-            return (Told(sources: states, endpoints: await store.endpoints.count, series: series.sorted()), bytes)
+            walk = await store.walk
+            let since = await store.sourceStates.map { $0.since?.microseconds }
+            while let (found, next) = await store.source(behind: walk) {
+                told.sources.append(
+                    "\(found.name) \(found.state) \(found.timeliness) \(since[told.sources.count] ?? 0)")
+                walk = next
+            }
+            return (told, bytes)
         }
     }
 
-    private static func relay(_ text: String, to store: EventStore, _ asRecording: Bool) async throws {
-        let bytes = Bytes(text.utf8)
-        guard asRecording else {
-            return await store.relay([RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)])
+    /// The same by a board of all lines.
+    private static func folded(_ lines: [String]) throws -> Told {
+        var board = Board()
+        for text in lines { board.apply(try LineDecoder.decode(Bytes(text.utf8))) }
+        let now = end(lines)
+        var told = Told(
+            endpoints: board.endpoints.map {
+                EndpointStatistics(endpoint: $0.name, source: $0.source, histogram: $0.histogram)
+            }, memory: board.memory.last?.sample,
+            agent: board.agent.map { AgentSample(loopLag: $0.loopLag, cpu: $0.cpu) }, events: board.agent?.events,
+            silence: board.clock.map { now - $0 })
+        // One of which there are only windows has none.
+        told.series = board.series.compactMap { series in
+            series.newest.map { "\(series.name) \($0.value) \($0.microseconds)" }
         }
-        let decoded = try LineDecoder.decode(bytes)
-        await store.relayOne(bytes, decoded)
+        told.sources = board.sources.map { source in
+            let timeliness = Timeliness(
+                state: source.state, code: source.code, rhythm: source.rhythm, silence: source.heard.map { now - $0 },
+                hasEnded: false, window: .seconds(10))
+            return "\(source.name) \(source.state) \(timeliness) \(source.since.microseconds)"
+        }
+        return told
     }
 
-    @Test func saysTheSameOfItAsWhenEachLineIsDecoded() async throws {
+    @Test(arguments: [1, 37, Int.max]) func saysTheSameOfItAsABoardOfAllLines(asking every: Int) async throws {
         for seed in 1...6 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
-            let lines = Self.feed(&random, LongRun.rounds(short: 200, long: 5_000))
-            let (fast, fastBytes) = try await Self.told(lines, asRecording: true, asking: 37)
-            let (slow, slowBytes) = try await Self.told(lines, asRecording: false, asking: 1)
-            #expect(fast == slow, "seed \(seed)")
-            #expect(fastBytes == slowBytes && fastBytes.count > 10_000, "seed \(seed)")
+            let lines = Self.feed(&random, LongRun.rounds(short: 250, long: 5_000))
+            let (told, bytes) = try await Self.told(lines, asking: every)
+            var folded = try Self.folded(lines)
+            // A series begins with its first value there, and here also with a window.
+            #expect(told.series.sorted() == folded.series.sorted(), "seed \(seed)")
+            folded.series = told.series
+            #expect(told == folded, "seed \(seed)")
+            #expect(!told.endpoints.isEmpty && told.sources.count == 4 && told.memory != nil && told.agent != nil)
+            let numbered = lines.filter { $0.utf8.starts(with: "{\"seq\"".utf8) }.map { $0 + "\n" }.joined()
+            #expect(bytes == Array(numbered.utf8), "seed \(seed)")
         }
     }
 }
@@ -111,6 +184,11 @@ extension EventStore {
                 Issue.record("\($0)")
             }
         }
+    }
+
+    fileprivate func source(behind walk: FeedWalk) -> (SourceNumbers, FeedWalk)? {
+        var walk = walk
+        return nextSource(&walk).map { ($0, walk) }
     }
 
     fileprivate func series(behind walk: FeedWalk) -> (SeriesNumbers, FeedWalk)? {

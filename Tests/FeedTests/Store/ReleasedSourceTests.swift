@@ -199,7 +199,7 @@ import Testing
         #expect(scene.state.newestReport == scene.state.log.nextSequence - 1)
     }
 
-    @Test func aReportIsTheNewestAlsoWhenWindowsGiveWayBeforeIt() throws {
+    @Test func anAnswerIsTheNewestAlsoWhenWindowsGiveWayBeforeIt() throws {
         var scene = Scene { $0.series = 2 }
         let old = scene.register("old")
         try scene.publish(["a", "b"], from: old)
@@ -209,7 +209,7 @@ import Testing
             Issue.record("\(scene.lines.map(\.type))")
             return
         }
-        #expect(scene.state.newestReport == scene.lines.last?.seq)
+        #expect(scene.state.newestAnswer == scene.lines.last?.seq)
     }
 
     /// Windows that give way come before its line, and not between the number that its window names and that.

@@ -164,6 +164,85 @@ import Testing
         #expect(abs((stage.clock.now - ReplayStage.began).seconds - 20) < 1)
     }
 
+    @Test func aClockWhoseLinesAreHeldUpWaitsAtTheNextOne() async throws {
+        // Both lines are long: with the first the log is half full, and its reader is away.
+        func long(_ seq: Int, at seconds: Double) -> String {
+            Recorded.data(seq, at: seconds).dropLast(3) + ",\"x\":\"" + String(repeating: "x", count: 40_000) + "\"}}\n"
+        }
+        let text = Recorded.hello() + long(1, at: 0) + long(2, at: 1) + long(3, at: 2) + Recorded.data(4, at: 3)
+        let stage = try await Self.play(text, speed: .usual, reading: .seconds(60)) {
+            $0.logCapacity = 1 << 16
+        } beside: { stage in
+            for second in 1...50 {
+                try await stage.loop.sleep(for: .seconds(1))
+                let next = await stage.store.nextSequence
+                #expect(stage.clock.now <= ReplayStage.began + .seconds(next - 1), "after \(second) s: \(next)")
+            }
+        }
+        #expect(stage.numbered.compactMap(\.seq) == [1, 2, 3, 4] && stage.gaps.isEmpty)
+        #expect(try #require(stage.got.last).after > .seconds(60))
+    }
+
+    @Test func aClockWaitsAtTheNextRunUntilAllOfTheOneBeforeIsTaken() async throws {
+        let text =
+            Recorded.hello("a") + Recorded.data(1, at: 0) + Recorded.data(2, at: 1) + Recorded.hello("b", at: 2)
+            + Recorded.data(1, at: 3)
+        _ = try await Self.play(text, speed: .usual, reading: .seconds(60)) { _ in
+        } beside: { stage in
+            try await stage.loop.sleep(for: .seconds(50))
+            #expect(stage.clock.now <= ReplayStage.began + .seconds(2))
+        }
+    }
+
+    @Test func answersThatAreThereTwiceDoNotSetTheClockBack() async throws {
+        let lines = (1...20).map { Recorded.latency($0, at: Double($0)) }.joined()
+        let stage = try await Self.play(Recorded.hello() + lines + lines + Recorded.latency(21, at: 21), speed: .usual)
+        #expect(stage.numbered.count == 21)
+        #expect(abs(try #require(stage.numbered.last).after.seconds - 21) < 0.01)
+    }
+
+    @Test(arguments: [ReplaySpeed.usual, .thousandths(10_000_000)]) func inAPauseAKeyGoesFromLineToLine(
+        speed: ReplaySpeed
+    ) async throws {
+        // Two of one time, an event that is late, and a clock that is set back.
+        let times = [0, 100, 100, 300, 250, 400.0]
+        let lines =
+            times.enumerated().map { Recorded.data($0.offset + 1, at: $0.element) }.joined()
+            + Recorded.latency(7, at: -9_000)
+            + Recorded.latency(8, at: -8_900)
+        _ = try await Self.play(Recorded.hello() + lines, speed: speed) { _ in
+        } beside: { stage in
+            try await stage.loop.sleep(for: .microseconds(1))
+            stage.clock.togglePause()
+            for (count, time) in [(1, 0.0), (3, 100), (5, 300), (7, -9_000), (8, -8_900)] {
+                try await stage.loop.sleep(for: .seconds(1_000))
+                #expect(stage.numbered.count == count, "\(time)")
+                #expect(abs((stage.clock.now - ReplayStage.began).seconds - time) < 0.1, "\(time)")
+                stage.clock.skip()
+            }
+            // There are no more, and a pause holds an end no longer than its last line.
+            stage.clock.skip()
+            try await stage.loop.sleep(for: .seconds(1))
+            #expect(stage.got.last?.raw("reason") == "\"end\"")
+        }
+    }
+
+    @Test func pausedAtTheGreatestSpeedItStandsWhereItIs() async throws {
+        let lines = (1...20_000).map { Recorded.data($0, at: Double($0)) }.joined()
+        _ = try await Self.play(Recorded.hello() + lines, speed: .most, reading: .seconds(1)) {
+            $0.logCapacity = 1 << 16
+        } beside: { stage in
+            try await stage.loop.sleep(for: .seconds(3))
+            stage.clock.togglePause()
+            let (time, next) = (stage.clock.now, await stage.store.nextSequence)
+            try await stage.loop.sleep(for: .seconds(1_000))
+            #expect(stage.clock.now == time && stage.store.playback == "paused")
+            #expect(await stage.store.nextSequence == next)
+            stage.clock.togglePause()
+            #expect(stage.store.playback == "max")
+        }
+    }
+
     // MARK: From a time on
 
     @Test func itBeginsAtTheFirstLineOfThatTimeOrLater() async throws {
@@ -195,6 +274,21 @@ import Testing
         let said = try #require(stage.said.first)
         #expect(stage.said.count == 1, "\(stage.said)")
         #expect(said.hasPrefix("the file: 6 lines are no lines of a feed, the first of them line 2: "), "\(said)")
+    }
+
+    @Test(arguments: [Recorded.hello(first: 100) + Recorded.data(100, at: 1), Recorded.data(100, at: 1)])
+    func linesThatNoGapCanNameAreSaid(start: String) async throws {
+        let late = Recorded.data(50, at: 2) + Recorded.latency(51, at: 3)
+        let stage = try await Self.play(start + late + Recorded.data(100, at: 1) + Recorded.data(101, at: 4))
+        #expect(stage.numbered.compactMap(\.seq) == [100, 101] && stage.gaps.isEmpty)
+        #expect(stage.said.count == 1 && stage.said[0].contains("2 lines are no lines of a feed"), "\(stage.said)")
+        #expect(stage.said[0].hasSuffix("its number is 50, and its run begins with 100"), "\(stage.said)")
+    }
+
+    @Test func aByteOrderMarkBeforeItIsPassedOver() async throws {
+        let text = "\u{FEFF}" + Recorded.hello() + Recorded.data(1, at: 1)
+        let stage = try await Self.play(text)
+        #expect(stage.runs == ["\"r1\""] && stage.numbered.count == 1 && stage.said.isEmpty)
     }
 
     @Test func aLastLineWithoutANewlineIsOne() async throws {
@@ -293,6 +387,25 @@ import Testing
         }
         #expect(stage.numbered.map { $0.text + "\n" } == Array(first[(from ?? 0)...]) + second)
         #expect(stage.runs == ["\"a\"", "\"b\""] && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
+    }
+
+    @Test func aJournalThatGrowsMeanwhileSaysWhereItEnds() async throws {
+        let folder = try TestSupport.TemporaryFolder()
+        let path = folder.path("j.db")
+        try Self.journal([("a", (1...5).map { Recorded.data($0, at: Double($0)) })], at: path)
+        let stage = try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .usual)
+            async let played: Void = stage.play(
+                JournalStream(SQLiteHistory(path: path), from: nil, on: loop, worker: loop))
+            try await loop.sleep(for: .seconds(2))
+            try Self.journal([("b", [Recorded.data(1, at: 100)])], at: path)
+            try await played
+            return stage
+        }
+        #expect(stage.numbered.count == 5 && stage.runs == ["\"a\""])
+        #expect(
+            stage.said == ["the file: it is being written to: played back is what it had, up to line 5 of run a"],
+            "\(stage.said)")
     }
 
     @Test func aJournalWithoutSuchATimeAndOneThatIsNoneAreSaid() async throws {

@@ -158,7 +158,7 @@ enum Recorded {
     static func latency(_ seq: Int, at seconds: Double) -> String {
         """
         {"seq":\(seq),"time":\(time(seconds)),"type":"latency","source":"fact","endpoint":"GET http://a/b","status":200,\
-        "ms":12.5,"bytes":10}
+        "ms":12.5,"dns_ms":0,"connect_ms":0,"tls_ms":0,"wait_ms":12,"receive_ms":0.5,"bytes":10,"reused":true,"late_ms":0}
 
         """
     }

@@ -63,6 +63,23 @@ import Testing
         try await withLoop(virtual: true) { try await body(FeedStage(on: $0)) }
     }
 
+    @Test func whoLeavesInTheMiddleOfSomeTimeIsForgotten() async throws {
+        try await Self.withStage { stage in
+            let readers = Self.readers(stage)
+            await stage.publish(50, text: 100)
+            for form in [ReaderForm.events, .lines] {
+                let reader = try Self.connect(readers, stage, form, capacity: 3_000) {
+                    $0.until = FeedStage.start + .seconds(1_000_000)
+                }
+                try await stage.loop.sleep(for: .milliseconds(1))
+                try reader.read(atMost: 100)
+                reader.stream.close()
+                try await stage.loop.sleep(for: .milliseconds(1))
+                #expect(readers.count == 0)
+            }
+        }
+    }
+
     @Test func everyFormHasTheSameLines() async throws {
         try await Self.withStage { stage in
             let readers = Self.readers(stage)
@@ -172,6 +189,37 @@ import Testing
                 beats == ["30", "40", "50"].map { #"{"time":"2023-11-14T22:13:\#($0).000000Z","next_seq":4}"# },
                 "\(beats)")
             #expect(!String(decoding: lines.bytes, as: UTF8.self).contains("next_seq\":4}"))
+            readers.closeAll()
+        }
+    }
+
+    private struct PlayedBackClock: WallClock {
+        let rate: Double
+        let playback: String?
+        var now: Timestamp { FeedStage.start }
+    }
+
+    @Test(arguments: [
+        (10.0, "10x", #""rate":10,"playback":"10x""#), (1, "1x", #""playback":"1x""#),
+        (0, "paused", #""rate":0,"playback":"paused""#),
+    ])
+    func aBeatOverARecordingComesEverySecondAndSaysHowItIsPlayedBack(
+        rate: Double, playback: String, said: String
+    ) async throws {
+        try await withLoop(virtual: true) { loop in
+            let clock = PlayedBackClock(rate: rate, playback: playback)
+            let store = EventStore(
+                on: loop, wall: clock, identity: AgentIdentity(run: "r", version: "1", started: clock.now),
+                isRecording: true)
+            let readers = FeedReaders(
+                store: store, desk: PollDesk(on: loop), on: loop, limits: ReaderLimits(), seats: ReaderSeats())
+            let (client, server) = SimulatedStream.pair(capacity: 1 << 20, on: loop)
+            readers.admit(server, behind: [], as: .events, try ReaderRequest.Wish().terms())
+            let reader = Reader(client)
+            try await loop.sleep(for: .milliseconds(2_500))
+            try reader.read()
+            let beats = reader.events.events.filter { $0.name == "beat" }.map(\.data)
+            #expect(beats.count == 2 && beats.allSatisfy { $0.hasSuffix("\"next_seq\":1,\(said)}") }, "\(beats)")
             readers.closeAll()
         }
     }

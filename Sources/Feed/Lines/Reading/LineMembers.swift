@@ -116,7 +116,12 @@ struct LineMembers: ~Copyable {
 
     /// A time in milliseconds; 0 for one that an agent would have written as 0: sums and conversions overflow otherwise.
     func millisecondsIfAny(_ key: LineKey) throws(LineFault) -> Double? {
-        try doubleIfAny(key).map { LineWriter.mostMilliseconds > $0 && $0 > 0 ? $0 : 0 }
+        try doubleIfAny(key).map { Self.milliseconds($0) }
+    }
+
+    @inline(__always)
+    static func milliseconds(_ number: Double) -> Double {
+        LineWriter.mostMilliseconds > number && number > 0 ? number : 0
     }
 
     func intIfAny(_ key: LineKey, from least: Int = 0) throws(LineFault) -> Int? {

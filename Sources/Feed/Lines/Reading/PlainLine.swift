@@ -1,15 +1,25 @@
 internal import Glibc
 package import Reactor
 
-/// A data line as an agent writes it, gone over once: all of it is JSON that every reader takes, and its keys are those of
-/// the format in their order. Any other line is `LineDecoder`'s.
+/// A line of a data event, an answer or a window as an agent writes it, gone over once: all of it is JSON that every reader
+/// takes, and its keys are those of the format in their order. Any other line is `LineDecoder`'s.
 ///
-/// What its names say is not looked at, only where they stand: of a series that was decoded once they say the same again.
+/// What its names say is not looked at, only where they stand: of lines of which one was decoded they say the same again.
 package struct PlainLine: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
+        case data
+        case latency
+        /// One that the decoder takes: nothing of it is known but its number and its time.
+        case window
+    }
+
+    package let kind: Kind
     package let sequence: Int
     package let time: Timestamp
-    /// Where `"type":"…","source":"…","series":"…"` stands in the line.
+    /// Where `"type":"…","source":"…","series":"…"` stands in the line; of an answer `"type":"latency","source":"…",
+    /// "endpoint":"…","status":200`; of a window its type.
     let names: Range<Int>
+    /// Of an answer its milliseconds; nil of a window.
     let value: Double?
 
     /// Nil for every other line.
@@ -20,19 +30,34 @@ package struct PlainLine: Sendable, Equatable {
             let time = walk.time(), walk.skip("\",")
         else { return nil }
         let start = walk.place
-        guard walk.skip("\"type\":"), walk.string(), walk.skip(",\"source\":"), walk.string(),
-            walk.skip(",\"series\":"), walk.string()
-        else { return nil }
-        names = start..<walk.place
+        guard walk.skip("\"type\":") else { return nil }
         var value: Double?
-        if walk.skip(",\"value\":") {
-            guard let number = walk.number(in: line) else { return nil }
-            value = number
+        if walk.skip("\"latency\",") {
+            kind = .latency
+            guard walk.skip("\"source\":"), walk.string(), walk.skip(",\"endpoint\":"), walk.string(),
+                walk.skip(",\"status\":"), walk.count()
+            else { return nil }
+            names = start..<walk.place
+            guard walk.skip(",\"ms\":"), let number = walk.number(in: line), walk.restOfLatency() else { return nil }
+            value = LineMembers.milliseconds(number)
+        } else if walk.skip("\"window\",") {
+            kind = .window
+            names = start..<walk.place
+            guard walk.restOfWindow(in: line) else { return nil }
+        } else {
+            kind = .data
+            guard walk.string(), walk.skip(",\"source\":"), walk.string(), walk.skip(",\"series\":"), walk.string()
+            else { return nil }
+            names = start..<walk.place
+            if walk.skip(",\"value\":") {
+                guard let number = walk.number(in: line) else { return nil }
+                value = number
+            }
+            if walk.skip(",\"text\":"), !walk.string() { return nil }
+            if walk.skip(",\"data\":"), !walk.value(in: line) { return nil }
+            _ = walk.skip(",\"truncated\":true")
+            _ = walk.skip(",\"altered\":true")
         }
-        if walk.skip(",\"text\":"), !walk.string() { return nil }
-        if walk.skip(",\"data\":"), !walk.value(in: line) { return nil }
-        _ = walk.skip(",\"truncated\":true")
-        _ = walk.skip(",\"altered\":true")
         guard walk.skip("}"), walk.place == line.count, walk.flaws.isEmpty else { return nil }
         self.sequence = sequence
         self.time = time
@@ -85,14 +110,52 @@ package struct PlainLine: Sendable, Equatable {
             return true
         }
 
+        /// Over a number, whatever it is.
+        @inline(__always)
+        mutating func number() -> Bool {
+            guard tokens[place] == UInt8(ascii: "-") || tokens[place] &- UInt8(ascii: "0") < 10,
+                let end = try? tokens.number(from: place, &flaws)
+            else { return false }
+            place = end
+            return true
+        }
+
         @inline(__always)
         mutating func number(in line: UnsafeBufferPointer<UInt8>) -> Double? {
             let start = place
-            guard tokens[start] == UInt8(ascii: "-") || tokens[start] &- UInt8(ascii: "0") < 10,
-                let end = try? tokens.number(from: start, &flaws)
-            else { return nil }
-            place = end
-            return JSONNumber.double(UnsafeBufferPointer(rebasing: line[start..<end]))
+            return number() ? JSONNumber.double(UnsafeBufferPointer(rebasing: line[start..<place])) : nil
+        }
+
+        /// Over a whole number from 0 on.
+        @inline(__always)
+        mutating func count() -> Bool {
+            if tokens[place] != UInt8(ascii: "0") { return sequence() != nil }
+            place &+= 1
+            return true
+        }
+
+        /// Behind an answer's `ms`.
+        @inline(__always)
+        mutating func restOfLatency() -> Bool {
+            skip(",\"dns_ms\":") && number() && skip(",\"connect_ms\":") && number() && skip(",\"tls_ms\":") && number()
+                && skip(",\"wait_ms\":") && number() && skip(",\"receive_ms\":") && number() && skip(",\"bytes\":")
+                && count() && skip(",\"reused\":") && (skip("true") || skip("false")) && skip(",\"late_ms\":")
+                && number()
+        }
+
+        /// Behind a window's type.
+        @inline(__always)
+        mutating func restOfWindow(in line: UnsafeBufferPointer<UInt8>) -> Bool {
+            guard skip("\"source\":"), string(), skip(",\"series\":"), string(), skip(",\"start\":\""), time() != nil,
+                skip("\",\"seconds\":"), let seconds = number(in: line), 1...31_556_952 ~= seconds,
+                skip(",\"last\":"), number(), skip(",\"last_seq\":"), sequence() != nil, skip(",\"count\":"),
+                sequence() != nil, skip(",\"min\":"), number(), skip(",\"max\":"), number(), skip(",\"mean\":"),
+                number()
+            else { return false }
+            if skip(",\"band\":"), !string() { return false }
+            if skip(",\"trend\":"), !string() { return false }
+            if skip(",\"revision\":"), !count() { return false }
+            return true
         }
 
         @inline(__always)

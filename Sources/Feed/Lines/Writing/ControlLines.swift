@@ -120,13 +120,18 @@ package enum ControlLine {
 
     /// No line of a feed, but what a stream of events says when it has nothing to say.
     ///
-    /// - Parameter rate: by how much `time` goes on faster than time; said where it does.
-    package static func beat(time: Timestamp, nextSequence: Int, rate: Double = 1) -> [UInt8] {
-        LineWriter.bytes(atMost: 160) { writer in
+    /// - Parameters:
+    ///   - rate: by how much `time` goes on faster than time; said where it does.
+    ///   - playback: how a recording is played back, at most 16 bytes; nil for any other feed.
+    package static func beat(
+        time: Timestamp, nextSequence: Int, rate: Double = 1, playback: String? = nil
+    ) -> [UInt8] {
+        LineWriter.bytes(atMost: 320) { writer in
             writer.raw("{")
             writer.time("time", time)
             writer.integer("next_seq", nextSequence)
             if rate != 1 { writer.number("rate", rate) }
+            writer.string("playback", playback)
             writer.raw("}\n")
         }
     }

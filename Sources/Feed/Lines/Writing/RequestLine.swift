@@ -1,3 +1,5 @@
+package import Reactor
+
 /// What a reader of a socket writes, a line each: docs/wire-format.md, Requests.
 package enum RequestLine {
     /// Goes on behind a line of a run.
@@ -16,8 +18,21 @@ package enum RequestLine {
         }
     }
 
+    /// The lines of a source (nil: of all) and a span of time, the newest of what there is.
+    package static func lines(of source: String?, from: Timestamp?, until: Timestamp) -> [UInt8] {
+        line(atMost: source?.utf8.count ?? 0) { writer in
+            writer.time("from", from)
+            writer.time("until", until)
+            guard let source else { return }
+            writer.key("sources")
+            writer.raw("[")
+            writer.string(source)
+            writer.raw("]")
+        }
+    }
+
     private static func line(atMost texts: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
-        LineWriter.bytes(atMost: 64 + LineWriter.mostEscaped(texts)) { writer in
+        LineWriter.bytes(atMost: 128 + LineWriter.mostEscaped(texts)) { writer in
             writer.raw("{")
             body(&writer)
             writer.raw("}\n")

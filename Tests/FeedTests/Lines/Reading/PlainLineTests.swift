@@ -13,6 +13,47 @@ import Testing
     private static let line =
         #"{"seq":17,"time":"2026-11-22T08:30:00.123456Z","type":"fact","source":"fact","series":"fact/Zürich","value":-1.5e1,"text":"a \"b\" ü","data":{"a":[1,{"b":"c"}]},"truncated":true,"altered":true}"#
 
+    private static let latency =
+        #"{"seq":18,"time":"2026-11-22T08:30:00.123456Z","type":"latency","source":"fact","endpoint":"GET https://a.b/ü","status":200,"ms":132.412,"dns_ms":1.1,"connect_ms":20.3,"tls_ms":41,"wait_ms":69.5,"receive_ms":0.5,"bytes":178,"reused":false,"late_ms":0.2}"#
+
+    private static let window =
+        #"{"seq":19,"time":"2026-11-22T08:30:10.000456Z","type":"window","source":"fact","series":"latency:fact","start":"2026-11-22T08:30:00.000000Z","seconds":10,"last":106,"last_seq":1,"count":5,"min":-61,"max":1.4e2,"mean":98.2,"band":"lo\"ng","trend":"improving","revision":3}"#
+
+    @Test func readsAnswersAndWindows() throws {
+        let latency = try #require(Self.plain(Self.latency))
+        #expect(latency.kind == .latency && latency.sequence == 18 && latency.value == 132.412)
+        #expect(
+            String(decoding: Array(Self.latency.utf8)[latency.names], as: UTF8.self)
+                == #""type":"latency","source":"fact","endpoint":"GET https://a.b/ü","status":200"#)
+        let window = try #require(Self.plain(Self.window))
+        #expect(window.kind == .window && window.sequence == 19 && window.value == nil)
+        #expect(window.time == RFC3339.parse(Bytes("2026-11-22T08:30:10.000456Z".utf8)))
+    }
+
+    /// Of durations that no agent writes the decoder takes some for 0.
+    @Test(arguments: [("132.412", "-1", 0.0), ("132.412", "1e300", 0), ("132.412", "0.5", 0.5)])
+    func takesMillisecondsAsTheDecoderDoes(old: String, new: String, value: Double) throws {
+        let changed = try #require(Self.latency.replacing(first: old, by: new))
+        #expect(Self.plain(changed)?.value == value)
+    }
+
+    @Test(arguments: [
+        (latency, "200", "-200"), (latency, "178", "1.5"), (latency, "178", "017"), (latency, "false", "null"),
+        (latency, #""ms":132.412"#, #""ms":null"#), (latency, "41", "1e999"), (latency, "41", #""41""#),
+        (latency, #","late_ms":0.2"#, ""), (latency, #""source":"fact","#, ""),
+        (window, #""seconds":10"#, #""seconds":0"#), (window, #""seconds":10"#, #""seconds":1e300"#),
+        (window, #""seconds":10"#, #""seconds":-10"#), (window, #""last_seq":1"#, #""last_seq":0"#),
+        (window, #""count":5"#, #""count":0"#), (window, #""count":5"#, #""count":5.5"#),
+        (window, "08:30:00.000000", "08:61:00.000000"), (window, #""mean":98.2"#, #""mean":1e999"#),
+        (window, #""min":-61"#, #""min":null"#), (window, #""improving""#, "7"),
+        (window, #""revision":3"#, #""revision":-3"#),
+        (window, #""revision":3"#, #""seq":3"#), (window, #""type":"window""#, #""type":"windo\u0077""#),
+    ])
+    func leavesUnusualAnswersAndWindowsToTheDecoder(line: String, old: String, new: String) throws {
+        let changed = try #require(line.replacing(first: old, by: new))
+        #expect(Self.plain(line) != nil && Self.plain(changed) == nil, "\(changed)")
+    }
+
     @Test func readsWhatAnAgentWrites() throws {
         let line = try #require(Self.plain(Self.line))
         #expect(line.sequence == 17 && line.value == -15)
@@ -40,15 +81,14 @@ import Testing
         (#""a \"b"#, "\"a \u{1}\\\"b"),
     ])
     func leavesWhateverIsUnusualToTheDecoder(old: String, new: String) throws {
-        let start = try #require(Self.line.utf8.firstRange(of: old))
-        let changed = Self.line.prefix(upTo: start.lowerBound) + new + Self.line.suffix(from: start.upperBound)
-        #expect(Self.plain(String(changed)) == nil, "\(changed)")
+        let changed = try #require(Self.line.replacing(first: old, by: new))
+        #expect(Self.plain(changed) == nil, "\(changed)")
     }
 
-    @Test func takesNothingThatTheDecoderTakesOtherwise() throws {
+    @Test(arguments: [line, latency, window]) func takesNothingThatTheDecoderTakesOtherwise(whole: String) throws {
         for seed in 1...3 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
-            let bytes = Array(Self.line.utf8)
+            let bytes = Array(whole.utf8)
             var taken = 0
             for _ in 0..<LongRun.rounds(short: 2_000, long: 200_000) {
                 var changed = bytes
@@ -72,10 +112,21 @@ import Testing
                 #expect(
                     line.flaws.isEmpty && line.seq == plain.sequence && line.time == plain.time, "seed \(seed): \(text)"
                 )
-                if case .data(let data) = line.body { #expect(data.value == plain.value, "seed \(seed): \(text)") }
+                switch line.body {
+                case .data(let data): #expect(data.value == plain.value, "seed \(seed): \(text)")
+                case .latency(let sample): #expect(sample.ms == plain.value, "seed \(seed): \(text)")
+                default: #expect(plain.value == nil, "seed \(seed): \(text)")
+                }
             }
             #expect(taken > 100, "seed \(seed)")
         }
+    }
+}
+
+extension String {
+    /// With the first `text` in it changed; nil when there is none.
+    fileprivate func replacing(first text: String, by other: String) -> String? {
+        utf8.firstRange(of: text).map { String(prefix(upTo: $0.lowerBound)) + other + suffix(from: $0.upperBound) }
     }
 }
 

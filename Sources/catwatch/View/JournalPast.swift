@@ -1,0 +1,32 @@
+internal import Feed
+internal import Journal
+internal import Outputs
+internal import Reactor
+internal import Terminal
+
+/// What was before, out of this process's own journal.
+struct JournalPast: PastFeed {
+    let history: HistoryDesk
+    let store: EventStore
+    let wall: any WallClock
+
+    func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws {
+        let filter = LineFilter(
+            types: nil, sources: request.source.map { [$0] }, from: request.from, until: request.until)
+        var reading = PastReading(
+            from: .time(request.from, until: request.until), filter, as: .lines, atMost: FeedReaders.mostReplayed)
+        while true {
+            let result: Result<PastReading.Step, JournalFault>
+            (reading, result) = try await history.step(reading)
+            switch result {
+            case .success(.bytes(let bytes)): guard await take(bytes) else { return }
+            case .success(.end):
+                let run = await store.run
+                _ = await take(
+                    ControlLine.bye(time: wall.now, run: run, lastSequence: reading.end ?? 0, reason: "until"))
+                return
+            case .failure(let fault): throw PastFailure(fault.reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `[` and `]` in Detail, where there is a journal.
+@Suite(.limited, .enabled(if: Installation.hasPython)) struct ViewPastTests {
+    /// Leaves thirty facts of a run that is over in a journal; gives how to go on with it: one more fact comes, and no other.
+    private static func journal(_ stage: Stage) async throws -> [String] {
+        let arguments = try await ["-u", stage.url("/fact"), "-i", "1s", "--journal=\(stage.folder)/x.db"]
+        let first = try await Finished(of: stage.catwatch(arguments + ["-e", "10ms", "-o", "ndjson", "-n", "30"]))
+        #expect(first.ending == .exited(0))
+        return arguments + ["-e", "1h"]
+    }
+
+    /// Goes back to the run that is over, and comes back.
+    private static func goBack(_ screen: ViewScreen) async throws {
+        try await screen.wait(for: "▸ fact ")
+        try await screen.type("2", for: #" n 1\b"#)
+        let past = try await screen.type("]", for: #"windows, 5 m(?s:.*) n 31\b"#)
+        #expect(past.contains { $0.contains("┤") })
+        let whole = try await screen.waitUntilGone("reading the journal")
+        #expect(!whole.contains { $0.contains("✕ journal") })
+        // A value of before can be read, with the window that it counts in: of many, as the one of now is alone.
+        var found = false
+        for _ in 0..<100 where !found {
+            found = try await screen.type("h", for: #":\d\d\.\d "#).contains { row in
+                let words = row.split(separator: " ")
+                guard row.contains("window: last"), let low = words.firstIndex(of: "min"),
+                    let high = words.firstIndex(of: "max"), high + 1 < words.count
+                else { return false }
+                return words[low + 1] != words[high + 1]
+            }
+        }
+        #expect(found)
+        try await screen.type("\u{1B}", for: #" n 31\b"#)
+        try await screen.type("[", for: #"windows, 2 m(?s:.*) n 1\b"#)
+        try await screen.type("1", for: "▸ fact ")
+        try await screen.type("q")
+        let left = try await screen.end()
+        #expect(left.status == 0 && left.changed == [])
+    }
+
+    @Test(arguments: [(80, 24), (160, 50)]) func aRunThatIsOverIsSeen(columns: Int, rows: Int) async throws {
+        try await Stage.run { stage in
+            let arguments = try await Self.journal(stage)
+            try await Self.goBack(ViewScreen(stage, arguments, columns: columns, rows: rows))
+        }
+    }
+
+    @Test func soItIsOfAnotherAgent() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            let agent = try await stage.catwatch(Self.journal(stage) + ["-o", "ndjson", "--listen=\(path)"])
+            try await stage.wait(for: "a journal that is open") {
+                await agent.outputText.contains("\"durable_seq\":")
+            }
+            try await Self.goBack(ViewScreen(stage, ["--attach=\(path)"]))
+        }
+    }
+
+    @Test func anAgentWithoutAJournalSaysSo() async throws {
+        try await Stage.run { stage in
+            let path = "\(stage.folder)/s"
+            _ = try await stage.catwatch(["-u", stage.url("/fact"), "-e", "1h", "-o", "none", "--listen=\(path)"])
+            let screen = try await ViewScreen(stage, ["--attach=\(path)"])
+            try await screen.wait(for: "▸ fact ")
+            try await screen.type("2]", for: "✕ journal: the agent keeps no journal")
+            try await screen.type("[", for: "windows, 2 m")
+            try await screen.type("q")
+            #expect(try await screen.end().status == 0)
+        }
+    }
+}

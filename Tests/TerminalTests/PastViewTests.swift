@@ -1,0 +1,307 @@
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Feed
+@testable import Terminal
+
+/// What `[` and `]` do where there is a journal.
+@Suite(.limited) struct PastViewTests {
+    /// Two series of a minute, the first of them in Detail.
+    private func script(columns: Int = 80, rows: Int = 24) -> FeedScript {
+        var script = FeedScript(columns: columns, rows: rows)
+        script.now = FeedScript.noon - .seconds(60)
+        script.hello(run: "now")
+        for _ in 0..<6 {
+            script.data("s", 5)
+            script.data("t", 6)
+            script.pass(10)
+        }
+        script.view.hasJournal = true
+        script.choose("s")
+        script.type("2")
+        _ = script.frame()
+        return script
+    }
+
+    /// Answers what is asked for with a value `seconds` before noon; whether there is more is left open.
+    private func answer(_ script: inout FeedScript, _ seconds: Double, _ value: Double, ends: Bool = true) throws {
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        let lines = [
+            PastSeriesTests.hello("old"),
+            PastSeriesTests.data(1, FeedScript.noon - .microseconds(Int64(seconds * 1e6)), value),
+        ]
+        _ = script.view.read(
+            Array((lines + (ends ? [PastSeriesTests.bye] : [])).joined(separator: "\n").utf8) + [0x0A], of: number)
+        if ends { script.view.endReading(of: number) }
+    }
+
+    @Test func beyondTheHistoryComesTheJournal() throws {
+        var script = script()
+        var spans: [String] = []
+        for _ in 0..<8 {
+            script.type("]")
+            let row = script.frame().text().split(separator: "\n")[1]
+            spans.append(row.split(separator: ", ").last.map(String.init) ?? "")
+        }
+        #expect(spans == ["5 m", "15 m", "60 m", "6 h", "24 h", "7 d", "7 d", "7 d"])
+        for expected in ["24 h", "6 h", "60 m", "15 m", "5 m", "2 m", "60 s"] {
+            script.type("[")
+            #expect(script.frame().text().holds(", \(expected)"))
+            #expect((script.view.past != nil) == !["2 m", "60 s"].contains(expected))
+        }
+        script.type("]]")
+        #expect(script.view.past == nil && script.frame().text().holds(", 5 m"))
+    }
+
+    @Test func onlyLongerTimesThanTheHistoryAreTheJournals() {
+        var script = FeedScript()
+        script.hello(history: 1_200)
+        script.data("s", 5)
+        script.view.hasJournal = true
+        script.type("2]")
+        #expect(script.frame().text().holds(", 60 m"))
+        script.type("[")
+        #expect(script.frame().text().holds(", 20 m") && script.view.past == nil)
+    }
+
+    @Test func withoutAJournalAndOnOtherScreensNothingIsAskedFor() {
+        var script = script()
+        script.view.hasJournal = false
+        script.type("]]")
+        #expect(script.frame().text().holds(", 2 m") && script.view.past == nil)
+        script.view.hasJournal = true
+        for screen in "134" {
+            script.type("\(screen)]]")
+            _ = script.frame()
+            #expect(script.view.past == nil && script.view.state.reach == nil)
+            let asked = script.view.beginReading()
+            #expect(asked == nil)
+        }
+        // Which do with the history what they did.
+        script.type("1[[")
+        #expect(script.frame().text().holds(", 30 s"))
+    }
+
+    @Test func whatIsReadIsSeenBesideWhatIsLive() throws {
+        var script = script()
+        script.type("]")
+        #expect(script.frame().text().holds("reading the journal…"))
+        try answer(&script, 200, 40)
+        let text = script.frame().text()
+        #expect(!text.holds("reading") && text.holds("min 5   mean 10   max 40   n 7"))
+        // A line that comes is there, too.
+        script.data("s", 75)
+        #expect(script.frame().text().holds("max 75   n 8"))
+        script.type("[")
+        #expect(script.frame().text().holds("max 75   n 7"))
+    }
+
+    @Test func thereIsNoLongerTimeThanTheJournals() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        try answer(&script, 200, 40)
+        let asked = script.view.beginReading()
+        let (number, request) = try #require(asked)
+        #expect(request.source == nil && request.from == nil)
+        _ = script.view.read(Array((PastSeriesTests.bye + "\n").utf8), of: number)
+        script.type("]")
+        #expect(script.frame().text().holds(", 5 m") && script.view.past?.number == number)
+        script.type("[")
+        #expect(script.frame().text().holds(", 2 m"))
+    }
+
+    @Test func anErrorIsSaidInWordsAndNothingElseChanges() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        script.view.endReading(of: number, failure: "the disk is full")
+        let text = script.frame().text()
+        #expect(text.holds("✕ journal: the disk is full") && text.holds("n 6"))
+        let more = script.view.beginReading()
+        #expect(more == nil)
+        // The next is tried.
+        script.type("]")
+        _ = script.frame()
+        let next = script.view.beginReading()
+        #expect(next != nil)
+    }
+
+    /// Each makes what is under way of no use.
+    @Test(arguments: ["series", "span", "back", "escape", "list", "feed", "run", "resume"])
+    func whatIsNotAskedForAnyMoreIsNeverPainted(_ change: String) throws {
+        var script = script()
+        if change == "resume" { script.type(" ") }
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, request) = try #require(asked)
+        switch change {
+        case "series": script.press(.down)
+        case "span": script.type("]")
+        case "back": script.type("[")
+        case "escape": script.press(.escape)
+        case "list": script.type("1")
+        case "feed": script.type("4")
+        case "resume": script.type(" ")
+        default:
+            script.hello(run: "next")
+            script.apply(1, "s", "s", .data(.init(series: "s", value: 5, text: nil, data: nil, truncated: false)))
+        }
+        _ = script.frame()
+        let answer = [PastSeriesTests.hello("old"), PastSeriesTests.data(1, FeedScript.noon - .seconds(200), 4_444)]
+        let goesOn = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
+        #expect(!goesOn)
+        script.view.endReading(of: number, failure: "late")
+        if change == "list" || change == "feed" { script.type("2") }
+        let text = script.frame().text()
+        #expect(!text.holds("4444") && !text.holds("late"))
+        let next = script.view.beginReading()
+        // Nor once the next one is under way.
+        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
+        script.view.endReading(of: number, failure: "late")
+        let later = script.frame().text()
+        #expect(!later.holds("4444") && !later.holds("late"))
+        switch change {
+        case "series": #expect(next?.request.source == "t")
+        case "span": #expect(next.map { $0.request.from ?? request.until < request.from ?? request.until } == true)
+        case "run", "resume": #expect(next?.request.source == "s" && next?.number != number)
+        default: #expect(next == nil && text.holds(", 2 m"))
+        }
+    }
+
+    @Test func aPausedGraphGetsThePastAndNothingNew() throws {
+        var script = script()
+        script.type(" ]")
+        _ = script.frame()
+        script.pass(1)
+        script.data("s", 7_777)
+        try answer(&script, 200, 40)
+        let text = script.frame().text()
+        #expect(text.holds("max 40   n 7") && !text.holds("7777"))
+        script.type(" ")
+        #expect(script.frame().text().holds("7777"))
+    }
+
+    @Test func anotherSizeOrWidthNeedsNothingReadAgain() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        try answer(&script, 200, 40)
+        let number = script.view.past?.number
+        for columns in [20, 40, 60, 120, 300] {
+            script.view.resize(ScreenSize(columns: columns, rows: 30))
+            let grid = script.frame()
+            #expect(script.view.past?.number == number)
+            if columns >= 60 { #expect(grid.text().holds("max 40")) }
+        }
+        script.type("+")
+        #expect(script.frame().text().holds("30 s windows, 5 m") && script.view.past?.number == number)
+    }
+
+    /// A window is drawn from its least to its greatest value, and reached from the one before on the shortest way.
+    @Test func aWindowOfManyValuesIsAsHighAsTheyReach() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        let values = [(-210.0, 100.0), (-200, 100), (-199.9, 400)].enumerated().map { place, point in
+            PastSeriesTests.data(place + 1, FeedScript.noon + .microseconds(Int64(point.0 * 1e6)), point.1)
+        }
+        let answer = [PastSeriesTests.hello("old")] + values + [PastSeriesTests.bye]
+        _ = script.view.read(Array((answer.joined(separator: "\n") + "\n").utf8), of: number)
+        let grid = script.frame()
+        let heights = (6..<grid.columns).map { column in
+            (0..<grid.rows).filter { 0x2800...0x28FF ~= grid[$0, column].glyph }.count
+        }
+        let highest = try #require(heights.max())
+        let place = try #require(heights.firstIndex(of: highest))
+        #expect(highest >= 8 && heights[place - 1] == 1, "\(heights)")
+    }
+
+    @Test func theCursorReadsThePast() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        try answer(&script, 200, 40)
+        var found = false
+        for _ in 0..<140 {
+            script.press(.left)
+            let text = script.frame().text()
+            if text.holds("value 40   window: last 40") {
+                #expect(text.holds(" 11:56:"))
+                found = true
+            }
+        }
+        #expect(found)
+        // Home from the cursor, then from the journal, then from the series.
+        script.press(.escape)
+        #expect(script.view.state.reach != nil)
+        script.press(.escape)
+        #expect(script.view.state.reach == nil && script.view.state.screen == .detail)
+    }
+
+    @Test func longTimesHaveHoursAndDates() throws {
+        var script = script()
+        script.view.utcOffset = 3_600
+        script.type("]]]]]")
+        #expect(script.frame().text().holds("24 h"))
+        try answer(&script, 7_200, 40)
+        let text = script.frame().text()
+        // Three hours apart, at the hours of local time.
+        #expect(text.holds(" 09:00 ") && text.holds(" 12:00") && text.holds(" 03-01 "))
+        script.type("]")
+        #expect(script.frame().text().holds("02-27"))
+        for _ in 0..<20 { script.press(.left) }
+        #expect(script.frame().text().holds("02-28 ") || script.frame().text().holds("02-27 "))
+    }
+
+    @Test func theRangeIsFixedToThePast() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        try answer(&script, 200, 400)
+        script.type("y")
+        #expect(script.view.state.range?.upperBound ?? 0 >= 400)
+    }
+
+    @Test func whatIsCalculatedHasNoGraphToReadFor() {
+        var script = FeedScript()
+        script.hello()
+        script.add(
+            "f", "f",
+            .data(
+                .init(series: "f", value: 5, text: nil, data: Bytes(Array(#"{"n":5,"f":"5"}"#.utf8)), truncated: false))
+        )
+        script.view.hasJournal = true
+        script.type("2]")
+        _ = script.frame()
+        #expect(script.view.board.series[0].newest != nil && script.view.past == nil)
+    }
+
+    @Test func aHostilePastPaintsNothingOfItsOwn() throws {
+        var script = script()
+        script.type("]")
+        _ = script.frame()
+        let asked = script.view.beginReading()
+        let (number, _) = try #require(asked)
+        let lines = [
+            PastSeriesTests.hello("\u{1B}[2J"), PastSeriesTests.hello("old"), "\u{1B}]0;title\u{7}",
+            PastSeriesTests.data(1, FeedScript.noon - .seconds(200), 1e308),
+            PastSeriesTests.data(2, FeedScript.noon - .seconds(200), -1e308),
+            #"{"type":"error","time":"2026-03-01T12:00:00.000000Z","code":"protocol","message":"\u001b[2J\u202ex"}"#,
+        ]
+        _ = script.view.read(Array((lines.joined(separator: "\n") + "\n").utf8), of: number)
+        for columns in [10, 80] {
+            script.view.resize(ScreenSize(columns: columns, rows: 24))
+            let text = script.frame().text()
+            #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0.value == 0x202E })
+        }
+        #expect(script.frame().text().holds("✕ journal: ␛[2J"))
+    }
+}
