@@ -64,34 +64,38 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev", "libssl-dev"])]),
         .target(name: "Page", exclude: ["Files"], cSettings: [.unsafeFlags(["-std=c23"])]),
 
         module("Reactor", ["CLinux"]),
         module("Feed", ["Reactor"]),
         module("WebSocket", []),
         module("Journal", ["Feed", "Reactor", "CSQLite"]),
+        module("Nats", ["Reactor", "CNATS"], small),
         module("Inputs", ["Journal", "Feed", "Reactor", "WebSocket", "CCurl"]),
-        module("Outputs", ["Journal", "Feed", "Reactor"]),
+        module("Outputs", ["Journal", "Nats", "Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
         module("Web", ["HTTPServer", "WebSocket", "Page", "Outputs", "Journal", "Feed", "Reactor", "CZlib"], small),
         module("CatAPI", ["HTTPServer", "Reactor", "WebSocket"], small),
-        module("Settings", ["Inputs", "Outputs", "Journal", "Feed", "Reactor", "CLinux"], small),
+        module("Settings", ["Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "CLinux"], small),
         program(
-            "catwatch", ["Settings", "Inputs", "Outputs", "Journal", "Terminal", "Web", "CatAPI", "Feed", "Reactor"],
+            "catwatch",
+            ["Settings", "Inputs", "Outputs", "Journal", "Nats", "Terminal", "Web", "CatAPI", "Feed", "Reactor"],
             small,
             linking: linking + withoutScalarNames),
         program(
             "catwatch-bench",
             [
-                "Inputs", "Outputs", "Journal", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket", "CLinux",
-                "CSQLite",
+                "Inputs", "Outputs", "Journal", "Nats", "Web", "CatAPI", "Terminal", "Feed", "Reactor", "WebSocket",
+                "CLinux", "CSQLite", "CNATS",
             ],
             linking: linking),
 
         .target(name: "LineRules", path: "Tests/LineRules", swiftSettings: settings),
         .target(
-            name: "TestSupport", dependencies: ["Journal", "Feed", "Reactor", "CLinux"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
+            path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ReactorTests", ["Reactor", "TestSupport"]),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
@@ -100,7 +104,10 @@ let package = Package(
         tests(
             "InputsTests",
             ["Inputs", "Outputs", "Journal", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
-        tests("OutputsTests", ["Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport", "LineRules"]),
+        tests("NatsTests", ["Nats", "Reactor", "TestSupport"]),
+        tests(
+            "OutputsTests",
+            ["Outputs", "Inputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "LineRules"]),
         .testTarget(
             name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
             exclude: ["Snapshots"], swiftSettings: settings),
@@ -110,7 +117,8 @@ let package = Package(
             ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport"]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests(
-            "SettingsTests", ["Settings", "Inputs", "Outputs", "Journal", "Feed", "Reactor", "TestSupport", "CLinux"]),
+            "SettingsTests",
+            ["Settings", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "CLinux"]),
         tests(
             "CommandTests",
             [

@@ -64,7 +64,9 @@ put() {
 }
 
 put 755 usr/bin/catwatch <"$program"
-strip --strip-unneeded --remove-section=.comment --remove-section=.note "$tree/usr/bin/catwatch"
+# Nothing is thrown through frames, and nobody looks them up: there is no table of them either (Package.swift).
+strip --strip-unneeded --remove-section=.comment --remove-section=.note --remove-section=.eh_frame \
+    "$tree/usr/bin/catwatch"
 "$program" --man | gzip -9n | put 644 usr/share/man/man1/catwatch.1.gz
 "$program" --completions bash | put 644 usr/share/bash-completion/completions/catwatch
 "$program" --completions zsh | put 644 usr/share/zsh/vendor-completions/_catwatch

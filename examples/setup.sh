@@ -7,20 +7,20 @@ set -euo pipefail
 build_packages=(
     ca-certificates git tzdata libncurses6 libsqlite3-0 libuuid1 libxml2
     binutils libc6-dev libstdc++-12-dev pkg-config
-    libcurl4-openssl-dev libmicrohttpd-dev zlib1g-dev libsqlite3-dev
+    libcurl4-openssl-dev libmicrohttpd-dev zlib1g-dev libsqlite3-dev libnats-dev libssl-dev
 )
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
 # miller, nodejs, rsyslog); what scrapes it (prometheus, with promtool); what shows the page and what may stand in front of it
-# (chromium, caddy); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
+# (chromium, caddy); what it is published to (nats-server); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
 # from outside.
 test_packages=(
     python3 python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap openssl procps shellcheck
-    strace tmux chromium caddy prometheus sqlite3
+    strace tmux chromium caddy prometheus sqlite3 nats-server
 )
 # The peers that catwatch-bench measures itself against.
-bench_packages=(collectd-core hyperfine jq libyajl2 nginx-light redis-server wrk)
+bench_packages=(collectd-core hyperfine jq libyajl2 nats-server nginx-light redis-server wrk)
 
 say() { echo "setup: $*" >&2; }
 
@@ -58,7 +58,7 @@ install_packages() {
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     # Servers that were there before are none of our business.
     local server fresh=()
-    for server in nginx rsyslog redis-server caddy prometheus; do
+    for server in nginx rsyslog redis-server caddy prometheus nats-server; do
         if ! installed "$server"; then fresh+=("$server"); fi
     done
     say "installing $*"
@@ -75,13 +75,13 @@ install_packages() {
 # Without apt: what has to be there by whatever way.
 elsewhere() {
     local missing=() package tool library
-    for library in libcurl libmicrohttpd zlib sqlite3; do
+    for library in libcurl libmicrohttpd zlib sqlite3 libnats libcrypto; do
         pkg-config --exists "$library" 2>/dev/null || missing+=("$library with its headers")
     done
     for package in "$@"; do
         tool=
         case $package in
-            python3 | caddy | chromium | curl | jq | lnav | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
+            python3 | caddy | chromium | curl | jq | lnav | nats-server | openssl | prometheus | redis-server | shellcheck | sqlite3 | strace | tmux | wrk) tool=$package ;;
             miller) tool=mlr ;;
             nodejs) tool=node ;;
             nginx-light) tool=nginx ;;

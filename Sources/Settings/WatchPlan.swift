@@ -2,6 +2,7 @@ internal import CLinux
 internal import Feed
 internal import Glibc
 package import Inputs
+internal import Nats
 package import Outputs
 internal import Reactor
 
@@ -176,8 +177,12 @@ package struct WatchPlan: Sendable {
     /// Says now that a file cannot be read, not at the first secure connection.
     private static func checkFiles(of options: Options) throws(UsageError) {
         let rows = SettingTable.rows
-        for key in [rows.authorities, rows.certificate, rows.keyFile, rows.replay] {
-            guard let path = options.values.entry(of: key)?.value, key !== rows.replay || path != "-" else { continue }
+        var files = [rows.authorities, rows.certificate, rows.keyFile, rows.replay].compactMap { key in
+            options.values.entry(of: key)?.value.map { (key as any Setting, $0) }
+        }
+        files.removeAll { $0.0 === rows.replay && $0.1 == "-" }
+        files += options[\.nats]?.servers.files.map { (rows.nats, $0) } ?? []
+        for (key, path) in files {
             var status = stat()
             guard access(path, R_OK) != 0 || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR else {
                 continue

@@ -44,6 +44,7 @@ enum Catalogue {
             ScrapeTime.self,
             FibonacciComparison.self,
             StdinThroughput.self,
+            NatsThroughput.self,
             Replay.self,
             ManySources.self,
             BreedsPages.self,

@@ -300,6 +300,13 @@ actor Agent {
             let stdout = factory.stdout()
             await outputs.start { if let stop = await stdout() { await self.request(stop) } }
         }
+        if let settings = plan.options[\.nats] {
+            if let run = factory.nats(settings, as: plan.options[\.agentName], run: await store.run) {
+                await outputs.start(run)
+            } else {
+                await notices.say("catwatch: \(SettingTable.rows.nats.flag): there is no thread left for it\n")
+            }
+        }
         await outputs.start(plan.options, at: socket, port)
         await tell(of: port?.0)
     }

@@ -74,7 +74,7 @@ struct Catwatch {
                 ) { complain($0) }
                 exit(log.run())
             case .fibonacciRuns(let journal): exit(FibonacciCommand.printRuns(of: journal) { complain($0) })
-            case .help, .version, .completions, .manual: exit(0)
+            case .nats, .help, .version, .completions, .manual: exit(0)
             }
         } catch let error as UsageError {
             complain("\(error.description)\n")

@@ -2,6 +2,7 @@ internal import CatAPI
 internal import Feed
 internal import Glibc
 internal import Inputs
+internal import Nats
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -146,7 +147,12 @@ extension OnlineCheck {
             group.addTask {
                 try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
             }
-            let result = await OnlineCheck(in: surroundings).run(sources)
+            var result = await OnlineCheck(in: surroundings).run(sources)
+            if let settings = plan.options[\.nats] {
+                let name = plan.options[\.agentName] ?? AgentName.of(host: surroundings.host.name)
+                let (report, isFine) = NatsCheck.run(settings, as: name, surroundings.broker(settings, name))
+                result = (result.report + report, result.isFine && isFine)
+            }
             await notices.say(result.report)
             await notices.drain(within: .seconds(5))
             group.cancelAll()

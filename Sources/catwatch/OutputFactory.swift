@@ -3,6 +3,7 @@ internal import Feed
 internal import Glibc
 internal import Inputs
 internal import Journal
+internal import Nats
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -81,8 +82,26 @@ struct OutputFactory: Sendable {
         )
     }
 
+    /// - Parameter run: of this process: the feed's may be another one.
+    /// - Returns: nil when there is no thread for the servers.
+    func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
+        let worker = surroundings.makeWorker("broker")
+        guard let thread = worker.loop else { return nil }
+        let name = name ?? AgentName.of(host: surroundings.host.name)
+        let output = NatsOutput(
+            as: name, of: surroundings.host.name, settings, to: surroundings.broker(settings, name), id: run,
+            store: store, on: surroundings.loop, worker: thread, random: surroundings.random()
+        ) {
+            tell($0, of: "publishing")
+        }
+        return {
+            try? await output.run()
+            worker.stop()
+        }
+    }
+
     /// Says how an output is doing: in the feed, or to a person when that is another agent's, or over.
-    private func tell(_ body: Event.Body) {
+    private func tell(_ body: Event.Body, of what: String = "the journal") {
         let event = store.assumeIsolated { store -> Event? in
             guard !isRelay, !store.isOver else { return nil }
             return Event(time: surroundings.wall.now, source: store.agentSource, body: body)
@@ -91,7 +110,7 @@ struct OutputFactory: Sendable {
         switch body {
         case .error(let failure):
             notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(failure.message, limit: 1_000))\n") }
-        case .recovered: notices.assumeIsolated { $0.say("catwatch: the journal goes on\n") }
+        case .recovered: notices.assumeIsolated { $0.say("catwatch: \(what) goes on\n") }
         default: break
         }
     }

@@ -3,6 +3,7 @@ internal import Feed
 internal import Glibc
 internal import Inputs
 internal import Journal
+internal import Nats
 internal import Outputs
 internal import Reactor
 internal import Settings
@@ -53,6 +54,8 @@ struct Surroundings: Sendable {
     let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
     /// Makes what writes a journal and what reads it; neither does anything yet.
     let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
+    /// Makes a connection to servers of NATS, for an agent of that name; it does nothing yet.
+    let broker: @Sendable (NatsSettings, _ name: String) -> any Broker
     /// Connects to an agent's socket, or to the usual one, and says whose it is, if it is somebody else's.
     let attach: @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -72,10 +75,8 @@ struct Surroundings: Sendable {
     var inputs: InputFactory {
         InputFactory(
             on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random,
-            connectSocket: { [attach] in try attach($0).stream }
-        ) {
-            [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO)
-        }
+            connectSocket: { [attach] in try attach($0).stream },
+            openStandardInput: { [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO) })
     }
 
     /// Opens a recording: standard input for `-`, a journal, or a file of lines.
@@ -140,6 +141,7 @@ extension Surroundings {
             let lines = SQLiteLineStore(path: $0, $1)
             return (lines, lines.history())
         }
+        broker = { NatsConnection(to: $0.servers, name: "catwatch \($1)", inbox: NatsSubject.inbox(of: $1)) }
         attach = { path in
             let socket =
                 try path.map { path in try StreamSocket.connected(to: path) }

@@ -17,6 +17,9 @@ package enum AgentName {
         return characters.contains { $0 != "-" && $0 != "_" } ? String(characters) : nil
     }
 
+    /// Of an agent that is told no name, by its machine's.
+    package static func of(host: String) -> String { made(of: host) ?? "catwatch" }
+
     private static func isByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

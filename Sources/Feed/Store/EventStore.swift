@@ -528,8 +528,10 @@ package actor EventStore {
     }
 
     /// `hello` and `stats` as of now.
-    package func greeting(isFiltered: Bool) -> [UInt8] {
-        greeting(isFiltered: isFiltered, from: 0)
+    ///
+    /// - Parameter most: of `stats` as much is told as fits so many bytes with the `hello`.
+    package func greeting(isFiltered: Bool, atMost most: Int = .max) -> [UInt8] {
+        greeting(isFiltered: isFiltered, from: 0, atMost: most)
     }
 
     /// The newest lines as they are now, for who wants nothing later: `hello` and `stats` of a feed that begins with the first
@@ -554,7 +556,7 @@ package actor EventStore {
     }
 
     /// - Parameter first: the first line that can be had, if there are older ones.
-    private func greeting(isFiltered: Bool, from first: Int) -> [UInt8] {
+    private func greeting(isFiltered: Bool, from first: Int, atMost most: Int = .max) -> [UInt8] {
         settle()
         let now = wall.now
         // A feed that is passed on has been counted beyond what has come of it while its replay comes.
@@ -567,7 +569,8 @@ package actor EventStore {
             isFleet: relayed?.isFleet ?? (isFleet || state.isFleet))
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
-            moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0)
+            moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0,
+            atMost: most - hello.count)
         return hello + stats
     }
 

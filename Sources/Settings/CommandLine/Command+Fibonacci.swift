@@ -16,7 +16,7 @@ extension Command {
         let requests = [rows.help, rows.version].flatMap(\.spellings)
         if let first = words.first, requests.contains(first) { return nil }
         if words.contains(where: { $0.hasPrefix("--") }) {
-            let order = try JournalOrder(.fibonacci, words, environment: environment)
+            let order = try SubcommandOrder(.fibonacci, words, environment: environment)
             if let request = order.request { return request }
             guard order.options[\.summary], order.words.isEmpty else {
                 throw UsageError("fibonacci takes numbers, or \(rows.summary.flag) and a journal")

@@ -6,7 +6,7 @@ extension Command {
     static func log(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
     ) throws(UsageError) -> Command {
-        let order = try JournalOrder(.log, words, environment: environment)
+        let order = try SubcommandOrder(.log, words, environment: environment)
         if let request = order.request { return request }
         guard order.words.count < 2 else {
             throw UsageError("log reads one journal, and \(UsageError.quoted(order.words[1])) is another word")

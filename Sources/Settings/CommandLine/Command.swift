@@ -15,6 +15,8 @@ package enum Command: Sendable, Equatable {
     case log(journal: String, Options)
     /// Print how long every computation took that a journal knows of.
     case fibonacciRuns(journal: String)
+    /// Print what servers of NATS need.
+    case nats(NatsDefinition.Part, Options)
     /// Print the help, of every option or of the main ones.
     case help(all: Bool)
     case version
@@ -28,7 +30,7 @@ package enum Command: Sendable, Equatable {
 
     /// What may stand in front of the options.
     enum Word: String, Sendable, CaseIterable {
-        case check, fibonacci, log
+        case check, fibonacci, log, nats
     }
 
     static let words = Word.allCases.map(\.rawValue)
@@ -56,6 +58,7 @@ extension Command {
                 return command
             }
         case .log: return try log(arguments.dropFirst(), environment: environment, load: load)
+        case .nats: return try nats(arguments.dropFirst(), environment: environment, load: load)
         case .check, nil: break
         }
         let rows = SettingTable.options
@@ -188,6 +191,9 @@ extension Command {
         }
         if options.passedOn == nil, options[\.noReconnect] {
             throw UsageError("says nothing without --attach, or beside other sources", option: rows.noReconnect.flag)
+        }
+        if options[\.nats] == nil, case .option? = options.values.entry(of: rows.agentName)?.origin {
+            throw UsageError("says nothing without \(rows.nats.flag)", option: rows.agentName.flag)
         }
         if let address = options[\.http], !address.isLoopback {
             try checkAccess(to: "\(address)", options)

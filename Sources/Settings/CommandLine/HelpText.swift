@@ -4,7 +4,7 @@ package enum HelpText {
     package static var main: String {
         """
         Usage: catwatch [options] [URL|FILE|-]...   watch JSON feeds, stream NDJSON
-               catwatch check [...],  catwatch log [FILE],  catwatch fibonacci N...
+               catwatch check [...],  log [FILE],  fibonacci N...,  nats [PART]
 
         \(list(.main))
 
@@ -25,6 +25,7 @@ package enum HelpText {
                    catwatch check [options] [...]      check all of it, print what it comes to
                    catwatch log [FILE] [options]       print what a journal holds
                    catwatch fibonacci N...             F(0) to F(N), and how long that takes
+                   catwatch nats [PART]                print a stream, and permissions for it
 
             A URL is polled like one behind --url; HOST:PORT/PATH is taken for an http URL.
             A FILE is read to its end, - standard input: a document or a number a line.

@@ -21,6 +21,9 @@ package enum ManualPage {
             .PP
             .B catwatch fibonacci
             .IR N ...
+            .PP
+            .B catwatch nats
+            .RB [ stream | permissions ]
             .SH DESCRIPTION
             Reads JSON over HTTP, over WebSockets, from files or from standard input
             .RB ( \\- ),
@@ -47,6 +50,9 @@ package enum ManualPage {
             it lists how long each run took that the journal knows of.
             .B catwatch log
             prints the lines that a journal holds, the oldest first; the agent may go on writing meanwhile.
+            .B catwatch nats
+            prints what the servers need that \(escaped("--nats")) publishes to: the definition of the stream, as JSON, and
+            permissions for this agent and for who reads. It connects to nobody.
 
             """
         for group in Option.Group.allCases {

@@ -129,8 +129,12 @@ extension ConfigReader {
     fileprivate mutating func option(
         _ option: Option, _ setting: any Setting, _ node: ConfigNode, _ path: String, into values: inout SettingValues
     ) {
-        guard let texts = texts(node, path, option) else { return }
         let mark = issues.mark(node.offset, path)
+        if case .object = node.value, case .nats = setting.shape {
+            _ = setting.read(node, path, &self, into: &values, from: .file(mark))
+            return
+        }
+        guard let texts = texts(node, path, option) else { return }
         for text in texts {
             let taken: Void? = issues.noting(mark) { () throws(UsageError) in
                 try setting.take(text, into: &values, from: .file(mark))

@@ -1,6 +1,7 @@
 internal import Feed
 package import Inputs
 package import Journal
+package import Nats
 package import Outputs
 
 // What the inputs do when nobody says otherwise.
@@ -224,6 +225,10 @@ package struct SettingTable: Sendable {
     package let outputFile = SettingKey(
         "output_file", Types.path, option: .init(nil, .feed, "append every line", traits: .reloads))
 
+    package let nats = SettingKey(
+        "nats", Types.nats, option: .init(nil, .feed, "publish the feed to NATS JetStream"))
+    package let agentName = SettingKey(
+        "agent_name", Types.agentName, option: .init(nil, .feed, "its name there (the host's)", argument: "NAME"))
     package let journal = SettingKey(
         "journal", Types.path, option: .init(nil, .feed, "keep every line in a SQLite file", traits: []))
     package let journalCommit = SettingKey(

@@ -1,5 +1,6 @@
 internal import Feed
 internal import Inputs
+internal import Nats
 internal import Outputs
 
 /// What a setting's value may be, for the documentation, editors and shells.
@@ -37,6 +38,8 @@ enum ValueShape: Sendable {
     case message
     /// The name of a scale, or a scale.
     case scale
+    /// Servers of NATS, or an object that has them.
+    case nats
 
     /// What an option's argument is called.
     var argument: Option.Argument {
@@ -50,7 +53,7 @@ enum ValueShape: Sendable {
         case .size: .required("SIZE")
         case .duration: .required("DURATION")
         case .pointer, .key: .required("POINTER")
-        case .url: .required("URL")
+        case .url, .nats: .required("URL")
         default: .required("NAME")
         }
     }
@@ -186,6 +189,21 @@ enum Types {
     static let origins = SettingType(.origins, tree: JSONTree.strings) { $2.origins($0, $1) }
     static let scale = SettingType(
         .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
+
+    static let nats = SettingType<NatsSettings>(
+        .nats, parse: { text throws(UsageError) in try NatsSettings(urls: text) }, tree: \.tree,
+        read: { $2.nats($0, $1) })
+    /// What an agent is called among others.
+    static let agentName = SettingType(
+        .string(limit: AgentName.longest),
+        parse: { text throws(UsageError) in
+            guard AgentName.isValid(text) else {
+                throw UsageError(
+                    "\(UsageError.quoted(text)) is no name of an agent, which has \(AgentName.rule)"
+                )
+            }
+            return text
+        }, tree: JSONTree.string)
 
     static let pointer = pointer(.pointer(orNull: false), "a JSON Pointer", null: nil, JSONPointer.parse) {
         .string($0.text)

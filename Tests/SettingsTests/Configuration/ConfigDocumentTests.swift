@@ -33,7 +33,7 @@ import Testing
         let keys =
             SettingTable.inFile.map(\.key) + SettingTable.ofSources.map(\.setting.name)
             + ConfigReader.scaleKeys.map(\.name)
-            + ConfigReader.bandKeys.map(\.name)
+            + ConfigReader.bandKeys.map(\.name) + ConfigReader.natsKeys.map(\.name)
         for key in keys { #expect(template.contains("\"\(key)\":"), "\(key)") }
     }
 
@@ -44,6 +44,11 @@ import Testing
 
     /// What a schema can say: not how values go together, nor the range of `"500ms"`.
     @Test(arguments: [
+        #"{"nats": "nats://h"}"#, #"{"nats": {"urls": ["nats://h"]}}"#,
+        #"{"nats": {"urls": "nats://h", "lines": true}}"#,
+        #"{"nats": {}}"#, #"{"nats": []}"#, #"{"nats": {"urls": []}}"#,
+        #"{"nats": {"urls": "nats://h", "every": "1s"}}"#,
+        #"{"nats": {"urls": "nats://h", "password": "x"}}"#,
         "{}", "[]", "5", #"{"interval": 10}"#, #"{"interval": "10s"}"#, #"{"interval": "10 s"}"#,
         #"{"interval": true}"#,
         #"{"intervall": 10}"#, #"{"once": true}"#, #"{"once": "html"}"#, #"{"once": 1}"#, #"{"verbose": true}"#,

@@ -78,6 +78,7 @@ enum ConfigSchema {
             case .duration: return described(help, [Member("$ref", .string("#/$defs/duration"))])
             case .size: return described(help, [Member("$ref", .string("#/$defs/size"))])
             case .integer: return described(help, [Member("type", .strings(["integer", "string"]))])
+            case .nats: return described(help, [Member("anyOf", .array([.object(string(8_192)), nats]))])
             case .key: return described(help, pointer("string", isKey: true))
             case .pointer: return described(help, pointer("string", isKey: false))
             default: return described(help, [Member("type", .string("string")), Member("minLength", .integer(1))])
@@ -177,7 +178,7 @@ enum ConfigSchema {
                 Member("uniqueItems", .boolean(true)),
                 Member("items", .object(string(512) + [Member("pattern", .string(SchemaPattern.origin))])),
             ]
-        case .message: return []
+        case .message, .nats: return []
         case .scale: return [Member("anyOf", .array([.object(string(64)), reference("scale")]))]
         }
     }
@@ -221,6 +222,36 @@ enum ConfigSchema {
                                 Member("maxItems", .integer(ConfigReader.mostBands)), Member("items", band),
                             ])),
                 ])),
+        ])
+    }
+
+    private static var nats: JSONTree {
+        let properties = ConfigReader.natsKeys.map { name, help in
+            let text = string(4_096)
+            let members: [Member] =
+                switch name {
+                case "urls":
+                    [
+                        Member(
+                            "anyOf",
+                            .array([
+                                .object(text),
+                                .object([
+                                    Member("type", .string("array")), Member("items", .object(text)),
+                                    Member("minItems", .integer(1)),
+                                    Member("maxItems", .integer(ConfigReader.mostServers)),
+                                ]),
+                            ]))
+                    ]
+                case "every": [Member("$ref", .string("#/$defs/duration"))]
+                case "lines": [Member("type", .string("boolean"))]
+                default: text
+                }
+            return Member(name, described(help, members))
+        }
+        return .object([
+            Member("type", .string("object")), Member("additionalProperties", .boolean(false)),
+            Member("required", .strings(["urls"])), Member("properties", .object(properties)),
         ])
     }
 

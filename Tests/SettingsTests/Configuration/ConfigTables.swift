@@ -6,7 +6,10 @@ import Feed
 enum ConfigTables {
     /// By the name in the document's markers.
     static var all: [(name: String, text: String)] {
-        [("options", options), ("source", source), ("scale", scale), ("presets", presets), ("cpcb", cpcb)]
+        [
+            ("options", options), ("source", source), ("scale", scale), ("nats", nats), ("presets", presets),
+            ("cpcb", cpcb),
+        ]
     }
 
     private static var options: String {
@@ -39,6 +42,7 @@ enum ConfigTables {
             case .size: "size"
             case .integer: "whole number"
             case .pointer, .key: "JSON Pointer"
+            case .nats: "string, or object"
             default: "string"
             }
         }
@@ -89,6 +93,7 @@ enum ConfigTables {
         case .basic: "object"
         case .tokens, .origins: "array of strings"
         case .message: "string, or any JSON"
+        case .nats: "string or object"
         case .scale: "string or scale"
         }
     }
@@ -103,6 +108,13 @@ enum ConfigTables {
         }
         return table(["key of a scale", "type", "what it says"], rows(ConfigReader.scaleKeys)) + "\n\n"
             + table(["key of a band", "type", "what it says"], rows(ConfigReader.bandKeys))
+    }
+
+    private static var nats: String {
+        let types = ["urls": "string, or array of strings", "every": "duration", "lines": "boolean"]
+        return table(
+            ["key", "type", "what it says"],
+            ConfigReader.natsKeys.map { ["`\($0.name)`", types[$0.name] ?? "string", $0.help] })
     }
 
     private static var presets: String {

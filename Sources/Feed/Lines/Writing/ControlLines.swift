@@ -79,12 +79,16 @@ package enum ControlLine {
     ///
     /// Sources take up to three quarters of the longest line, endpoints the rest; what does not fit is left out, and counted
     /// with what whoever was passed on had left out: `moreEndpoints`, `moreSources`.
+    ///
+    /// - Parameter longest: how long it may be, in bytes, if that is less than the longest line.
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus], moreEndpoints: Int = 0,
-        moreSources: Int = 0
+        moreSources: Int = 0, atMost longest: Int = .max
     ) -> [UInt8] {
+        // What it has besides lists is less than a quarter of that.
+        let longest = max(min(longest, LineEncoder.longestLine), 1_024)
         // They stand behind the endpoints, which get what they leave.
-        let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, LineEncoder.longestLine / 4 * 3)
+        let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, longest / 4 * 3)
         var sourcesLeft = 0
         let listed = LineWriter.bytes(atMost: mostListed) { writer in
             let start = writer.next
@@ -95,12 +99,12 @@ package enum ControlLine {
             }
         }
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + listed.count
-        return line("stats", time, atMost: min(most, LineEncoder.longestLine)) { writer in
+        return line("stats", time, atMost: min(most, longest)) { writer in
             // Behind the type and the time.
             let start = writer.next - 64
             writer.integer("as_of", asOf)
             let endpointsLeft = writer.list("endpoints", endpoints) {
-                $1.next - start + $0.mostEncoded + listed.count + 96 <= LineEncoder.longestLine
+                $1.next - start + $0.mostEncoded + listed.count + 96 <= longest
             } _: {
                 $0.write(to: &$1)
             }

@@ -1,0 +1,118 @@
+/// A message for a subject of a stream.
+package struct NatsMessage: Sendable, Equatable {
+    package var subject: String
+    /// The stream that must be the one which takes it.
+    package var stream: String
+    /// By which it is known, for as long as the stream's duplicate window is.
+    package var id: String?
+    package var headers: [Header] = []
+    package var payload: [UInt8] = []
+    /// The sequence of the subject's last message, 0 for none: it is stored only if that is so. Nil for whatever there is.
+    package var expected: UInt64?
+    /// The id that the stream's last message must have.
+    package var expectedID: String?
+
+    /// Printable ASCII.
+    package struct Header: Sendable, Equatable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(subject: String, stream: String) {
+        self.subject = subject
+        self.stream = stream
+    }
+}
+
+/// What a stream says of a message that it has.
+package struct NatsReceipt: Sendable, Equatable {
+    package var sequence: UInt64
+    /// Whether it was there before, by its id.
+    package var isRepeated: Bool
+
+    package init(sequence: UInt64, isRepeated: Bool = false) {
+        self.sequence = sequence
+        self.isRepeated = isRepeated
+    }
+}
+
+/// A message that a stream has, as far as its publisher wants to know.
+package struct NatsStored: Sendable, Equatable {
+    package var sequence: UInt64
+    package var id: String?
+    /// The machine that it came from.
+    package var host: String?
+
+    package init(sequence: UInt64, id: String?, host: String?) {
+        self.sequence = sequence
+        self.id = id
+        self.host = host
+    }
+}
+
+/// A stream as it is set up.
+package struct NatsStream: Sendable, Equatable {
+    package var subjects: [String] = []
+    /// In bytes; nil for whatever the server takes.
+    package var mostMessage: Int?
+    package var replicas = 1
+    package var isOnDisk = true
+    /// Whether it lets go of old messages when it is full, instead of refusing new ones.
+    package var discardsOld = true
+    package var duplicateWindow = Duration.seconds(120)
+    /// Whether each of its servers may be asked for a message.
+    package var allowsDirect = true
+
+    package init() {}
+
+    /// Whether messages of a subject get into it.
+    package func takes(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
+
+    /// A pattern has `*` for one token, and `>` for all that follow.
+    static func pattern(_ pattern: String, matches subject: String) -> Bool {
+        let (pattern, tokens) = (pattern.split(separator: "."), subject.split(separator: "."))
+        for (index, part) in pattern.enumerated() {
+            guard index < tokens.count else { return false }
+            if part == ">" { return true }
+            guard part == "*" || part == tokens[index] else { return false }
+        }
+        return pattern.count == tokens.count
+    }
+}
+
+/// Servers with JetStream. All of it blocks, and is used by one piece of work at a time, away from the loop.
+package protocol Broker: AnyObject, Sendable {
+    /// Connects anew, to any of the servers.
+    func connect() throws(NatsFault)
+
+    /// The largest message with its headers, in bytes, that the server takes which is connected to.
+    var mostMessage: Int { get }
+
+    func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt
+
+    /// The last message of a subject; nil when there is none.
+    func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored?
+
+    func stream(_ name: String) throws(NatsFault) -> NatsStream
+
+    func close()
+}
+
+/// What our messages say beside the library's own headers.
+package enum NatsHeader {
+    /// The run of the lines, and the numbers of the first and the last one.
+    package static let run = "Catwatch-Run"
+    package static let first = "Catwatch-First"
+    package static let last = "Catwatch-Last"
+    /// The machine that it comes from.
+    package static let host = "Catwatch-Host"
+    static let id = "Nats-Msg-Id"
+
+    /// Room for all headers of a message, in bytes.
+    package static let room = 512
+}

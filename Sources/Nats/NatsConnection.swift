@@ -1,0 +1,265 @@
+internal import CNATS
+internal import Glibc
+internal import Reactor
+
+/// A connection by nats.c, which reconnects to nobody by itself: how that goes, and when it is tried again, is its owner's.
+///
+/// Unchecked: it is used by one piece of work at a time, and what the library does on threads of its own calls nothing here.
+package final class NatsConnection: Broker, @unchecked Sendable {
+    private let servers: NatsServers
+    private let name: String
+    private let inbox: String
+    private var connection: OpaquePointer?
+    private var context: OpaquePointer?
+
+    /// How long an answer may take, and a write, and a server to say hello: in milliseconds. A server that was stopped takes as
+    /// long as that, each of them.
+    package static let patience: Int64 = 2_000
+    /// How long a server that has not answered may take to show that it is there.
+    private static let pingPatience: Int64 = 500
+    private static let mostSecret = 64 << 10
+
+    /// - Parameters:
+    ///   - name: as the server lists it.
+    ///   - inbox: in front of the subjects that answers come to; tokens with dots between.
+    package init(to servers: NatsServers, name: String, inbox: String) {
+        self.servers = servers
+        self.name = name
+        self.inbox = inbox
+    }
+
+    deinit { close() }
+
+    package func close() {
+        jsCtx_Destroy(context)
+        natsConnection_Destroy(connection)
+        (context, connection) = (nil, nil)
+    }
+
+    package var mostMessage: Int { Int(natsConnection_GetMaxPayload(connection)) }
+
+    // MARK: Connecting
+
+    package func connect() throws(NatsFault) {
+        close()
+        var options: OpaquePointer?
+        try check(natsOptions_Create(&options), .other)
+        defer { natsOptions_Destroy(options) }
+        try set(options)
+        var connection: OpaquePointer?
+        let status = natsConnection_Connect(&connection, options)
+        guard status == NATS_OK else { throw Self.fault(connecting: status) }
+        self.connection = connection
+        var limits = jsOptions()
+        try check(jsOptions_Init(&limits), .other)
+        limits.Wait = Self.patience
+        try check(natsConnection_JetStream(&context, connection, &limits), .other)
+    }
+
+    private func set(_ options: OpaquePointer?) throws(NatsFault) {
+        var list = servers.addresses.map { UnsafePointer(strdup($0.description)) }
+        defer { for text in list { free(UnsafeMutablePointer(mutating: text)) } }
+        var statuses = [
+            natsOptions_SetServers(options, &list, Int32(list.count)),
+            natsOptions_SetIgnoreDiscoveredServers(options, true),
+            natsOptions_SetName(options, name),
+            natsOptions_SetCustomInboxPrefix(options, inbox),
+            natsOptions_SetTimeout(options, Self.patience),
+            natsOptions_SetWriteDeadline(options, Self.patience),
+            natsOptions_SetAllowReconnect(options, false),
+            natsOptions_SetReconnectBufSize(options, 0),
+            natsOptions_SetFailRequestsOnDisconnect(options, true),
+            natsOptions_SetPingInterval(options, 20_000),
+            cw_nats_keep_quiet(options),
+        ]
+        switch servers.credentials {
+        case .none: break
+        case .creds(let path):
+            _ = try Self.secret(in: path)
+            statuses.append(natsOptions_SetUserCredentialsFromFiles(options, path, nil))
+        case .nkey(let path):
+            // Beside comments and the public key, which tools write there as well.
+            let seed = try Self.secret(in: path).split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("SU") }
+            guard let key = seed.flatMap({ NKey.publicKey(ofSeed: $0) }) else {
+                throw NatsFault(.settings, "\(path) holds no seed of a user's nkey")
+            }
+            statuses.append(natsOptions_SetNKeyFromSeed(options, key, path))
+        case .token(let path):
+            statuses.append(natsOptions_SetToken(options, try Self.secret(in: path)))
+        }
+        for status in statuses { try check(status, .settings) }
+        guard servers.isSecure else { return }
+        try check(natsOptions_SetSecure(options, true), .secure)
+        if let path = servers.authorities {
+            try check(natsOptions_LoadCATrustedCertificates(options, path), .secure, path)
+        }
+        if let path = servers.certificate {
+            try check(natsOptions_LoadCertificatesChain(options, path, servers.key ?? path), .secure, path)
+        }
+    }
+
+    /// The text of a small file, without the white space around it.
+    private static func secret(in path: String) throws(NatsFault) -> String {
+        let bytes: [UInt8]?
+        do throws(SystemError) {
+            bytes = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+                .bytes(limit: mostSecret, patience: Int32(patience))
+        } catch {
+            throw NatsFault(.settings, "cannot read \(path): \(error.reason)")
+        }
+        guard let bytes, let first = bytes.firstIndex(where: { $0 > 0x20 }),
+            let last = bytes.lastIndex(where: { $0 > 0x20 })
+        else { throw NatsFault(.settings, "\(path) holds nothing, or too much") }
+        return String(decoding: bytes[first...last], as: UTF8.self)
+    }
+
+    // MARK: Publishing and asking
+
+    package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
+        guard let context else { throw Self.lost }
+        var raw: OpaquePointer?
+        let made = message.payload.withUnsafeBytes {
+            natsMsg_Create(
+                &raw, message.subject, nil, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
+        }
+        try check(made, .other)
+        defer { natsMsg_Destroy(raw) }
+        for header in message.headers { try check(natsMsgHeader_Set(raw, header.name, header.value), .other) }
+        var options = jsPubOptions()
+        try check(jsPubOptions_Init(&options), .other)
+        options.MaxWait = Self.patience
+        if let expected = message.expected {
+            options.ExpectLastSubjectSeq = expected
+            options.ExpectNoMessage = expected == 0
+        }
+        let texts = [message.id, message.stream, message.expectedID].map { $0.map { UnsafePointer(strdup($0)) } ?? nil }
+        defer { for text in texts { free(UnsafeMutablePointer(mutating: text)) } }
+        (options.MsgId, options.ExpectStream, options.ExpectLastMsgId) = (texts[0], texts[1], texts[2])
+        var code = jsErrCode(0)
+        var receipt: UnsafeMutablePointer<jsPubAck>?
+        let status = js_PublishMsg(&receipt, context, raw, &options, &code)
+        defer { jsPubAck_Destroy(receipt) }
+        guard status == NATS_OK, let receipt else { throw fault(status, code, about: message.subject) }
+        return NatsReceipt(sequence: receipt.pointee.Sequence, isRepeated: receipt.pointee.Duplicate)
+    }
+
+    package func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? {
+        guard let context else { throw Self.lost }
+        var raw: OpaquePointer?
+        var code = jsErrCode(0)
+        var options = jsDirectGetMsgOptions()
+        try check(jsDirectGetMsgOptions_Init(&options), .other)
+        let last = strdup(subject)
+        defer { free(last) }
+        options.LastBySubject = UnsafePointer(last)
+        var status = js_DirectGetMsg(&raw, context, stream, nil, &options)
+        // A stream that does not allow that may be asked otherwise, by who is permitted to.
+        if status == NATS_NO_RESPONDERS { status = js_GetLastMsg(&raw, context, stream, subject, nil, &code) }
+        defer { natsMsg_Destroy(raw) }
+        if status == NATS_NOT_FOUND || code == JSNoMessageFoundErr { return nil }
+        guard status == NATS_OK, raw != nil else { throw fault(status, code, about: "GET.\(stream)") }
+        return NatsStored(
+            sequence: natsMsg_GetSequence(raw), id: Self.header(NatsHeader.id, of: raw),
+            host: Self.header(NatsHeader.host, of: raw))
+    }
+
+    private static func header(_ name: String, of message: OpaquePointer?) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard natsMsgHeader_Get(message, name, &value) == NATS_OK else { return nil }
+        return value.map { String(cString: $0) }
+    }
+
+    package func stream(_ name: String) throws(NatsFault) -> NatsStream {
+        guard let context else { throw Self.lost }
+        var information: UnsafeMutablePointer<jsStreamInfo>?
+        var code = jsErrCode(0)
+        let status = js_GetStreamInfo(&information, context, name, nil, &code)
+        defer { jsStreamInfo_Destroy(information) }
+        guard status == NATS_OK, let set = information?.pointee.Config?.pointee else {
+            if status == NATS_NO_RESPONDERS || code == JSNotEnabledErr {
+                throw NatsFault(.absent, "JetStream is off at the server, or nobody answers for it")
+            }
+            throw fault(status, code, about: "STREAM.INFO.\(name)")
+        }
+        var stream = NatsStream()
+        stream.subjects = (0..<Int(set.SubjectsLen)).compactMap { set.Subjects?[$0].map { String(cString: $0) } }
+        stream.mostMessage = set.MaxMsgSize > 0 ? Int(set.MaxMsgSize) : nil
+        stream.replicas = Int(set.Replicas)
+        stream.isOnDisk = set.Storage == js_FileStorage
+        stream.discardsOld = set.Discard == js_DiscardOld
+        stream.duplicateWindow = .nanoseconds(set.Duplicates)
+        stream.allowsDirect = set.AllowDirect
+        return stream
+    }
+
+    // MARK: What is wrong
+
+    private static let lost = NatsFault(.lost, "the connection is gone")
+
+    /// - Parameter path: the file that it is about.
+    private func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ path: String? = nil) throws(NatsFault) {
+        guard status != NATS_OK else { return }
+        throw NatsFault(kind, (path.map { "\($0): " } ?? "") + Self.words(status))
+    }
+
+    private static func words(_ status: natsStatus) -> String {
+        natsStatus_GetText(status).map { String(cString: $0).lowercased() } ?? "status \(status.rawValue)"
+    }
+
+    private static func fault(connecting status: natsStatus) -> NatsFault {
+        // Set by the call that has just failed on this thread, and by no other.
+        var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
+        // Where in the library it was: "(conn.c:733): ".
+        if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
+            details = details[end...].dropFirst()
+        }
+        let text = details.isEmpty ? words(status) : String(details)
+        return switch status {
+        case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED:
+            NatsFault(.refused, "the server refuses the credentials: \(text)")
+        case NATS_SECURE_CONNECTION_REQUIRED: NatsFault(.secure, "the server asks for TLS; write tls://")
+        case NATS_SECURE_CONNECTION_WANTED: NatsFault(.secure, "the server has no TLS")
+        case NATS_SSL_ERROR: NatsFault(.secure, text)
+        case NATS_TIMEOUT: NatsFault(.unreachable, "no server has answered within \(patience / 1_000) s")
+        case NATS_NO_SERVER, NATS_IO_ERROR: NatsFault(.unreachable, "no server is there")
+        default: NatsFault(.unreachable, text)
+        }
+    }
+
+    /// - Parameter subject: what was sent to, or a part of it.
+    private func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
+        switch (status, code) {
+        case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
+            return NatsFault(.outrun, "the last message is another one")
+        case (NATS_MAX_PAYLOAD, _), (_, JSStreamMessageExceedsMaximumErr):
+            return NatsFault(.tooLarge, "it is larger than the stream or the server takes")
+        case (_, JSStreamNotFoundErr): return NatsFault(.absent, "there is no such stream")
+        case (_, JSStreamNotMatchErr): return NatsFault(.absent, "another stream takes \(subject)")
+        case (_, JSNotEnabledForAccountErr): return NatsFault(.absent, "JetStream is off for the account")
+        case (NATS_NO_RESPONDERS, _), (_, JSNotEnabledErr):
+            return NatsFault(.nobody, "no stream takes \(subject) now")
+        case (NATS_TIMEOUT, _):
+            let complaint = complaint
+            if let complaint, complaint.holds(subject) || complaint.holds(inbox) {
+                return NatsFault(.denied, complaint)
+            }
+            guard natsConnection_FlushTimeout(connection, Self.pingPatience) == NATS_OK else {
+                return NatsFault(.lost, "the server does not answer")
+            }
+            return NatsFault(.silent, "no answer has come within \(Self.patience / 1_000) s")
+        case (NATS_CONNECTION_CLOSED, _), (NATS_CONNECTION_DISCONNECTED, _), (NATS_IO_ERROR, _),
+            (NATS_STALE_CONNECTION, _):
+            return complaint.map { NatsFault(.lost, "the connection is gone: \($0)") } ?? Self.lost
+        default:
+            let number = code.rawValue == 0 ? "" : " (\(code.rawValue))"
+            return NatsFault(.other, "\(Self.words(status))\(number)")
+        }
+    }
+
+    /// What the server has complained of since it was connected to.
+    private var complaint: String? {
+        var text = [CChar](repeating: 0, count: 256)
+        guard cw_nats_last_complaint(connection, &text) != NATS_OK, text[0] != 0 else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,113 @@
+internal import Feed
+
+/// Lines on their way into one message, or into one message each.
+struct NatsBatch {
+    /// What becomes one message.
+    struct Piece: Sendable, Equatable {
+        /// Whole lines, each with its newline.
+        var bytes: [UInt8]
+        /// Of the lines, and of those that a `gap` among them names.
+        var numbers: ClosedRange<Int>?
+    }
+
+    /// What became of lines that were offered.
+    enum Intake: Equatable {
+        /// So many bytes and lines of their beginning are in it; none when there is no room.
+        case taken(bytes: Int, lines: Int)
+        /// The first one fits no message; it has so many bytes.
+        case tooLong(Int)
+    }
+
+    /// A message of many lines is no longer than so, in bytes.
+    static let usual = 256 << 10
+    /// Beyond its capacity it takes one line of ours, as a `gap` or a `bye`.
+    private static let spare = 2 << 10
+
+    private(set) var piece = Piece(bytes: [], numbers: nil)
+    /// How long it gets, in bytes; a line that is longer than that has one of its own.
+    private(set) var capacity = 0
+    /// The longest line of a message.
+    private var longest = 0
+
+    /// Begins anew.
+    ///
+    /// - Parameter room: how long a message may be, in bytes.
+    mutating func begin(room: Int) {
+        longest = room - Self.spare
+        capacity = min(Self.usual, room) - Self.spare
+        piece.bytes.removeAll(keepingCapacity: true)
+        piece.numbers = nil
+    }
+
+    var isEmpty: Bool { piece.bytes.isEmpty }
+    var isFull: Bool { piece.bytes.count >= capacity }
+
+    /// Adds a line of ours that belongs to the connection.
+    mutating func add(_ line: [UInt8], naming numbers: ClosedRange<Int>? = nil) {
+        piece.bytes += line
+        if let numbers { extend(by: numbers) }
+    }
+
+    /// Adds lines with consecutive numbers, as many as there is room for.
+    mutating func add(_ lines: UnsafeRawBufferPointer, from first: Int) -> Intake {
+        let room = capacity - piece.bytes.count
+        var end = lines.count
+        if end > room { end = room > 0 ? lines[..<room].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0 : 0 }
+        if end == 0, isEmpty {
+            end = (lines.firstIndex(of: 0x0A) ?? lines.count - 1) + 1
+            if end > longest { return .tooLong(end) }
+        }
+        guard end > 0 else { return .taken(bytes: 0, lines: 0) }
+        let taken = UnsafeRawBufferPointer(rebasing: lines[..<end])
+        let count = Self.count(of: taken)
+        piece.bytes.append(contentsOf: taken)
+        extend(by: first...(first + count - 1))
+        return .taken(bytes: end, lines: count)
+    }
+
+    private mutating func extend(by numbers: ClosedRange<Int>) {
+        let first = min(piece.numbers?.lowerBound ?? .max, numbers.lowerBound)
+        piece.numbers = first...max(piece.numbers?.upperBound ?? .min, numbers.upperBound)
+    }
+
+    private static func count(of lines: UnsafeRawBufferPointer) -> Int {
+        var count = 0
+        for byte in lines where byte == 0x0A { count += 1 }
+        return count
+    }
+}
+
+extension NatsBatch.Piece {
+    /// The same in two messages; nil when it is one line.
+    var halves: (Self, Self)? {
+        let lines = bytes.split(separator: 0x0A)
+        guard lines.count > 1 else { return nil }
+        let cut = lines[lines.count / 2].startIndex
+        var (first, second) = (Self(bytes: Array(bytes[..<cut])), Self(bytes: Array(bytes[cut...])))
+        let number = lines[(lines.count / 2)...].lazy.compactMap { line in
+            line.withUnsafeBytes { FeedLine.number(of: $0) }
+        }.first
+        guard let numbers else { return (first, second) }
+        if let number, number > numbers.lowerBound {
+            first.numbers = numbers.lowerBound...(number - 1)
+            second.numbers = number...numbers.upperBound
+        } else if number != nil {
+            second.numbers = numbers
+        } else {
+            first.numbers = numbers
+        }
+        return (first, second)
+    }
+
+    /// Each line as a message, with where it comes from as its last keys: what is in the subject, the headers and its number.
+    func lines(agent: String, run: String) -> [Self] {
+        bytes.split(separator: 0x0A).map { line in
+            let number = line.withUnsafeBytes { FeedLine.number(of: $0) }
+            var text = Array(line.dropLast())
+            text += Array(",\"agent\":\"\(agent)\",\"origin_run\":\"\(run)\"".utf8)
+            if let number { text += Array(",\"origin_seq\":\(number)".utf8) }
+            text += Array("}\n".utf8)
+            return Self(bytes: text, numbers: number.map { $0...$0 })
+        }
+    }
+}

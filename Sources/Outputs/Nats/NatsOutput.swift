@@ -1,0 +1,422 @@
+package import Feed
+package import Nats
+package import Reactor
+
+/// Publishes the feed to a stream: one more cursor, whose messages are sent one after the other, each one unchanged until the
+/// stream has it. Whatever the servers do holds nobody up but this.
+///
+/// What the log has let go of meanwhile is the `gap` that every slow reader gets, told to the stream as well.
+package actor NatsOutput {
+    private let name: String
+    private let host: String
+    private let settings: NatsSettings
+    private let broker: any Broker
+    private let store: EventStore
+    private let loop: EventLoop
+    private let worker: EventLoop
+    private let tell: @Sendable (Event.Body) -> Void
+    private var random: any RandomNumberGenerator & Sendable
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var batch = NatsBatch()
+    /// What the batch comes to, from when it is to be sent until it is stored.
+    private var pieces: ArraySlice<NatsBatch.Piece> = []
+    private var fence: NatsFence
+    /// Whose lines are read.
+    private var run = ""
+    /// What was read and is not yet in a batch.
+    private var rest: (span: LineSpan, done: Int, next: Int)?
+    private var owesGreeting = false
+    /// Nil before it is known whose feed this is.
+    private var nextGreeting: LoopInstant?
+    private var nextMessage: LoopInstant
+    private var isEnded = false
+    /// When the feed was found to be over.
+    private var over: LoopInstant?
+    /// The last number that the stream has.
+    private var stored = 0
+    /// Called when there may be something to do.
+    private let more: Wakeup
+
+    private var isConnected = false
+    /// How long a message may be, in bytes.
+    private var room = 0
+    private var isTooLongTold = false
+    private var outage: Outage?
+    private var backoff = Backoff()
+    private var isPrepared = false
+    /// The longest message that the stream takes, if it says so.
+    private var mostOfStream: Int?
+
+    /// Since when nothing is stored, and what was said of it.
+    private struct Outage {
+        let since: LoopInstant
+        var diagnosed: LoopInstant?
+        var attempts = 0
+        var told: Set<NatsFault.Kind> = []
+    }
+
+    /// How often `hello` and `stats` are told: who has read nothing for so long knows no more.
+    package static let greetingPeriod = Duration.seconds(60)
+    /// How often a conflict is looked at.
+    private static let conflictPause = Duration.seconds(10)
+    /// How long a server that is behind the others is given.
+    private static let outdatedPause = Duration.milliseconds(200)
+    /// How often it is asked for the reason that nobody takes a message, from that time of an outage on.
+    private static let diagnosisTime = Duration.seconds(20)
+    /// How long servers that are not there are waited for once the feed is over.
+    private static let lastPatience = Duration.seconds(4)
+    /// What a message must have room for, in bytes.
+    private static let leastRoom = 4 << 10
+
+    /// - Parameters:
+    ///   - name: of the agent.
+    ///   - host: the machine's own name.
+    ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
+    ///   - id: of this process, which no other has: messages are called after it.
+    ///   - tell: says in the feed, or to a person, how it goes.
+    package init(
+        as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker, id: String,
+        store: EventStore,
+        on loop: EventLoop, worker: EventLoop, random: any RandomNumberGenerator & Sendable,
+        tell: @escaping @Sendable (Event.Body) -> Void
+    ) {
+        self.name = name
+        // A header is ASCII without breaks.
+        let letters = host.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
+        self.host = letters.isEmpty ? "localhost" : String(decoding: letters, as: UTF8.self)
+        nextMessage = loop.clock.now
+        self.settings = settings
+        self.broker = broker
+        self.store = store
+        self.loop = loop
+        self.worker = worker
+        self.random = random
+        self.tell = tell
+        fence = NatsFence(run: id)
+        more = Wakeup(loop: loop)
+    }
+
+    /// Publishes until the feed ends or the task is cancelled: what a server does by then is left alone.
+    package func run() async throws(CancellationError) {
+        let (reader, greeting) = await store.open("nats:\(name)") { [more] in more.signal() }
+        run = await store.run
+        owesGreeting = !greeting.isEmpty
+        let broker = broker
+        do {
+            try await publishAll(reader)
+        } catch {
+            let last = await store.nextSequence - 1
+            if await store.isOver, last > stored {
+                complain(.closed, "the last \(last - stored) lines were not published")
+            }
+            loop.leave(to: worker) { broker.close() }
+            await store.close(reader)
+            throw CancellationError()
+        }
+        loop.leave(to: worker) { broker.close() }
+        await store.close(reader)
+    }
+
+    private func publishAll(_ reader: ReaderID) async throws {
+        while true {
+            try await connect(reader)
+            try await gather(reader)
+            nextMessage = loop.clock.now.advanced(by: settings.every)
+            // It is empty at the end of a feed of which nothing was ever known.
+            if settings.sendsLines || batch.isEmpty {
+                pieces = batch.piece.lines(agent: name, run: run)[...]
+            } else {
+                pieces = [batch.piece]
+            }
+            while !pieces.isEmpty { try await publishFirst(reader) }
+            if isEnded { return }
+        }
+    }
+
+    // MARK: What is sent
+
+    /// Waits until there is something that is to be sent now.
+    private func gather(_ reader: ReaderID) async throws {
+        pieces = []
+        batch.begin(room: room)
+        while true {
+            if batch.isEmpty, let nextGreeting, loop.clock.now >= nextGreeting { owesGreeting = true }
+            let isFull = await fill(reader)
+            if isFull || isEnded || (!batch.isEmpty && loop.clock.now >= nextMessage) { return }
+            let timer = (batch.isEmpty ? nextGreeting : nextMessage).map { time in
+                loop.schedule(at: time) { [more] in more.signal() }
+            }
+            defer { if let timer { loop.cancel(timer) } }
+            try await more.wait()
+        }
+    }
+
+    /// Takes what there is; true when the message takes no more.
+    private func fill(_ reader: ReaderID) async -> Bool {
+        while true {
+            if owesGreeting {
+                guard batch.isEmpty else { return true }
+                await greet()
+            }
+            if batch.isFull { return true }
+            if rest != nil {
+                if takeRest() { return true }
+                continue
+            }
+            guard let delivery = await store.take(for: reader) else { return false }
+            switch delivery {
+            case .lines(let span): rest = (span, 0, span.sequences.lowerBound)
+            case .gap(let line): batch.add(line, naming: Self.numbers(of: line))
+            // One that is over before it was known whose it is says nothing.
+            case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
+            case .end(let line):
+                if nextGreeting != nil { batch.add(line) }
+                isEnded = true
+                return true
+            case .interrupted: break
+            }
+        }
+    }
+
+    /// Begins a message with who this is, and how its sources are.
+    private func greet() async {
+        run = await store.run
+        batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
+        owesGreeting = false
+        nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
+    }
+
+    /// Takes of what was read what there is room for; true when that is not all.
+    private func takeRest() -> Bool {
+        guard let (span, done, next) = rest else { return false }
+        let intake = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
+        let taken: (bytes: Int, lines: Int)
+        switch intake {
+        case .taken(let bytes, let lines): taken = (bytes, lines)
+        case .tooLong(let bytes):
+            leaveOut(next, bytes)
+            taken = (bytes, 1)
+        }
+        rest = done + taken.bytes < span.count ? (span, done + taken.bytes, next + taken.lines) : nil
+        return rest != nil
+    }
+
+    /// Names a line in the stream that fits no message.
+    private func leaveOut(_ number: Int, _ bytes: Int) {
+        batch.add(
+            ControlLine.gap(time: store.wallTime, missing: number...number, reason: "too_large"),
+            naming: number...number)
+        guard !isTooLongTold else { return }
+        isTooLongTold = true
+        complain(
+            .tooLarge, "line \(number) of \(bytes) bytes fits no message, and is left out; let max_payload be 2 MB")
+    }
+
+    private static func numbers(of gap: [UInt8]) -> ClosedRange<Int>? {
+        // The store's own line: it can be read.
+        guard case .gap(let gap)? = (try? LineDecoder.decode(gap[...]))?.body else { return nil }
+        return gap.from...gap.to
+    }
+
+    // MARK: Sending
+
+    /// Sends the first of the pieces until the stream has it, or until others have come in its place.
+    private func publishFirst(_ reader: ReaderID) async throws {
+        guard let piece = pieces.first else { return }
+        var message = message(of: piece)
+        while true {
+            try await connect(reader)
+            switch fence.step {
+            case .look:
+                if try await look(reader) { return note(piece, reader) }
+            case .send(let id, let expected):
+                (message.id, message.expected) = (id, expected)
+                fence.send()
+                switch try await ask({ [message] broker throws(NatsFault) in try broker.publish(message) }) {
+                case .success(let receipt):
+                    if fence.accept(receipt) { return note(piece, reader) }
+                    complain(.protocol, "the stream knew message \(id) before it was sent; it gets another name")
+                case .failure(let fault) where fault.kind == .outrun: fence.refuse()
+                case .failure(let fault) where fault.kind == .tooLarge: return cut(piece)
+                case .failure(let fault): try await wait(after: fault, reader)
+                }
+            }
+        }
+    }
+
+    private func message(of piece: NatsBatch.Piece) -> NatsMessage {
+        var message = NatsMessage(subject: NatsSubject.of(name), stream: settings.stream)
+        message.payload = piece.bytes
+        message.headers = [.init(NatsHeader.run, run)]
+        if let numbers = piece.numbers {
+            message.headers.append(.init(NatsHeader.first, "\(numbers.lowerBound)"))
+            message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
+        }
+        message.headers.append(.init(NatsHeader.host, host))
+        return message
+    }
+
+    /// Looks at what the subject has; true when the message under way is there.
+    private func look(_ reader: ReaderID) async throws -> Bool {
+        let (stream, subject) = (settings.stream, NatsSubject.of(name))
+        switch try await ask({ broker throws(NatsFault) in try broker.last(in: stream, of: subject) }) {
+        case .success(let last):
+            switch fence.see(last, at: loop.clock.now) {
+            case .stored: return true
+            case .clear: break
+            case .outdated: try await loop.sleep(for: Self.outdatedPause)
+            case .taken(let host):
+                let host = host.map { "on \($0) " } ?? ""
+                note(NatsFault(.outrun, "conflict: another agent \(host)publishes as \(name), too"), reader)
+                try await sleep(for: Self.conflictPause)
+            }
+        case .failure(let fault) where fault.kind == .denied: fence.deny()
+        case .failure(let fault): try await wait(after: fault, reader)
+        }
+        return false
+    }
+
+    /// Has two messages follow in the place of one that is too large for the stream, or a `gap`.
+    private func cut(_ piece: NatsBatch.Piece) {
+        fence.abandon()
+        pieces = pieces.dropFirst()
+        if let (first, second) = piece.halves {
+            pieces = [first, second] + pieces
+        } else {
+            complain(
+                .tooLarge,
+                "a line of \(piece.bytes.count) bytes is larger than the stream takes, and is left out; let max_msg_size be 2 MB"
+            )
+            guard let numbers = piece.numbers else { return }
+            let gap = ControlLine.gap(time: store.wallTime, missing: numbers, reason: "too_large")
+            pieces = [NatsBatch.Piece(bytes: gap, numbers: numbers)] + pieces
+        }
+    }
+
+    private func note(_ piece: NatsBatch.Piece, _ reader: ReaderID) {
+        pieces = pieces.dropFirst()
+        if let numbers = piece.numbers { stored = numbers.upperBound }
+        backoff.succeed()
+        guard let outage else { return }
+        self.outage = nil
+        store.assumeIsolated { $0.setState("ok", of: reader) }
+        guard !outage.told.isEmpty else { return }
+        tell(.recovered(Recovery(down: outage.since.duration(to: loop.clock.now), attempts: max(1, outage.attempts))))
+    }
+
+    // MARK: The servers
+
+    private func ask<Value: Sendable>(
+        _ work: @escaping @Sendable (any Broker) throws(NatsFault) -> Value
+    ) async throws -> Result<Value, NatsFault> {
+        let broker = broker
+        return try await loop.offload(to: worker) { Result { () throws(NatsFault) in try work(broker) } }
+    }
+
+    /// Has a connection, however long that takes.
+    private func connect(_ reader: ReaderID) async throws {
+        while !isConnected {
+            if outage == nil { await store.setState("connecting", of: reader) }
+            let result = try await ask { broker throws(NatsFault) in
+                try broker.connect()
+                return broker.mostMessage
+            }
+            switch result {
+            case .success(let most): try await prepare(most, reader)
+            case .failure(let fault): try await wait(after: fault, reader)
+            }
+        }
+    }
+
+    /// Looks once at what there is to publish to, as long as it may: what is wrong there would be hard to tell from servers that
+    /// choose a leader.
+    private func prepare(_ most: Int, _ reader: ReaderID) async throws {
+        room = most - NatsHeader.room
+        guard room >= Self.leastRoom else {
+            return try await wait(after: NatsFault(.settings, "max_payload of \(most) is too little"), reader)
+        }
+        if !isPrepared {
+            if let fault = try await diagnosis() { return try await wait(after: fault, reader) }
+            isPrepared = true
+        }
+        isConnected = true
+        if let mostOfStream { room = min(room, mostOfStream - NatsHeader.room) }
+        if outage == nil { await store.setState("ok", of: reader) }
+    }
+
+    /// What is wrong with the stream, if that can be told.
+    private func diagnosis() async throws -> NatsFault? {
+        let (name, subject) = (settings.stream, NatsSubject.of(name))
+        switch try await ask({ broker throws(NatsFault) in try broker.stream(name) }) {
+        case .success(let stream):
+            guard stream.takes(subject) else {
+                return NatsFault(
+                    .absent, "stream \(name) takes \(stream.subjects.joined(separator: ", ")), and not \(subject)")
+            }
+            mostOfStream = stream.mostMessage
+            return nil
+        case .failure(let fault): return [.absent, .lost].contains(fault.kind) ? fault : nil
+        }
+    }
+
+    /// Says what is in the way, and lets some time pass.
+    private func wait(after fault: NatsFault, _ reader: ReaderID) async throws {
+        var fault = fault
+        // Not at once: servers that choose a leader would be waited for, when that was over long ago.
+        if let outage, fault.kind == .nobody, outage.since.duration(to: loop.clock.now) >= Self.diagnosisTime {
+            self.outage?.diagnosed = loop.clock.now
+            if outage.diagnosed.map({ $0.duration(to: loop.clock.now) >= Self.diagnosisTime }) ?? true {
+                fault = try await diagnosis() ?? fault
+            }
+        }
+        note(fault, reader)
+        let most: Duration
+        switch fault.kind {
+        case .nobody, .silent, .outrun: most = .seconds(1)
+        case .lost, .unreachable:
+            isConnected = false
+            if fault.kind == .lost, outage?.attempts == 1 { return }
+            most = .seconds(5)
+        case .secure, .refused, .settings, .denied, .absent, .tooLarge, .other: most = .seconds(30)
+        }
+        try await sleep(for: backoff.fail(upTo: most, using: &random))
+    }
+
+    /// Lets some time pass, but once the feed is over not for ever.
+    private func sleep(for time: Duration) async throws {
+        guard await store.isOver else { return try await loop.sleep(for: time) }
+        let since = over ?? loop.clock.now
+        over = since
+        guard since.duration(to: loop.clock.now) < Self.lastPatience else { throw CancellationError() }
+        try await loop.sleep(for: min(time, .milliseconds(500)))
+    }
+
+    private func note(_ fault: NatsFault, _ reader: ReaderID) {
+        var outage = outage ?? Outage(since: loop.clock.now)
+        outage.attempts += 1
+        let isConflict = fault.kind == .outrun
+        store.assumeIsolated { $0.setState(isConflict ? fault.reason : "retrying: \(fault.reason)", of: reader) }
+        // What is over with the next try is not worth a line.
+        let isBrief = [.nobody, .silent, .lost, .unreachable].contains(fault.kind) && outage.attempts < 2
+        if !isBrief, outage.told.insert(fault.kind).inserted { complain(fault.kind.code, fault.reason) }
+        self.outage = outage
+    }
+
+    private func complain(_ code: Failure.Code, _ text: String) { tell(.error(Failure(code, "nats: \(text)"))) }
+}
+
+extension NatsFault.Kind {
+    /// What an `error` line calls it.
+    fileprivate var code: Failure.Code {
+        switch self {
+        case .unreachable: .connect
+        case .secure: .tls
+        case .silent, .nobody: .timeout
+        case .lost: .closed
+        case .tooLarge: .tooLarge
+        case .outrun, .other: .protocol
+        case .refused, .denied, .absent, .settings: .config
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import Nats
+
+extension Command {
+    /// What `catwatch nats` is to print.
+    ///
+    /// - Parameter words: what follows `nats`.
+    /// - Throws: `UsageError`.
+    static func nats(
+        _ words: ArraySlice<String>, environment: [String: String], load: Loader
+    ) throws(UsageError) -> Command {
+        let order = try SubcommandOrder(.nats, words, environment: environment)
+        if let request = order.request { return request }
+        guard let word = order.words.first else { return .nats(.all, try order.configured(load: load)) }
+        guard let part = NatsDefinition.Part(rawValue: word), order.words.count == 1 else {
+            throw UsageError(
+                "nats prints \(UsageError.list(NatsDefinition.Part.allCases.map(\.rawValue))), "
+                    + "and not \(UsageError.quoted(order.words.joined(separator: " ")))")
+        }
+        return .nats(part, try order.configured(load: load))
+    }
+}
+
+/// What servers of NATS need, as text: the stream is the operator's, and catwatch never makes it or changes it.
+package struct NatsDefinition {
+    package enum Part: String, Sendable, CaseIterable {
+        case all, stream, permissions
+    }
+
+    private let stream: String
+    private let agent: String
+
+    init(_ options: Options) {
+        stream = options[\.nats]?.stream ?? NatsSettings(to: NatsServers([])).stream
+        agent = options[\.agentName] ?? "NAME"
+    }
+
+    func text(of part: Part) -> String {
+        switch part {
+        case .stream: definition
+        case .permissions: permissions
+        case .all:
+            """
+            # catwatch nats stream > stream.json && nats stream add \(stream) --config stream.json
+            \(definition)
+            # catwatch nats permissions: for the users of nats-server.conf
+            \(permissions)
+            """
+        }
+    }
+
+    /// As JetStream's interface and `nats stream add --config` take it; times are in nanoseconds.
+    private var definition: String {
+        JSONTree.object([
+            .init(SettingTable.rows.name.name, .string(stream)), .init("subjects", .strings([NatsSubject.all])),
+            .init("storage", .string("file")), .init("num_replicas", .integer(3)),
+            .init("retention", .string("limits")), .init("discard", .string("old")),
+            .init("max_age", .integer(7 * 86_400 * 1_000_000_000)), .init("max_bytes", .integer(16 << 30)),
+            .init("max_msgs", .integer(-1)), .init("max_msgs_per_subject", .integer(-1)),
+            .init("max_msg_size", .integer(2_000_000)), .init("max_consumers", .integer(-1)),
+            .init("duplicate_window", .integer(120 * 1_000_000_000)), .init("allow_direct", .boolean(true)),
+        ]).text
+    }
+
+    private var permissions: String {
+        func list(_ subjects: [String]) -> String { "[" + subjects.map { "\"\($0)\"" }.joined(separator: ", ") + "]" }
+        let subject = NatsSubject.of(agent)
+        let api = "$JS.API"
+        let publish = [subject, "\(api).DIRECT.GET.\(stream).\(subject)", "\(api).STREAM.INFO.\(stream)"]
+        let read = [
+            "\(api).STREAM.INFO.\(stream)", "\(api).DIRECT.GET.\(stream)", "\(api).DIRECT.GET.\(stream).>",
+            "\(api).CONSUMER.CREATE.\(stream)", "\(api).CONSUMER.CREATE.\(stream).>",
+            "\(api).CONSUMER.INFO.\(stream).>", "\(api).CONSUMER.DELETE.\(stream).>",
+            "\(api).CONSUMER.MSG.NEXT.\(stream).>",
+        ]
+        return """
+            # The server's own limit has to be above the stream's: a line has up to 1 MiB.
+            #   max_payload: 2MB
+            # The agent \(agent): it publishes to its own subject, reads back its own last message, and hears its own answers.
+            permissions {
+              publish { allow: \(list(publish)) }
+              subscribe { allow: \(list(["\(NatsSubject.inbox(of: agent)).>"])) }
+            }
+            # Who reads all agents, and publishes nothing:
+            permissions {
+              publish { allow: \(list(read)) }
+              subscribe { allow: \(list(["\(NatsSubject.readersInbox).>"])) }
+            }
+
+            """
+    }
+}

@@ -1,0 +1,69 @@
+internal import Feed
+internal import Nats
+internal import Reactor
+internal import Settings
+
+/// What does not fit between a plan that publishes and the servers, for `check --online`. It blocks, and publishes nothing.
+enum NatsCheck {
+    /// A line for each that is wrong, or one that says that all is well.
+    static func run(_ settings: NatsSettings, as name: String, _ broker: any Broker) -> (report: String, isFine: Bool) {
+        let subject = NatsSubject.of(name)
+        var faults: [String] = []
+        do throws(NatsFault) {
+            defer { broker.close() }
+            try broker.connect()
+            faults = try problems(settings, subject, broker)
+        } catch {
+            faults = [error.reason]
+        }
+        let texts = faults.isEmpty ? ["\(subject) can be published to \(settings.stream)"] : faults
+        let report = texts.map { "nats: \(Sanitizer.visible($0, limit: 1_000))\n" }.joined()
+        return (report, faults.isEmpty)
+    }
+
+    private static func problems(
+        _ settings: NatsSettings, _ subject: String, _ broker: any Broker
+    ) throws(NatsFault) -> [String] {
+        var problems: [String] = []
+        let most = broker.mostMessage
+        // A line, its headers, and what is kept free for a `gap`.
+        let needed = LineEncoder.longestLine + 4 << 10
+        if most < needed {
+            problems.append("the server's max_payload of \(most) is less than a line may have; let it be 2 MB")
+        }
+        do throws(NatsFault) {
+            let stream = try broker.stream(settings.stream)
+            if !stream.takes(subject) {
+                let subjects = stream.subjects.joined(separator: ", ")
+                problems.append("stream \(settings.stream) takes \(subjects), and not \(subject)")
+            }
+            if let most = stream.mostMessage, most < needed {
+                problems.append("the stream's max_msg_size of \(most) is less than a line may have; let it be 2 MB")
+            }
+            if !stream.discardsOld {
+                problems.append("the stream refuses messages when it is full; let discard be old")
+            }
+            if !stream.isOnDisk { problems.append("the stream is kept in memory only; let storage be file") }
+            if !stream.allowsDirect { problems.append("the stream has no allow_direct") }
+        } catch  where error.kind == .absent {
+            return problems + ["stream \(settings.stream): \(error.reason); catwatch nats prints what it is to be"]
+        } catch  where error.kind == .denied {
+            problems.append("the stream cannot be looked at: \(error.reason)")
+        }
+        do throws(NatsFault) {
+            _ = try broker.last(in: settings.stream, of: subject)
+        } catch  where error.kind == .denied {
+            problems.append("the last message cannot be looked at, so no second agent is noticed: \(error.reason)")
+        }
+        // Refused by whoever takes it, as no message is called so: who gets that far may publish.
+        var message = NatsMessage(subject: subject, stream: settings.stream)
+        message.expectedID = "catwatch-check"
+        do throws(NatsFault) {
+            _ = try broker.publish(message)
+        } catch  where error.kind == .outrun {
+        } catch {
+            problems.append("nothing can be published: \(error.reason)")
+        }
+        return problems
+    }
+}

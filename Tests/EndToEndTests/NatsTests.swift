@@ -1,0 +1,29 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Real servers of NATS, and what happens to them, by Tests/python/nats_trials.py: it says what each of the trials is.
+@Suite(.limited) struct NatsTests {
+    /// Tests/run.sh installs them, so with it nothing is left out.
+    private static let canRun =
+        Installation.hasPython
+        && (access("/usr/sbin/nats-server", X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil)
+
+    @Test(
+        .enabled(if: canRun),
+        arguments: ["leader", "stopped", "overtaken", "access", "setup", "rights", "names", "lines"])
+    func aStreamHasWhatWasWatched(trial: String) async throws {
+        try await Stage.run { stage in
+            let python = try #require(Installation.python)
+            var launch = Launch(
+                python,
+                ["\(Installation.root)/Tests/python/nats_trials.py", Installation.program, trial]
+                    + (LongRun.isOn ? ["--long"] : []))
+            launch.environment = ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+            let run = try await Finished(of: stage.start(launch, deadline: .seconds(LongRun.isOn ? 1_200 : 240)))
+            #expect(run.ending == .exited(0), "\(run.outputText)\n\(run.errors)")
+            #expect(!run.output.isEmpty)
+            print(run.outputText)
+        }
+    }
+}

@@ -1,0 +1,483 @@
+import Feed
+import Nats
+import Outputs
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+/// A stream in memory, in virtual time.
+@Suite(.limited) struct NatsOutputTests {
+    /// What an output told.
+    private final class Told {
+        var bodies: [Event.Body] = []
+
+        var errors: [String] {
+            bodies.compactMap { if case .error(let failure) = $0 { failure.message } else { nil } }
+        }
+        var recoveries: Int { bodies.count { if case .recovered = $0 { true } else { false } } }
+    }
+
+    /// What is wrong with the servers, for a test to change.
+    private final class Trouble: Sendable {
+        private let fault = Mutex<NatsFault?>(nil)
+        private let calls = Mutex<[MemoryStream.Call]>([])
+
+        func set(_ kind: NatsFault.Kind?, at calls: [MemoryStream.Call] = [.connect, .publish, .last, .stream]) {
+            fault.withLock { $0 = kind.map { NatsFault($0, "it is \($0)") } }
+            self.calls.withLock { $0 = calls }
+        }
+        func at(_ call: MemoryStream.Call) -> MemoryStream.Trouble? {
+            calls.withLock { $0.contains(call) } ? fault.withLock(\.self).map { .before($0) } : nil
+        }
+    }
+
+    private struct Agent: Sendable {
+        let stage: FeedStage
+        let told: LoopBound<Told>
+    }
+
+    private static let settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
+
+    /// Runs an output while `body` runs, then ends the feed and waits for the output.
+    @discardableResult
+    private static func publish(
+        to broker: any Broker, _ settings: NatsSettings = settings, logCapacity: Int = 8 << 20, isRelay: Bool = false,
+        _ body: @escaping @Sendable (Agent) async throws -> Void
+    ) async throws -> Told {
+        try await withLoop(virtual: true) { loop in
+            try await publish(to: broker, settings, on: loop, logCapacity: logCapacity, isRelay: isRelay, body)
+        }.value
+    }
+
+    private static func publish(
+        to broker: any Broker, _ settings: NatsSettings = settings, host: String = "h1", id: String = "p1",
+        on loop: EventLoop, logCapacity: Int = 8 << 20, isRelay: Bool = false,
+        _ body: @escaping @Sendable (Agent) async throws -> Void
+    ) async throws -> LoopBound<Told> {
+        let stage = await FeedStage(on: loop, isRelay: isRelay) { $0.logCapacity = logCapacity }
+        let told = LoopBound(Told())
+        let output = NatsOutput(
+            as: "web1", of: host, settings, to: broker, id: id, store: stage.store, on: loop, worker: loop,
+            random: SeededGenerator(seed: 1)
+        ) { body in
+            told.value.bodies.append(body)
+            guard !isRelay else { return }
+            stage.store.assumeIsolated {
+                $0.publish([Event(time: stage.wall.now, source: $0.agentSource, body: body)])
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try? await output.run() }
+            group.addTask {
+                try await body(Agent(stage: stage, told: told))
+                await stage.store.finish("end")
+            }
+            try await group.waitForAll()
+        }
+        #expect(await stage.store.counts.readers == 0)
+        return told
+    }
+
+    /// The numbers of the lines, and of those that gaps name, in the order of the stream.
+    private static func numbers(_ messages: [NatsMessage]) throws -> (kept: [Int], missed: [Int]) {
+        var (kept, missed): ([Int], [Int]) = ([], [])
+        for message in messages {
+            #expect(message.payload.last == 0x0A)
+            let before = (kept + missed).max()
+            for line in try lines(message) {
+                if case .gap(let gap) = line.body { missed += gap.from...gap.to }
+                if let number = line.seq { kept.append(number) }
+            }
+            let headers = Dictionary(uniqueKeysWithValues: message.headers.map { ($0.name, $0.value) })
+            if let first = headers[NatsHeader.first].flatMap({ Int($0) }), let before { #expect(first == before + 1) }
+            #expect(headers[NatsHeader.last].flatMap { Int($0) } ?? before == (kept + missed).max())
+        }
+        return (kept, missed)
+    }
+
+    private static func lines(_ message: NatsMessage) throws -> [Line] {
+        try message.payload.split(separator: 0x0A).map { try LineDecoder.decode($0) }
+    }
+
+    // MARK: What is published
+
+    @Test func everyLineIsThereOnceBehindWhoItIs() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream)) { agent in
+            for _ in 0..<100 {
+                await agent.stage.publish(3, text: 50)
+                try await agent.stage.loop.sleep(for: .milliseconds(30))
+            }
+        }
+        let messages = stream.stored
+        let numbers = try Self.numbers(messages)
+        #expect(numbers.kept == Array(1...300) && numbers.missed.isEmpty)
+        #expect(try Self.lines(messages[0]).prefix(2).map(\.type) == ["hello", "stats"])
+        #expect(try Self.lines(#require(messages.last)).last?.type == "bye")
+        #expect(messages.map(\.id) == (1...messages.count).map { "p1-\($0)" })
+        #expect(messages[0].headers.contains(.init(NatsHeader.run, "r1")))
+        #expect(messages[0].headers.contains(.init(NatsHeader.host, "h1")))
+        #expect(messages[0].subject == "catwatch.v1.web1" && messages[0].expected == 0)
+    }
+
+    @Test func aFeedOfFewLinesMakesFiveMessagesASecondAtMost() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream)) { agent in
+            for round in 0..<100 {
+                await agent.stage.publish(1)
+                try await agent.stage.loop.sleep(for: .milliseconds(10))
+                // The first one at once.
+                if round == 0 { #expect(stream.stored.count == 1) }
+            }
+            #expect(stream.stored.count == 5)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .milliseconds(1))
+            #expect(stream.stored.count == 7)
+        }
+    }
+
+    @Test func aFeedOfManyLinesMakesMessagesOfAQuarterOfAMiB() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream)) { agent in
+            for _ in 0..<40 { await agent.stage.publish(100, text: 1_000) }
+        }
+        let messages = stream.stored
+        #expect(try Self.numbers(messages).kept == Array(1...4_000))
+        #expect(messages.dropLast().allSatisfy { 250_000...262_144 ~= $0.payload.count })
+    }
+
+    @Test func whoComesLateIsToldEveryMinuteWhoItIs() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream)) { agent in
+            for _ in 0..<190 {
+                await agent.stage.publish(1)
+                try await agent.stage.loop.sleep(for: .seconds(1))
+            }
+            // Also when there is nothing else to tell.
+            let count = stream.stored.count
+            try await agent.stage.loop.sleep(for: .seconds(180))
+            #expect(stream.stored.count >= count + 3)
+        }
+        let greetings = try stream.stored.indices.filter { try Self.lines(stream.stored[$0]).first?.type == "hello" }
+        #expect(greetings.count == 7)
+        for message in stream.stored {
+            let types = try Self.lines(message).map(\.type)
+            #expect(types.lastIndex(of: "hello") ?? 0 == 0 && types.lastIndex(of: "stats") ?? 1 == 1)
+        }
+    }
+
+    @Test func aChangeOfSourcesIsToldAtOnce() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            _ = await agent.stage.store.register(SourceDescription(name: "other", type: "other"))
+            await agent.stage.store.greetAll()
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        let lines = try stream.stored.flatMap { try Self.lines($0) }
+        #expect(lines.count { $0.type == "hello" } == 2)
+        guard case .stats(let stats) = lines.last(where: { $0.type == "stats" })?.body else {
+            Issue.record("no stats")
+            return
+        }
+        #expect(stats.sources.map(\.source).contains("other"))
+    }
+
+    @Test func aLineThatFitsNoMessageIsAGapAndOneError() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream, mostMessage: 8 << 10)) { agent in
+            for length in [10, 4_000, 10, 3_000, 2_000] {
+                await agent.stage.publish(2, text: length)
+                try await agent.stage.loop.sleep(for: .seconds(1))
+            }
+            for _ in 0..<2 {
+                let data = Bytes("\"\(String(repeating: "x", count: 9_000))\"".utf8)
+                await agent.stage.store.publish([
+                    Event(
+                        time: agent.stage.wall.now, source: agent.stage.source, body: .data(Datum(value: 1, data: data))
+                    )
+                ])
+            }
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        let numbers = try Self.numbers(stream.stored)
+        // The error of the first comes between the two.
+        #expect(numbers.missed == [11, 13], "\(numbers)")
+        #expect(numbers.kept.filter { $0 <= 13 } == Array(1...10) + [12])
+        #expect(told.errors.count == 1 && told.errors[0].contains("line 11 of"))
+        #expect(stream.stored.allSatisfy { $0.payload.count < 8 << 10 })
+    }
+
+    @Test func aStreamThatTakesLessGetsSmallerMessages() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            // It is found out by the refusal: nobody tells us.
+            stream.setUp { $0.mostMessage = 4_000 }
+            for _ in 0..<3 { await agent.stage.publish(10, text: 1_500) }
+            await agent.stage.publish(1, text: 4_000)
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        let numbers = try Self.numbers(stream.stored)
+        #expect(numbers.kept.filter { $0 <= 33 } == Array(1...31) + [33] && numbers.missed == [32])
+        #expect(told.errors.count == 1)
+        // What was not taken is not sent again as it was.
+        #expect(Set(stream.sent.map(\.id)).count == stream.sent.count)
+    }
+
+    @Test func statsOfManySourcesFitAMessage() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream, mostMessage: 16 << 10)) { agent in
+            for index in 0..<1_000 {
+                _ = await agent.stage.store.register(SourceDescription(name: "a source by name of \(index)"))
+            }
+            await agent.stage.publish(5)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            await agent.stage.store.greetAll()
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...5))
+        let stats = try stream.stored.flatMap { try Self.lines($0) }.compactMap { line -> Int? in
+            if case .stats(let stats) = line.body { stats.sources.count } else { nil }
+        }
+        #expect(stats.count >= 2 && stats[1] > 20 && stats[1] < 1_000)
+    }
+
+    @Test func aLineAMessageSaysWhereItComesFrom() async throws {
+        var settings = Self.settings
+        settings.sendsLines = true
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream), settings) { agent in
+            await agent.stage.publish(3)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        let texts = stream.stored.map { String(decoding: $0.payload, as: UTF8.self) }
+        #expect(texts.count == 6 && texts.allSatisfy { $0.split(separator: "\n").count == 1 })
+        #expect(texts[2].hasSuffix(#","agent":"web1","origin_run":"r1","origin_seq":1}"# + "\n"))
+        #expect(texts[0].hasSuffix(#","agent":"web1","origin_run":"r1"}"# + "\n"))
+        #expect(try Self.numbers(stream.stored).kept == [1, 2, 3])
+    }
+
+    @Test func whatIsAttachedToIsPublishedUnderItsOwnRun() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
+            for run in ["a", "b"] {
+                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
+                let hello = ControlLine.hello(
+                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
+                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
+                let lines = (1...3).map { number in
+                    Array(
+                        (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","#
+                            + #""series":"fact","value":1}"#).utf8)
+                }
+                await agent.stage.store.relay(
+                    try ([hello.dropLast()] + lines.map { $0[...] }).map {
+                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
+                    })
+                // The last one has yet to be sent when the other run begins.
+                try await agent.stage.loop.sleep(for: .milliseconds(50))
+            }
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(told.bodies.isEmpty)
+        let runs = stream.stored.map { $0.headers.first { $0.name == NatsHeader.run }?.value }
+        #expect(runs.first == "a" && runs.last == "b" && stream.stored.allSatisfy { $0.id?.hasPrefix("p1-") == true })
+        for run in ["a", "b"] {
+            let messages = stream.stored.filter { $0.headers.contains(.init(NatsHeader.run, run)) }
+            #expect(try Self.numbers(messages).kept == [1, 2, 3])
+            guard case .hello(let hello)? = try Self.lines(messages[0]).first?.body else {
+                Issue.record("no hello of \(run)")
+                continue
+            }
+            #expect(hello.run == run)
+        }
+    }
+
+    // MARK: Faults
+
+    /// Whatever fails, and whether the stream remembers ids or not: each line once, in order.
+    @Test func nothingIsLostNorRepeatedWhateverFails() async throws {
+        for seed in 0..<UInt64(LongRun.rounds(short: 15, long: 500)) {
+            let stream = MemoryStream()
+            let random = Mutex(SeededGenerator(seed: seed))
+            let kinds: [NatsFault.Kind] = [.silent, .lost, .nobody, .unreachable, .other]
+            let isFenced = seed % 3 != 0
+            let broker = MemoryBroker(stream) { call in
+                random.withLock { random in
+                    if call == .last, !isFenced { return .before(NatsFault(.denied, "no")) }
+                    guard Int.random(in: 0..<3, using: &random) == 0 else { return nil }
+                    let fault = NatsFault(kinds.randomElement(using: &random) ?? .lost, "by chance")
+                    let isLate = Bool.random(using: &random)
+                    // Without a fence, ids are all there is.
+                    if isFenced, Bool.random(using: &random) { stream.forgetIDs() }
+                    return isLate ? .after(fault) : .before(fault)
+                }
+            }
+            try await Self.publish(to: broker) { agent in
+                for _ in 0..<60 {
+                    await agent.stage.publish(Int.random(in: 0...20), text: 20)
+                    try await agent.stage.loop.sleep(for: .milliseconds(Int64.random(in: 0...900)))
+                }
+                try await agent.stage.loop.sleep(for: .seconds(60))
+            }
+            let numbers = try Self.numbers(stream.stored)
+            #expect(numbers.kept == Array(1...(numbers.kept.last ?? 0)) && numbers.missed.isEmpty, "seed \(seed)")
+            // Unchanged until it is acknowledged.
+            var payloads: [String: [UInt8]] = [:]
+            for message in stream.sent {
+                let id = message.id ?? ""
+                #expect(payloads[id] ?? message.payload == message.payload, "seed \(seed)")
+                payloads[id] = message.payload
+            }
+        }
+    }
+
+    @Test func aReaderOfTheStreamIsToldWhatTheLogHasLetGoOf() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), logCapacity: 64 << 10) {
+            agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.unreachable)
+            for _ in 0..<100 {
+                await agent.stage.publish(10, text: 500)
+                try await agent.stage.loop.sleep(for: .milliseconds(100))
+            }
+            let line = await agent.stage.agentLine()
+            #expect(line?.outputs.first?.state == "retrying: it is unreachable")
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+            #expect(await agent.stage.agentLine()?.outputs.first?.state == "ok")
+        }
+        let numbers = try Self.numbers(stream.stored)
+        #expect(
+            !numbers.missed.isEmpty && (numbers.kept + numbers.missed).sorted() == Array(1...(numbers.kept.last ?? 0)))
+        #expect(told.errors == ["nats: it is unreachable"] && told.recoveries == 1)
+    }
+
+    @Test func anElectionIsNoErrorIfItIsShort() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.nobody, at: [.publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .milliseconds(1))
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+        }
+        #expect(told.bodies.isEmpty)
+        #expect(try Self.numbers(stream.stored).kept == [1, 2])
+    }
+
+    @Test func whatIsWrongWithTheStreamIsToldBeforeAnythingIsSent() async throws {
+        let stream = MemoryStream(subjects: ["other.*", "catwatch.v2.>"])
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(100))
+            #expect(stream.sent.isEmpty)
+            stream.setUp { $0.subjects.append(NatsSubject.all) }
+            try await agent.stage.loop.sleep(for: .seconds(40))
+        }
+        #expect(
+            told.errors == ["nats: stream CATWATCH takes other.*, catwatch.v2.>, and not catwatch.v1.web1"]
+                && told.recoveries == 1)
+    }
+
+    @Test func aMessageThatTheStreamKnewBeforeGetsAnotherName() async throws {
+        let stream = MemoryStream()
+        stream.remember("p1-1")
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(told.errors == ["nats: the stream knew message p1-1 before it was sent; it gets another name"])
+        #expect(try Self.numbers(stream.stored).kept == [1, 2] && stream.stored.first?.id == "p1-2")
+    }
+
+    @Test func aStreamThatWasEmptiedIsNoConflict() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            stream.removeAll()
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(told.bodies.isEmpty)
+        #expect(try Self.numbers(stream.stored).kept == [2])
+    }
+
+    @Test func ofTwoAgentsOfOneNameTheFirstStopsUntilTheOtherIsSilent() async throws {
+        let stream = MemoryStream()
+        try await withLoop(virtual: true) { loop in
+            let told = try await Self.publish(to: MemoryBroker(stream), host: "old.example", id: "p1", on: loop) {
+                old in
+                await old.stage.publish(1)
+                try await loop.sleep(for: .seconds(1))
+                // The one that it sends while the other begins.
+                let before = stream.stored.count + 1
+                let other = try await Self.publish(
+                    to: MemoryBroker(stream), host: "new.example", id: "p2", on: loop
+                ) { new in
+                    for _ in 0..<30 {
+                        await new.stage.publish(1)
+                        await old.stage.publish(1)
+                        try await loop.sleep(for: .seconds(10))
+                    }
+                }
+                #expect(other.value.bodies.isEmpty)
+                let state = "conflict: another agent on new.example publishes as web1, too"
+                #expect(await old.stage.agentLine()?.outputs.first?.state == state)
+                #expect(old.told.value.errors == ["nats: \(state)"])
+                #expect(stream.stored.count { $0.id?.hasPrefix("p1-") == true } == before)
+                try await loop.sleep(for: .seconds(150))
+                #expect(stream.stored.count { $0.id?.hasPrefix("p1-") == true } == before)
+                try await loop.sleep(for: .seconds(60))
+                #expect(await old.stage.agentLine()?.outputs.first?.state == "ok")
+            }
+            #expect(told.value.recoveries == 1)
+        }
+        let mine = stream.stored.filter { $0.id?.hasPrefix("p1-") == true }
+        let numbers = try Self.numbers(mine)
+        // What is older than the history is gone.
+        #expect((numbers.kept + numbers.missed).sorted() == Array(1...(numbers.kept.last ?? 0)))
+        #expect(numbers.kept.count > 2 && !numbers.missed.isEmpty)
+    }
+
+    // MARK: The end
+
+    @Test func theEndIsNotWaitedForForEver() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        try await withLoop(virtual: true) { loop in
+            let before = loop.clock.now
+            let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), on: loop) { agent in
+                trouble.set(.unreachable)
+                await agent.stage.publish(5)
+                try await loop.sleep(for: .seconds(1))
+            }
+            #expect(before.duration(to: loop.clock.now) < .seconds(7))
+            #expect(told.value.errors.last?.contains("lines were not published") == true)
+        }
+        #expect(stream.sent.isEmpty)
+    }
+
+    @Test func nothingIsSaidOfAFeedThatIsNotKnownYet() async throws {
+        let stream = MemoryStream()
+        try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
+            try await agent.stage.loop.sleep(for: .seconds(200))
+        }
+        #expect(stream.sent.isEmpty)
+    }
+}

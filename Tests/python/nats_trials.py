@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""Publishes to real servers of NATS, does to them what happens to servers, and looks at what a consumer gets that uses nothing
+of ours (docs/fleet.md).
+
+usage: nats_trials.py CATWATCH TRIAL [--long]
+
+leader    three servers; 5 agents with 1,000 lines/s each; whichever server leads is killed, 3 times (20 by --long)
+stopped   the one server is stopped for some seconds: every line is there, and polling was not later than before
+overtaken the log is too small for that: what is missing is named
+access    a token, an nkey, credentials, TLS of one's own authority; then wrong, expired and missing ones
+setup     JetStream off, no stream, another subject, max_payload less than a line: told in words, and by check --online
+rights    `catwatch nats`: an agent with its permissions publishes as itself, and neither as another nor overhears one
+names     two agents of one name: the first stops, and says where the other is
+lines     each line a message that says where it comes from
+
+Prints what it did; exits 1 at the first thing that is wrong, and keeps the files.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import nats
+import nkeys
+
+from nats_servers import (
+    PREFIX, STREAM, Agent, Operator, Reader, Wrong, configuration, key_pair, make_stream, need, request, servers,
+    stream_information, wait_for)
+
+
+class Generator:
+    """Writes so many lines a second to an agent's standard input."""
+
+    def __init__(self, agent, rate, length=200):
+        self.agent, self.rate, self.text = agent, rate, "x" * length
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        sent, begin = 0, time.monotonic()
+        while not self.is_over.is_set():
+            due = int((time.monotonic() - begin) * self.rate)
+            lines = "".join(f'{{"n":{number},"text":"{self.text}"}}\n' for number in range(sent, due))
+            try:
+                self.agent.process.stdin.write(lines.encode())
+                self.agent.process.stdin.flush()
+            except BrokenPipeError:
+                return
+            sent = due
+            time.sleep(0.02)
+
+    def stop(self):
+        self.is_over.set()
+        self.thread.join(timeout=10)
+
+
+def urls(all_of_them):
+    return [one.url for one in all_of_them]
+
+
+def leader(catwatch, folder, long):
+    kills = 20 if long else 3
+    with servers(folder, 3) as all_of_them:
+        make_stream(all_of_them[0].url, configuration(catwatch, replicas=3))
+        agents = [Agent(catwatch, folder, f"web{number}", urls(all_of_them), "-", stdin=True) for number in range(5)]
+        generators = [Generator(agent, 1_000) for agent in agents]
+        pauses = []
+        for number in range(kills):
+            time.sleep(2)
+            alive = all_of_them[0]
+            name = stream_information(alive.url)["cluster"]["leader"]
+            victim = next(one for one in all_of_them if one.name == name)
+            other = next(one for one in all_of_them if one is not victim)
+            before = stream_information(other.url)["state"]["last_seq"]
+            victim.kill()
+            began = time.monotonic()
+            # Who leads now has no more than was acknowledged, and a message more of each agent.
+            wait_for("messages after a kill", lambda: stream_information(other.url)["state"]["last_seq"] > before + 10)
+            pauses.append(time.monotonic() - began)
+            victim.start()
+        time.sleep(2)
+        for generator in generators:
+            generator.stop()
+        for agent in agents:
+            agent.process.stdin.close()
+            agent.process.wait(timeout=60)
+        reader = Reader(all_of_them[0].url).read()
+        total = 0
+        for agent in agents:
+            kept, _ = reader.check(agent.name)
+            numbered = [line for line in agent.own_lines() if "seq" in line]
+            need(kept == len(numbered), f"{agent.name}: {kept} lines of {len(numbered)}")
+            total += kept
+        print(f"leader: {kills} kills, {total} lines of 5 agents, each once and in order; "
+              f"pauses {', '.join(f'{pause:.1f}' for pause in pauses)} s")
+
+
+def lateness(lines, since, until):
+    late = sorted(line["late_ms"] for line in lines if line["type"] == "latency" and since <= line["time"] < until)
+    need(len(late) > 50, "too few polls")
+    # Had the loop waited for a server, it would have been for 2 s.
+    need(late[-1] < 1_000, f"a poll was {late[-1]} ms late")
+    return late[len(late) * 99 // 100]
+
+
+def stamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{time.time_ns() // 1000 % 1_000_000:06}Z"
+
+
+def stopped(catwatch, folder, long):
+    seconds = 30 if long else 5
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        agent = Agent(catwatch, folder, "web1", [server.url], "--demo", "-e", "20ms")
+        wait_for("lines", lambda: len(agent.own_lines()) > 20)
+        marks = [stamp()]
+        time.sleep(seconds)
+        marks.append(stamp())
+        server.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        marks.append(stamp())
+        server.signal(signal.SIGCONT)
+        # Away altogether.
+        server.kill()
+        time.sleep(1)
+        marks.append(stamp())
+        time.sleep(seconds)
+        marks.append(stamp())
+        server.start()
+        wait_for("the state ok", lambda: agent.state() == "ok")
+        time.sleep(1)
+        lines = agent.end()
+        calm, stalled, away = (lateness(lines, *marks[place:place + 2]) for place in (0, 1, 3))
+        kept, _ = Reader(server.url).read().check("web1")
+        need(kept == len([line for line in lines if "seq" in line]), "lines are missing")
+        need(any(line["type"] == "recovered" and line["source"] == "catwatch" for line in lines), "nothing recovered")
+        print(f"stopped: {kept} lines; lateness of polls, p99: {calm} ms, {stalled} ms while it was stopped, "
+              f"{away} ms while it was away")
+        return calm, stalled, away
+
+
+def overtaken(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        agent = Agent(catwatch, folder, "web1", [server.url], "-", "--log-bytes", "1MiB", stdin=True)
+        generator = Generator(agent, 3_000)
+        time.sleep(1)
+        server.kill()
+        time.sleep(4)
+        server.start()
+        wait_for("the state ok", lambda: agent.state() == "ok")
+        generator.stop()
+        agent.process.stdin.close()
+        agent.process.wait(timeout=60)
+        kept, missed = Reader(server.url).read().check("web1", gaps_allowed=True)
+        numbered = [line for line in agent.own_lines() if "seq" in line]
+        need(missed and kept + len(missed) == len(numbered), "what is missing is not named")
+        print(f"overtaken: {kept} lines, {len(missed)} more named by gaps")
+
+
+def certificates(folder):
+    subprocess.run(["/bin/bash", "-ec", """
+        key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1"; }
+        key ca.key; key server.key; key client.key
+        openssl req -x509 -key ca.key -subj /CN=authority -days 2 -out ca.pem
+        sign() {
+            openssl req -new -key "$1.key" -subj "/CN=$1" -out "$1.csr"
+            printf 'subjectAltName=%s\\n' "$2" >"$1.ext"
+            openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem"
+        }
+        sign server IP:127.0.0.1,DNS:localhost
+        sign client DNS:client
+        chmod 600 ./*.key
+        """], cwd=folder, check=True, capture_output=True)
+    return pathlib.Path(folder)
+
+
+def secret(folder, name, text):
+    path = pathlib.Path(folder) / name
+    path.write_text(text)
+    path.chmod(0o600)
+    return str(path)
+
+
+def published(agent, url, **options):
+    wait_for(f"lines of {agent.name}; it tells {agent.error_lines()}", lambda: agent.name in Reader(url, **options).read().agents())
+
+
+def access(catwatch, folder, long):
+    demo = ("--demo", "-e", "100ms")
+
+    def run(name, server, settings, url=None, expect=None, **options):
+        if expect is None:
+            agent = Agent(catwatch, folder, name, [url or server.url], *demo, nats=settings)
+            published(agent, server.url, **options)
+            need(not agent.error_lines(), f"errors of {name}: {agent.error_lines()}")
+        else:
+            agent = Agent(catwatch, folder, name, [url or server.url], *demo, nats=settings)
+            texts = agent.wait_for_error(expect)
+            time.sleep(0.5)
+            need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
+            need(agent.own_lines()[-1]["type"] != "bye", "it has ended")
+            print(f"access: {name}: {texts[0]}")
+        lines = agent.end()
+        said = agent.said() + json.dumps(lines)
+        for word in ("sesame-open", "wrong-token", "SUA"):
+            need(word not in said, f"{name} tells a secret")
+
+    with servers(folder, more='authorization { token: "sesame-open" }') as (server,):
+        right = {"token": "sesame-open"}
+        make_stream(server.url, configuration(catwatch), **right)
+        run("token", server, {"token_file": secret(folder, "token", "sesame-open\n")}, **right)
+        run("wrong", server, {"token_file": secret(folder, "wrong", "wrong-token\n")}, expect="refuses the credentials")
+        run("none", server, {}, expect="refuses the credentials")
+    shutil.rmtree(f"{folder}/n1")
+
+    user, seed = key_pair(nkeys.PREFIX_BYTE_USER)
+    _, other = key_pair(nkeys.PREFIX_BYTE_USER)
+    path = secret(folder, "user.nk", seed + "\n")
+    with servers(folder, more=f"authorization {{ users: [{{ nkey: {user.public_key.decode()} }}] }}") as (server,):
+        right = {"nkeys_seed": path}
+        make_stream(server.url, configuration(catwatch), **right)
+        run("nkey", server, {"nkey_file": path}, **right)
+        run("other", server, {"nkey_file": secret(folder, "other.nk", other)}, expect="refuses the credentials")
+        run("noseed", server, {"nkey_file": secret(folder, "no.nk", "hello")}, expect="holds no seed")
+    shutil.rmtree(f"{folder}/n1")
+
+    operator = Operator()
+    with servers(folder, more=operator.configuration) as (server,):
+        right = {"user_credentials": operator.creds(f"{folder}/right.creds")}
+        make_stream(server.url, configuration(catwatch), **right)
+        run("creds", server, {"creds_file": right["user_credentials"]}, **right)
+        run("expired", server, {"creds_file": operator.creds(f"{folder}/late.creds", -10)}, expect="refuses the credentials")
+        run("others", server, {"creds_file": Operator().creds(f"{folder}/others.creds")}, expect="refuses the credentials")
+        # They expire in the middle; others in their place let it in again.
+        brief = operator.creds(f"{folder}/brief.creds", 3)
+        agent = Agent(catwatch, folder, "brief", [server.url], *demo, nats={"creds_file": brief})
+        published(agent, server.url, **right)
+        agent.wait_for_error("refuses the credentials")
+        operator.creds(brief)
+        wait_for("the state ok", lambda: any(line["type"] == "recovered" for line in agent.own_lines()))
+        agent.end()
+        Reader(server.url, **right).read().check("brief")
+    shutil.rmtree(f"{folder}/n1")
+
+    keys = certificates(folder)
+    tls = f'tls {{ cert_file: "{keys}/server.pem", key_file: "{keys}/server.key", ca_file: "{keys}/ca.pem", verify: true }}'
+    with servers(folder, more=tls) as (server,):
+        context = ssl.create_default_context(cafile=f"{keys}/ca.pem")
+        context.load_cert_chain(f"{keys}/client.pem", f"{keys}/client.key")
+        right = {"tls": context}
+        secure = server.url.replace("nats:", "tls:")
+        trust = {"ca_file": f"{keys}/ca.pem"}
+        proof = {"certificate": f"{keys}/client.pem", "key_file": f"{keys}/client.key"}
+        make_stream(server.url, configuration(catwatch), **right)
+        run("tls", server, trust | proof, secure, **right)
+        run("byname", server, trust | proof, secure.replace("127.0.0.1", "localhost"), **right)
+        # A server that asks for TLS gets it.
+        run("plain", server, {}, expect="certificate")
+        run("untrusted", server, proof, secure, expect="certificate")
+        run("noproof", server, trust, secure, expect="nats:")
+    shutil.rmtree(f"{folder}/n1")
+    # A server without TLS is not spoken to in plain text; nor one whose certificate is another host's.
+    with servers(folder) as (server,):
+        run("downgrade", server, {"ca_file": f"{keys}/ca.pem"}, server.url.replace("nats:", "tls:"), expect="no TLS")
+    shutil.rmtree(f"{folder}/n1")
+    tls = f'tls {{ cert_file: "{keys}/client.pem", key_file: "{keys}/client.key" }}'
+    with servers(folder, more=tls) as (server,):
+        for host in ("127.0.0.1", "localhost"):
+            run(f"name-{host.split('.')[0]}", server, trust, f"tls://{host}:{server.port}", expect="nats:")
+
+
+def setup(catwatch, folder, long):
+    demo = ("--demo", "-e", "100ms")
+
+    def check(url, *words, status=1):
+        path = pathlib.Path(folder) / "check.jsonc"
+        path.write_text(json.dumps({"nats": {"urls": [url]}}))
+        run = subprocess.run([catwatch, "check", "--online", "-c", path, "--demo", "--agent-name", "web1"],
+                             capture_output=True, text=True, timeout=60)
+        said = "\n".join(line for line in run.stderr.split("\n") if line.startswith("nats:"))
+        need(run.returncode == status and all(word in said for word in words), f"check: {run.returncode}, {run.stderr}")
+        print(f"setup: check says {said}")
+
+    def trial(name, words, prepare=None, repair=None, **settings):
+        with servers(folder, **settings) as (server,):
+            if prepare:
+                prepare(server)
+            check(server.url, *words)
+            agent = Agent(catwatch, folder, "web1", [server.url], *demo)
+            texts = agent.wait_for_error(*words)
+            print(f"setup: {name}: {texts[0]}")
+            if repair:
+                repair(server)
+                wait_for("the state ok", lambda: agent.state() == "ok")
+                check(server.url, "can be published", status=0)
+            agent.end()
+            need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
+            if repair:
+                Reader(server.url).read().check("web1")
+        shutil.rmtree(f"{folder}/n1")
+
+    check("nats://127.0.0.1:1", "no server")
+    trial("off", ["JetStream is off"], jetstream=False)
+    trial("missing", ["no such stream"], repair=lambda server: make_stream(server.url, configuration(catwatch)))
+    trial("subjects", ["takes other.*, and not catwatch.v1.web1"],
+          lambda server: make_stream(server.url, configuration(catwatch, subjects=["other.*"])),
+          lambda server: asyncio.run(request(server.url, f"$JS.API.STREAM.UPDATE.{STREAM}", json.dumps(configuration(catwatch)).encode())))
+    # A line that fits no message is left out and named; everything else is there.
+    with servers(folder, max_payload="64KB") as (server,):
+        make_stream(server.url, configuration(catwatch))
+        check(server.url, "max_payload of 65536")
+        agent = Agent(catwatch, folder, "web1", [server.url], "-", stdin=True)
+        for number in range(2_000):
+            length = 100_000 if number in (500, 1_500) else 200
+            agent.process.stdin.write(json.dumps({"n": number, "data": "x" * length}).encode() + b"\n")
+        agent.process.stdin.close()
+        agent.process.wait(timeout=60)
+        kept, missed = Reader(server.url).read().check("web1", gaps_allowed=True)
+        numbered = [line for line in agent.own_lines() if "seq" in line]
+        need(len(missed) == 2 and kept + 2 == len(numbered), f"{len(missed)} lines are missing")
+        need(len(agent.error_lines()) == 1 and "fits no message" in agent.error_lines()[0], "not told")
+        print(f"setup: {agent.error_lines()[0]}")
+
+
+def rights(catwatch, folder, long):
+    text = subprocess.run([catwatch, "nats", "permissions", "--agent-name", "web1"], check=True, capture_output=True,
+                          text=True).stdout
+    of_agent, of_reader = ("permissions" + part.split("\n# ")[0] for part in text.split("permissions")[1:3])
+    blind = f'permissions {{ publish: "{PREFIX}web3", subscribe: "_INBOX.catwatch.web3.>" }}'
+    permissions = {"boss": "", "web1": of_agent, "web2": of_agent.replace("web1", "web2"), "web3": blind, "reader": of_reader}
+    seeds, users = {}, ""
+    for name, text in permissions.items():
+        user, seed = key_pair(nkeys.PREFIX_BYTE_USER)
+        seeds[name] = secret(folder, f"{name}.nk", seed)
+        users += f"{{ nkey: {user.public_key.decode()}, {text} }}\n"
+    with servers(folder, more=f"authorization {{ users: [ {users} ] }}") as (server,):
+        boss = {"nkeys_seed": seeds["boss"]}
+        make_stream(server.url, configuration(catwatch), **boss)
+
+        def start(name, who):
+            return Agent(catwatch, folder, name, [server.url], "--demo", "-e", "100ms", nats={"nkey_file": seeds[who]})
+
+        agent = start("web1", "web1")
+        published(agent, server.url, **boss)
+        # As another: no permission, in words, and the other's subject stays empty.
+        other = start("web2", "web1")
+        print(f"rights: {other.wait_for_error('Permissions Violation')[0]}")
+        # Without the right to look back it publishes all the same.
+        third = start("web3", "web3")
+        published(third, server.url, **boss)
+        for one in (other, agent, third):
+            one.end()
+        reader = Reader(server.url, nkeys_seed=seeds["reader"], inbox_prefix=b"_INBOX.catwatch-reader").read()
+        need(reader.agents() == ["web1", "web3"], f"there are {reader.agents()}")
+        for one in (agent, third):
+            reader.check(one.name)
+            need(not one.error_lines(), f"errors: {one.error_lines()}")
+
+        async def misuse():
+            complaints = []
+            async def complain(error):
+                complaints.append(str(error))
+            client = await nats.connect(server.url, nkeys_seed=seeds["web2"], error_cb=complain)
+            for subject in (PREFIX + "web1", "$JS.API.STREAM.DELETE." + STREAM, "$JS.API.STREAM.MSG.GET." + STREAM,
+                            f"$JS.API.DIRECT.GET.{STREAM}.{PREFIX}web1", f"$JS.API.DIRECT.GET.{STREAM}",
+                            "$JS.API.CONSUMER.CREATE." + STREAM):
+                await client.publish(subject, b"{}")
+            for subject in (PREFIX + ">", "_INBOX.catwatch.web1.>", "_INBOX.>", ">"):
+                await client.subscribe(subject)
+            await client.flush()
+            await asyncio.sleep(0.2)
+            await client.close()
+            return complaints
+        complaints = asyncio.run(misuse())
+        need(len(complaints) == 10, f"of ten misuses these were refused: {complaints}")
+        print("rights: an agent publishes as itself only; ten misuses were refused")
+
+
+def names(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        first = Agent(catwatch, folder, "web1", [server.url], "--demo", "-e", "100ms")
+        published(first, server.url)
+        second = Agent(catwatch, folder, "web1", [server.url], "--demo", "-e", "100ms")
+        text = first.wait_for_error("conflict", os.uname().nodename)[0]
+        time.sleep(2)
+        need(first.state().startswith("conflict"), f"the state is {first.state()}")
+        need(second.state() == "ok" and not second.error_lines(), f"the other's is {second.state()}")
+        runs = [headers["Catwatch-Run"] for headers, _ in Reader(server.url).read().of("web1")]
+        need(len(set(runs)) == 2 and runs == sorted(runs, key=runs.index), "their messages are mixed")
+        first.end()
+        second.end()
+        Reader(server.url).read().check("web1")
+        print(f"names: {text}")
+
+
+def lines(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        agent = Agent(catwatch, folder, "web1", [server.url], "--demo", "-e", "20ms", "-d", "4", nats={"lines": True})
+        agent.process.wait(timeout=60)
+        reader = Reader(server.url).read()
+        kept, _ = reader.check("web1")
+        own = {line["seq"]: line for line in agent.own_lines() if "seq" in line}
+        need(kept == len(own), f"{kept} lines of {len(own)}")
+        for headers, line in reader.lines("web1"):
+            if "seq" in line:
+                need(list(line)[-3:] == ["agent", "origin_run", "origin_seq"], "not the last keys")
+                need(line == own[line["seq"]] | {"agent": "web1", "origin_run": headers["Catwatch-Run"],
+                                                 "origin_seq": line["seq"]}, f"another line: {line}")
+        print(f"lines: {kept} lines, each a message")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("catwatch")
+    trials = {one.__name__: one for one in (leader, stopped, overtaken, access, setup, rights, names, lines)}
+    parser.add_argument("trial", choices=trials)
+    parser.add_argument("--long", action="store_true")
+    given = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="catwatch-nats-")
+    try:
+        trials[given.trial](given.catwatch, folder, given.long)
+    except (Wrong, AssertionError) as wrong:
+        print(f"{given.trial}: {wrong}\nthe files are in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
