@@ -12,6 +12,19 @@ import Testing
         return arguments + ["-e", "1h"]
     }
 
+    /// Where the value stands that is read, and whether its window has different ones.
+    private static func readOut(_ rows: [String]) -> (time: String, isOfMany: Bool)? {
+        for row in rows {
+            let words = row.split(separator: " ")
+            guard let time = words.first, time.count == "00:00:00.0".count else { continue }
+            if row.contains("nothing in this window") { return (String(time), false) }
+            guard let low = words.firstIndex(of: "min"), let mean = words.firstIndex(of: "mean"), mean + 1 < words.count
+            else { continue }
+            return (String(time), words[low + 1] != words[mean + 1])
+        }
+        return nil
+    }
+
     /// Goes back to the run that is over, and comes back.
     private static func goBack(_ screen: ViewScreen) async throws {
         try await screen.wait(for: "▸ fact ")
@@ -21,17 +34,18 @@ import Testing
         let whole = try await screen.waitUntilGone("reading the journal")
         #expect(!whole.contains { $0.contains("✕ journal") })
         // A value of before can be read, with the window that it counts in: of many, as the one of now is alone.
-        var found = false
-        for _ in 0..<100 where !found {
-            found = try await screen.type("h", for: #":\d\d\.\d "#).contains { row in
-                let words = row.split(separator: " ")
-                guard row.contains("window: last"), let low = words.firstIndex(of: "min"),
-                    let high = words.firstIndex(of: "max"), high + 1 < words.count
-                else { return false }
-                return words[low + 1] != words[high + 1]
+        try await screen.type("h")
+        var place = try await screen.wait(until: "a value is read", Self.readOut)
+        for _ in 0..<150 where !place.isOfMany {
+            let before = place.time
+            try await screen.type("h")
+            // Between two keys the clock goes on, and what is read with it: only a step goes back.
+            place = try await screen.wait(until: "one further back is read") { rows in
+                // Midnight may lie between them.
+                Self.readOut(rows).flatMap { $0.time < before || ($0.time > "23" && before < "01") ? $0 : nil }
             }
         }
-        #expect(found)
+        #expect(place.isOfMany)
         try await screen.type("\u{1B}", for: #" n 31\b"#)
         try await screen.type("[", for: #"windows, 2 m(?s:.*) n 1\b"#)
         try await screen.type("1", for: "▸ fact ")

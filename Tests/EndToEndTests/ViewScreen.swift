@@ -74,6 +74,17 @@ final class ViewScreen {
         return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
+    /// Waits until the screen has something, as said by its rows.
+    func wait<Found>(until what: String, _ find: ([String]) throws -> Found?) async throws -> Found {
+        var last: [String] = []
+        for _ in 0..<400 {
+            last = try await rows()
+            if let found = try find(last) { return found }
+            try await stage.loop.sleep(for: .milliseconds(50))
+        }
+        throw ChildProcess.Failed("waited in vain until \(what):\n\(last.joined(separator: "\n"))\n")
+    }
+
     /// Waits until both show the same, and returns that.
     func waitToShow(the other: ViewScreen) async throws -> [String] {
         var (mine, theirs): ([String], [String]) = ([], [])
