@@ -169,8 +169,8 @@ import Testing
                     return reader
                 }
             }
+            while !agent.hasBegun { try await loop.sleep(for: .milliseconds(1)) }
             agent.signal(SIGTERM)
-            loop.simulatedWork = nil
             for reader in readers {
                 let answer = try await client.talk { client in
                     defer { RawClient.leave(reader) }
@@ -179,6 +179,7 @@ import Testing
                 let text = String(decoding: answer.body, as: UTF8.self)
                 #expect(text.contains(#"{"type":"hello""#) && text.contains(#"{"type":"bye""#), "\(text)")
             }
+            loop.simulatedWork = nil
             let ended = try await status
             #expect(ended == 0)
         }

@@ -215,6 +215,9 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     /// Whether anything that it has opened is not closed.
     var holdsStreams: Bool { connections.contains { $0.stream?.isClosed == false } || socket?.holdsStreams == true }
 
+    /// Whether it listens to signals.
+    var hasBegun: Bool { handler != nil }
+
     /// Sends it a signal.
     func signal(_ number: Int32) { handler?(number) }
 
