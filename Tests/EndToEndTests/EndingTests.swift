@@ -90,7 +90,7 @@ import Testing
             try await stage.wait(for: "the signal to be taken") {
                 try ProcessFile.text("status", of: program.id).contains("ShdPnd:\t0000000000000000")
             }
-            let lines = FeedLine.lines(try await stage.bytes(of: stream))
+            let lines = FeedLine.lines(try await stream.bytes())
             #expect(!lines.contains { $0 == nil } && lines.last??.type == "bye")
             #expect(try await program.waitForExit() == .exited(0))
         }

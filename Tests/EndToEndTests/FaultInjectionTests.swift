@@ -22,7 +22,7 @@ import Testing
         func read() async throws -> [FeedLine?] {
             let socket = try StreamSocket.connected(to: "\(stage.folder)/s")
             shutdown(socket.number, Int32(SHUT_WR))
-            return FeedLine.lines(try await stage.bytes(of: DescriptorStream(owning: socket, on: stage.loop)))
+            return FeedLine.lines(try await DescriptorStream(owning: socket, on: stage.loop).bytes())
         }
 
         func end() async throws -> Finished {
@@ -109,7 +109,7 @@ import Testing
             let peer = try StreamSocket.bound(to: "\(stage.folder)/peer")
             try StreamSocket.listen(peer)
             let listener = LoopBound(try SocketListener(owning: peer, on: stage.loop))
-            async let pushed = stage.bytes(of: try #require(listener.value.accept() as? DescriptorStream))
+            async let pushed = try #require(listener.value.accept() as? DescriptorStream).bytes()
             async let read = bench.read()
             try await bench.feed(200)
             // It has told that nobody was there, and tries again by itself.
@@ -198,11 +198,11 @@ import Testing
             var read: [FeedLine?] = []
             if fault.hasPrefix("sendto") {
                 let first = try #require(try await listener.value.accept() as? DescriptorStream)
-                read += FeedLine.lines(try await stage.bytes(of: first))
+                read += FeedLine.lines(try await first.bytes())
             }
             let second = try #require(try await listener.value.accept() as? DescriptorStream)
             try await rest
-            async let bytes = stage.bytes(of: second)
+            async let bytes = second.bytes()
             let run = try await bench.end()
             read += FeedLine.lines(try await bytes)
             #expect(run.ending == .exited(0) && run.errors.contains(words))

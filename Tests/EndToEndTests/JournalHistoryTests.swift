@@ -33,12 +33,18 @@ import Testing
         /// The number that only the second run comes to; by then it has long been live.
         var end: Int { over.count + 10 }
 
+        /// Ends the second run; returns its numbered lines, which standard output has all of only now: a reader may be ahead
+        /// of it.
+        func finish() async throws -> [FeedLine] {
+            try await now.end()
+            return try await Finished(of: now.program).lines().filter { $0.seq > 0 }
+        }
+
         /// Whether a reader got the rest of the first run behind a number, a new greeting, and the second run from its
         /// `restart` on: each line once, as standard output had it.
         func expect(
-            _ lines: [FeedLine], since: Int, sourceLocation: SourceLocation = #_sourceLocation
-        ) async throws {
-            let current = FeedLine.lines(await now.program.outputBytes).compactMap { $0 }.filter { $0.seq > 0 }
+            _ lines: [FeedLine], since: Int, _ current: [FeedLine], sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
             let numbered = lines.filter { $0.seq > 0 }
             let rest = Array(over.dropFirst(since))
             #expect(rest.first?.seq == since + 1 && numbered.last?.seq ?? 0 >= end, sourceLocation: sourceLocation)
@@ -62,24 +68,18 @@ import Testing
         try bytes[..<(bytes.lastIndex(of: 0x0A) ?? 0)].split(separator: 0x0A).map { try #require(FeedLine($0)) }
     }
 
-    /// Asks at the socket, and reads until a text has come, or to the end.
+    /// Asks at the socket, and reads until a text has come in the answer, or to the end.
     private static func ask(_ request: String, of runs: Runs, on stage: Stage, until text: String? = nil) async throws
         -> [FeedLine]
     {
         let socket = try DescriptorStream(owning: StreamSocket.connected(to: runs.socket), on: stage.loop)
         try await socket.write(all: Array("\(request)\n".utf8))
-        let buffer = ReadBuffer()
-        var bytes: [UInt8] = []
-        while text.map({ !String(decoding: bytes, as: UTF8.self).contains($0) }) ?? true {
-            guard let count = try socket.read(into: buffer.memory) else {
-                try await socket.waitUntilReadable()
-                continue
-            }
-            if count == 0 { break }
-            bytes += buffer.memory[..<count]
-        }
+        let lines = try whole(
+            await socket.bytes { come in
+                guard let text, let answer = come.firstRange(of: "\"run\":\"\(runs.run)\"") else { return false }
+                return come[answer.upperBound...].contains(text)
+            })
         socket.close()
-        let lines = try whole(bytes)
         // The greeting, and what was on its way before the answer to the request.
         let hellos = lines.indices.filter { lines[$0].type == "hello" }
         return Array(lines[try #require(hellos.dropFirst().first)...])
@@ -91,16 +91,15 @@ import Testing
             let end = "\"seq\":\(runs.end),"
             let asked = try await Self.ask(#"{"since":7,"run":"\#(runs.run)"}"#, of: runs, on: stage, until: end)
             #expect(asked.first?.string("run") == runs.run)
-            try await runs.expect(asked, since: 7)
-
             let target = "/feed?since=\(runs.over.count - 1)&run=\(runs.run)"
             let feed = try await runs.now.body(target, until: end)
-            try await runs.expect(Self.whole(feed), since: runs.over.count - 1)
-
             let stream = try await runs.now.stream("/events", ["Last-Event-ID: \(runs.run)-12"], until: end)
-            try await runs.expect(stream.lines.map { try #require(FeedLine(Array($0.utf8))) }, since: 12)
             #expect(stream.events.first { $0.data.hasPrefix("{\"seq\":") }?.id == "\(runs.run)-13")
-            try await runs.now.end()
+
+            let current = try await runs.finish()
+            try runs.expect(asked, since: 7, current)
+            try runs.expect(Self.whole(feed), since: runs.over.count - 1, current)
+            try runs.expect(stream.lines.map { try #require(FeedLine(Array($0.utf8))) }, since: 12, current)
         }
     }
 

@@ -241,12 +241,12 @@ import Testing
             }
             let program = try await Self.running(stage, "")
             try await Self.reload(stage, program, member("s"), "outputs: 1 started, 0 stopped, 0 kept")
-            async let first = try stage.bytes(of: connect("s"))
+            async let first = try connect("s").bytes()
             try await Self.reload(
                 stage, program, member("s", #""max_readers": 1, "listen_mode": "640","#), "0 removed, 1 kept")
             try await stage.wait(for: "the other mode") { try mode() == 0o640 }
             try await stage.wait(for: "the refusal of a second reader") {
-                let lines = FeedLine.lines(try await stage.bytes(of: connect("s")))
+                let lines = FeedLine.lines(try await connect("s").bytes())
                 return lines.count == 1 && lines[0]?.type == "error"
             }
             try await Self.reload(stage, program, member("t"), "outputs: 1 started, 1 stopped, 0 kept")
@@ -254,7 +254,7 @@ import Testing
             let numbers = try Self.numbers(FeedLine.lines(try await first))
             #expect(numbers.count > 3 && numbers == Array(numbers[0]..<numbers[0] + numbers.count))
             #expect(try FolderListing.names(in: stage.folder).sorted() == ["config.jsonc", "t", "t.lock"])
-            async let second = try stage.bytes(of: connect("t"))
+            async let second = try connect("t").bytes()
             try await Self.reload(stage, program, "", "outputs: 0 started, 1 stopped, 0 kept")
             #expect(try Self.numbers(FeedLine.lines(try await second)).count > 3)
             #expect(try FolderListing.names(in: stage.folder) == ["config.jsonc"])
@@ -273,7 +273,7 @@ import Testing
             }
             func read(_ index: Int) async throws -> [Int] {
                 let stream = try #require(try await listeners[index].value.accept() as? DescriptorStream)
-                return try Self.numbers(FeedLine.lines(try await stage.bytes(of: stream)))
+                return try Self.numbers(FeedLine.lines(try await stream.bytes()))
             }
             func member(_ indices: [Int]) -> String {
                 "\"connect\": [\(indices.map { "\"unix:\(stage.folder)/\(names[$0])\"" }.joined(separator: ","))],"

@@ -106,20 +106,6 @@ actor Stage {
         return server.port
     }
 
-    /// Everything that comes over a stream until it ends.
-    func bytes(of stream: DescriptorStream) async throws -> [UInt8] {
-        let buffer = ReadBuffer()
-        var bytes: [UInt8] = []
-        while true {
-            guard let count = try stream.read(into: buffer.memory) else {
-                try await stream.waitUntilReadable()
-                continue
-            }
-            if count == 0 { return bytes }
-            bytes += buffer.memory[..<count]
-        }
-    }
-
     // MARK: Programs
 
     /// Starts catwatch.

@@ -40,13 +40,17 @@ import Testing
             try await talk { try WireAnswer($0.talk(Self.request(target, fields + ["Connection: close"]))) }
         }
 
-        /// Asks for what does not end, and reads on until a text has come.
+        /// Asks for what does not end, and reads on until there is a text in a line or an event that is whole; returns all
+        /// that are.
         func body(_ target: String, _ fields: [String] = [], until text: String) async throws -> [UInt8] {
             try await talk { client in
                 let descriptor = try client.connect()
                 defer { RawClient.leave(descriptor) }
                 try client.send(Self.request(target, fields), to: descriptor)
-                return try WireAnswer(client.receive(from: descriptor, until: text)).body
+                let outcome = try client.receive(from: descriptor) { outcome in
+                    (try? WireAnswer(outcome)).map { String(decoding: $0.whole, as: UTF8.self).contains(text) } ?? false
+                }
+                return try Array(WireAnswer(outcome).whole)
             }
         }
 

@@ -117,7 +117,8 @@ package struct RawClient: Sendable {
         try receive(from: descriptor) { $0.text.contains(text) }
     }
 
-    private func receive(from descriptor: Int32, until isEnough: (Outcome) -> Bool) throws -> Outcome {
+    /// Reads until there is enough, or the connection ends.
+    package func receive(from descriptor: Int32, until isEnough: (Outcome) -> Bool) throws -> Outcome {
         var outcome = Outcome()
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while !isEnough(outcome) {
@@ -175,6 +176,13 @@ package struct WireAnswer: Sendable {
         self.outcome = outcome
         let raw = bytes[(end + separator.count)...]
         body = fields["transfer-encoding"] == "chunked" ? Self.unchunked(raw) : Array(raw)
+    }
+
+    /// What of the body is whole: its lines, or the events of a stream of events.
+    package var whole: ArraySlice<UInt8> {
+        let end: [UInt8] = fields["content-type"] == "text/event-stream" ? [0x0A, 0x0A] : [0x0A]
+        let last = body.indices.last { body[$0...].starts(with: end) }
+        return body[..<(last.map { $0 + end.count } ?? 0)]
     }
 
     /// The data of all chunks, the last of which may be cut off.
