@@ -91,6 +91,13 @@ try
 getent group catwatch >/dev/null || fail "there is no group"
 units=(catwatch.service catwatch.socket catwatch-journal.service)
 systemd-analyze verify "${units[@]}" || fail "systemd does not take the units"
+# With what makes an agent of a fleet of it, and a fleet.
+mkdir /etc/systemd/system/catwatch.service.d
+for part in agent fleet; do
+    cp /usr/share/doc/catwatch/examples/fleet/systemd/$part.conf /etc/systemd/system/catwatch.service.d/
+    systemd-analyze verify catwatch.service || fail "systemd does not take $part.conf"
+done
+rm -r /etc/systemd/system/catwatch.service.d
 for unit in "${units[@]}"; do
     [[ $(systemctl is-enabled "$unit") == disabled ]] || fail "$unit is enabled"
 done

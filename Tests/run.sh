@@ -97,7 +97,7 @@ run_lint() {
     Tests/bugs.sh
     if command -v shellcheck >/dev/null; then
         heading "shell scripts"
-        shellcheck examples/*.sh examples/package/{postinst,prerm,postrm} Tests/*.sh .ci/run
+        shellcheck examples/*.sh examples/fleet/*.sh examples/package/{postinst,prerm,postrm} Tests/*.sh .ci/run
     fi
 }
 

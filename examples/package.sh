@@ -80,10 +80,10 @@ put 644 usr/lib/sysusers.d/catwatch.conf <examples/systemd/catwatch.sysusers
 documentation=usr/share/doc/catwatch
 put 644 $documentation/copyright <examples/package/copyright
 gzip -9n <examples/package/changelog | put 644 $documentation/changelog.gz
-for file in docs/{configuration,operations,security,terminal,wire-format}.md; do
+for file in docs/{configuration,fleet,operations,security,terminal,wire-format}.md; do
     gzip -9n <"$file" | put 644 "$documentation/$file.gz"
 done
-for file in docs/*.json examples/*.jsonc examples/{fluent-bit,lnav,rsyslog,vector}/*; do
+for file in docs/*.json examples/*.jsonc examples/{fluent-bit,lnav,rsyslog,vector}/* examples/fleet/{[!d]*.*,systemd/*}; do
     put 644 "$documentation/$file" <"$file"
 done
 

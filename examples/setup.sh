@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that catwatch needs, those that are missing: examples/setup.sh build|package|test|bench …
+# Installs the Debian packages that catwatch needs, those that are missing: examples/setup.sh build|package|test|bench|fleet …
 # This is the one list of them. Elsewhere than on Debian and its derivatives it says what to install.
 set -euo pipefail
 
@@ -11,13 +11,15 @@ build_packages=(
 )
 # What examples/package.sh calls.
 package_packages=(binutils dpkg-dev)
+# The servers, and what makes their certificates and keys: examples/fleet.
+fleet_packages=(nats-server openssl python3)
 # Python for the checks of the lines and for httpbin; nginx as a server that is not ours; what ships and reads the feed (jq, lnav,
 # miller, nodejs, rsyslog); what scrapes it (prometheus, with promtool); what shows the page and what may stand in front of it
-# (chromium, caddy); what it is published to (nats-server); what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
+# (chromium, caddy); what it is published to; what looks at the package and makes an empty system for it (uidmap for who is not root); the rest to look
 # from outside.
 test_packages=(
-    python3 python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap openssl procps shellcheck
-    strace tmux chromium caddy prometheus sqlite3 nats-server
+    "${fleet_packages[@]}" python3-venv nginx-light curl jq lnav miller nodejs rsyslog lintian mmdebstrap uidmap procps shellcheck
+    strace tmux chromium caddy prometheus sqlite3
 )
 # The peers that catwatch-bench measures itself against.
 bench_packages=(collectd-core hyperfine jq libyajl2 nats-server nginx-light redis-server wrk)
@@ -25,7 +27,7 @@ bench_packages=(collectd-core hyperfine jq libyajl2 nats-server nginx-light redi
 say() { echo "setup: $*" >&2; }
 
 usage() {
-    echo "usage: ${0##*/} build|package|test|bench …" >&2
+    echo "usage: ${0##*/} build|package|test|bench|fleet …" >&2
     exit 2
 }
 
@@ -105,6 +107,7 @@ main() {
             package) packages+=("${package_packages[@]}") ;;
             test) packages+=("${test_packages[@]}") ;;
             bench) packages+=("${bench_packages[@]}") ;;
+            fleet) packages+=("${fleet_packages[@]}") ;;
             *) usage ;;
         esac
     done

@@ -32,11 +32,14 @@ import threading
 import time
 
 import nats
-import nkeys
 
 from nats_servers import (
-    PREFIX, STREAM, Agent, Operator, Reader, Wrong, configuration, key_pair, make_stream, need, request, servers,
+    PREFIX, STREAM, Agent, Operator, Reader, Wrong, configuration, make_stream, need, request, servers,
     stream_information, wait_for)
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "fleet"
+sys.path.append(str(EXAMPLES))
+from natsadmin import user_key  # noqa: E402
 
 
 class Generator:
@@ -171,19 +174,9 @@ def overtaken(catwatch, folder, long):
 
 
 def certificates(folder):
-    subprocess.run(["/bin/bash", "-ec", """
-        key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1"; }
-        key ca.key; key server.key; key client.key
-        openssl req -x509 -key ca.key -subj /CN=authority -days 2 -out ca.pem
-        sign() {
-            openssl req -new -key "$1.key" -subj "/CN=$1" -out "$1.csr"
-            printf 'subjectAltName=%s\\n' "$2" >"$1.ext"
-            openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem"
-        }
-        sign server IP:127.0.0.1,DNS:localhost
-        sign client DNS:client
-        chmod 600 ./*.key
-        """], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [EXAMPLES / "certificates.sh", folder, "server=IP:127.0.0.1,DNS:localhost", "client=DNS:client"],
+        check=True, capture_output=True)
     return pathlib.Path(folder)
 
 
@@ -226,14 +219,13 @@ def access(catwatch, folder, long):
         run("none", server, {}, expect="refuses the credentials")
     shutil.rmtree(f"{folder}/n1")
 
-    user, seed = key_pair(nkeys.PREFIX_BYTE_USER)
-    _, other = key_pair(nkeys.PREFIX_BYTE_USER)
-    path = secret(folder, "user.nk", seed + "\n")
-    with servers(folder, more=f"authorization {{ users: [{{ nkey: {user.public_key.decode()} }}] }}") as (server,):
+    path, other = f"{folder}/user.nk", f"{folder}/other.nk"
+    user_key(other)
+    with servers(folder, more=f"authorization {{ users: [{{ nkey: {user_key(path)} }}] }}") as (server,):
         right = {"nkeys_seed": path}
         make_stream(server.url, configuration(catwatch), **right)
         run("nkey", server, {"nkey_file": path}, **right)
-        run("other", server, {"nkey_file": secret(folder, "other.nk", other)}, expect="refuses the credentials")
+        run("other", server, {"nkey_file": other}, expect="refuses the credentials")
         run("noseed", server, {"nkey_file": secret(folder, "no.nk", "hello")}, expect="holds no seed")
     shutil.rmtree(f"{folder}/n1")
 
@@ -343,9 +335,8 @@ def rights(catwatch, folder, long):
     permissions = {"boss": "", "web1": of_agent, "web2": of_agent.replace("web1", "web2"), "web3": blind, "reader": of_reader}
     seeds, users = {}, ""
     for name, text in permissions.items():
-        user, seed = key_pair(nkeys.PREFIX_BYTE_USER)
-        seeds[name] = secret(folder, f"{name}.nk", seed)
-        users += f"{{ nkey: {user.public_key.decode()}, {text} }}\n"
+        seeds[name] = f"{folder}/{name}.nk"
+        users += f"{{ nkey: {user_key(seeds[name])}, {text} }}\n"
     with servers(folder, more=f"authorization {{ users: [ {users} ] }}") as (server,):
         boss = {"nkeys_seed": seeds["boss"]}
         make_stream(server.url, configuration(catwatch), **boss)
