@@ -81,8 +81,10 @@ import Testing
             try await log.wait(for: "the run of the new one") { log in
                 FeedLine.lines(log.outputBytes).count { $0?.isData == true } == 5 ? () : nil
             }
-            #expect(
-                await log.errorText.hasSuffix("catwatch: the journal was moved aside; this goes on with the new one\n"))
+            try await log.wait(for: "word of the new one") { log in
+                log.errorText.hasSuffix("catwatch: the journal was moved aside; this goes on with the new one\n")
+                    ? () : nil
+            }
             #expect(FeedLine.lines(await log.outputBytes).count { $0?.type == "hello" } == 2)
         }
     }

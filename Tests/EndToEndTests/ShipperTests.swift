@@ -80,13 +80,17 @@ import Testing
             let program = try await stage.bash(
                 """
                 set -eo pipefail
-                "$catwatch" -u '\(stage.url("/fact"))' -e 10ms -n 100 -i 1 --listen="$folder/feed.sock" \
+                "$catwatch" -u '\(stage.url("/fact"))' -e 10ms -i 1 --listen="$folder/feed.sock" \
                     -o ndjson --output-file "$folder/file.ndjson" >"$folder/sent.ndjson" &
                 agent=$!
                 until [[ -S $folder/feed.sock ]]; do read -rt 0.01 <> <(:) || :; done
                 { "$catwatch" --attach="$folder/feed.sock" --no-reconnect -o ndjson || (($? == 1)); } |
-                    \(tool) >"$folder/arrived.ndjson"
+                    tee "$folder/passed" | \(tool) >"$folder/arrived.ndjson" &
+                tool=$!
+                until [[ -e $folder/passed && $(wc -l <"$folder/passed") -gt 220 ]]; do read -rt 0.01 <> <(:) || :; done
+                kill $agent
                 wait $agent
+                wait $tool
                 for name in sent file arrived; do
                     jq -cS 'select(.seq)' "$folder/$name.ndjson" >"$folder/$name.sorted"
                 done

@@ -53,6 +53,9 @@ import Testing
             _ = try await stage.catwatch(["--attach=\(path)", "-o", "none", "--listen=\(relayed)"])
             try await Self.answering(stage, at: relayed)
             let direct = try await stage.catwatch(["--attach=\(path)", "--no-reconnect", "-o", "ndjson"])
+            try await direct.wait(for: "a line") { direct in
+                FeedLine.lines(direct.outputBytes).contains { $0.map { $0.seq > 0 } == true } ? () : nil
+            }
             let second = try await stage.catwatch(["--attach=\(relayed)", "-o", "ndjson", "-n", "30"])
             let read = try await Finished(of: second)
             try await origin.signal(SIGTERM)
@@ -92,8 +95,8 @@ import Testing
             let unnamed = try await stage.finish(
                 ["--attach", "--no-reconnect", "-o", "ndjson"], environment: environment)
             #expect(unnamed.ending == .exited(1) && unnamed.errors.contains("no agent to attach to: \(doubt); say "))
-            let named = try await stage.finish(["--attach=\(path)", "-o", "ndjson", "-d", "1s"])
-            #expect(named.errors.contains("\(path): the socket is user 65534's\n"), "\(named.errors)")
+            let named = try await stage.catwatch(["--attach=\(path)", "-o", "ndjson"])
+            try await named.waitForError("\(path): the socket is user 65534's\n")
             // A view says it where it can be seen while it lasts.
             let view = try await stage.finish(["--attach=\(path)", "--once", "--timeout", "100ms"])
             #expect(view.outputText.contains("  socket of user 65534  "), "\(view.outputText)")
