@@ -17,7 +17,7 @@ import Testing
     func isUnderstood(path: String, text: String) async throws {
         try await Stage.run { stage in
             if path.hasPrefix("/encoding") {
-                let run = try await stage.finish(["-u", Self.url("/encoding/utf8"), "-d", "1s"])
+                let run = try await stage.finishAfterError(["-u", Self.url("/encoding/utf8")])
                 let error = try #require(try run.lines().first { $0.type == "error" })
                 #expect(error.string("code") == "not_json" && error.string("message")?.contains("text/html") == true)
                 return
@@ -45,28 +45,24 @@ import Testing
     @Test func aDripWithinTheDeadlineIsWholeAndOneBeyondItIsNot() async throws {
         try await Stage.run { stage in
             // Digits and nothing else would be a number; httpbin drips asterisks, which are not JSON, but come whole.
-            let whole = try await stage.finish(["-u", Self.url("/drip?duration=0.5&numbytes=5&delay=0"), "-d", "2s"])
+            let whole = try await stage.finishAfterError(["-u", Self.url("/drip?duration=0.5&numbytes=5&delay=0")])
             let error = try #require(try whole.lines().first { $0.type == "error" })
             #expect(error.string("code") == "not_json")
             #expect(try whole.lines().first { $0.type == "latency" }?.number("bytes") == 5)
 
-            let cut = try await stage.finish(
-                ["-u", Self.url("/drip?duration=30&numbytes=30&delay=0"), "--timeout", "300ms", "-d", "1s"])
+            // Long enough for the answer to begin.
+            let cut = try await stage.finishAfterError(
+                ["-u", Self.url("/drip?duration=30&numbytes=30&delay=0"), "--timeout", "2s"])
             let timeout = try #require(try cut.lines().first { $0.type == "error" })
             #expect(timeout.string("code") == "timeout")
-            #expect(timeout.string("message")?.contains("within 300 ms") == true)
+            #expect(timeout.string("message")?.contains("within 2 s") == true)
         }
     }
 
     @Test(arguments: [400, 401, 403, 404, 410, 418, 429, 500, 502, 503, 504])
     func statusesAreErrors(status: Int) async throws {
         try await Stage.run { stage in
-            let program = try await stage.catwatch(["-u", Self.url("/status/\(status)"), "-e", "10ms"])
-            try await program.wait(for: "an error") { program in
-                FeedLine.lines(program.outputBytes).contains { $0?.type == "error" } ? () : nil
-            }
-            try await program.signal(SIGTERM)
-            let lines = try await Finished(of: program).lines()
+            let lines = try await stage.finishAfterError(["-u", Self.url("/status/\(status)"), "-e", "10ms"]).lines()
             let error = try #require(lines.first { $0.type == "error" })
             #expect(error.string("code") == (status == 429 ? "rate_limited" : "status"))
             #expect(error.string("message")?.contains("\(status)") == true)
@@ -76,7 +72,7 @@ import Testing
 
     @Test func tooManyRedirectsAreAnError() async throws {
         try await Stage.run { stage in
-            let run = try await stage.finish(["-u", Self.url("/relative-redirect/11"), "-d", "1s"])
+            let run = try await stage.finishAfterError(["-u", Self.url("/relative-redirect/11")])
             let error = try #require(try run.lines().first { $0.type == "error" })
             #expect(error.string("code") == "redirect")
             #expect(error.string("message")?.contains("more than 10 times") == true)
@@ -116,9 +112,8 @@ import Testing
     @Test func secretsAreNotToldInFailures() async throws {
         try await Stage.run { stage in
             let port = try await stage.closedPort()
-            let run = try await stage.finish([
-                "-u", "http://user:pa55word@127.0.0.1:\(port)/x?key=qu3ry", "--header", "X-Secret: h1dden", "-v", "-d",
-                "300ms",
+            let run = try await stage.finishAfterError([
+                "-u", "http://user:pa55word@127.0.0.1:\(port)/x?key=qu3ry", "--header", "X-Secret: h1dden", "-v",
             ])
             let all = run.outputText + run.errors
             #expect(run.errors.contains("refused"))

@@ -80,7 +80,7 @@ import Testing
 
     @Test func aDurationEndsIt() async throws {
         try await Stage.run { stage in
-            let run = try await stage.finish(["--demo", "-e", "10ms", "-d", "200ms"])
+            let run = try await stage.finish(["--demo", "-e", "10ms", "-d", "2s"])
             #expect(run.ending == .exited(0) && run.errors == "")
             #expect(try run.lines().last?.string("reason") == "duration")
         }

@@ -71,12 +71,19 @@ actor Stage {
     }
 
     /// Waits until something outside has come about, looking again and again.
-    func wait(for what: String, _ condition: () async throws -> Bool) async throws {
-        let limit = loop.clock.now.advanced(by: .seconds(60))
+    ///
+    /// - Returns: how often it looked, 2 ms or more apart: a measure for what must not take long, as a machine that is busy
+    ///   holds the looking up as well.
+    @discardableResult
+    func wait(for what: String, _ condition: () async throws -> Bool) async throws -> Int {
+        let limit = loop.clock.now.advanced(by: ChildProcess.patience)
+        var looks = 1
         while try await !condition() {
             guard loop.clock.now < limit else { throw ChildProcess.Failed("waited in vain for \(what)") }
             try await loop.sleep(for: .milliseconds(2))
+            looks += 1
         }
+        return looks
     }
 
     /// Closes the port and all connections; returns the port.
@@ -119,7 +126,7 @@ actor Stage {
         return try start(launch)
     }
 
-    func start(_ launch: Launch, deadline: Duration = .seconds(60)) throws -> ChildProcess {
+    func start(_ launch: Launch, deadline: Duration = ChildProcess.patience) throws -> ChildProcess {
         let program = try ChildProcess(launch, on: loop, deadline: deadline)
         programs.append(program)
         return program
@@ -138,6 +145,16 @@ actor Stage {
     /// Runs catwatch to its end.
     func finish(_ arguments: [String], environment: [String: String] = [:]) async throws -> Finished {
         try await Finished(of: catwatch(arguments, environment: environment))
+    }
+
+    /// Runs catwatch until it has told of an error, however long that takes here, and ends it.
+    func finishAfterError(_ arguments: [String]) async throws -> Finished {
+        let program = try catwatch(arguments)
+        try await program.wait(for: "an error") { program in
+            FeedLine.lines(program.outputBytes).contains { $0?.type == "error" } ? () : nil
+        }
+        try await program.signal(SIGTERM)
+        return try await Finished(of: program)
     }
 
     func write(_ text: String, to name: String) throws -> String {

@@ -133,10 +133,10 @@ final class ViewScreen {
     /// Whether the terminal's modes are those that it was started with.
     func hasFirstModes() async throws -> Bool { try await ask(#""do":"modes""#).raw("ok") == "true" }
 
-    /// Closes the terminal; returns the exit status, and how many seconds it took to come.
-    func hangUp() async throws -> (status: Int?, seconds: Double) {
+    /// Closes the terminal; returns the exit status, and how many looks of 5 ms or more it took to come.
+    func hangUp() async throws -> (status: Int?, looks: Int) {
         let answer = try await ask(#""do":"hang-up""#)
-        return (answer.number("status").map { Int($0) }, answer.number("seconds") ?? .infinity)
+        return (answer.number("status").map { Int($0) }, Int(try #require(answer.number("looks"))))
     }
 
     /// Waits for the program's exit.

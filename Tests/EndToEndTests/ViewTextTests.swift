@@ -117,12 +117,12 @@ import Testing
                 trap 'tmux kill-server 2>/dev/null' EXIT
                 export LANG=C.UTF-8
                 tmux new-session -d -x 100 -y 30 "exec \"$catwatch\" --demo --preset all -i 1s"
-                until_shown() { for ((i = 0; i < 500; i++)); do
+                until_shown() { for ((i = 0; i < 2000; i++)); do
                     tmux capture-pane -p > "$folder/pane"; grep -q "$1" "$folder/pane" && return; sleep 0.02; done; exit 3; }
                 until_shown 'aqi/Varanasi'; cat "$folder/pane"
                 tmux send-keys 2; until_shown 'mean'; cat "$folder/pane"
                 tmux send-keys q
-                for ((i = 0; i < 500; i++)); do tmux has-session 2>/dev/null || exit 0; sleep 0.02; done; exit 4
+                for ((i = 0; i < 2000; i++)); do tmux has-session 2>/dev/null || exit 0; sleep 0.02; done; exit 4
                 """#)
             let run = try await Finished(of: program)
             #expect(run.ending == .exited(0), "\(run.outputText)\(run.errors)")

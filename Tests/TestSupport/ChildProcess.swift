@@ -12,6 +12,10 @@ package actor ChildProcess {
         case killed(Int32)
     }
 
+    /// How long something is waited for that takes a second or two: it is there to name what hangs, on a machine that is
+    /// busy with forty other things too.
+    package static let patience = Duration.seconds(180)
+
     /// The process's id, which is its group's too; valid until `end()`.
     package nonisolated let id: Int32
     /// What was run, for messages.
@@ -31,7 +35,7 @@ package actor ChildProcess {
     /// Starts a program; to be called on the loop.
     ///
     /// - Parameter deadline: the longest that any single wait takes before it fails the test.
-    package init(_ launch: Launch, on loop: EventLoop, deadline: Duration = .seconds(60)) throws {
+    package init(_ launch: Launch, on loop: EventLoop, deadline: Duration = patience) throws {
         self.loop = loop
         self.deadline = deadline
         command = ([launch.program] + launch.arguments).joined(separator: " ")
@@ -119,9 +123,9 @@ package actor ChildProcess {
         return reap()
     }
 
-    /// Waits until it has ended, whether anything that it said was read or not.
+    /// Waits until it has ended and everything it said on standard error was read, whether standard output was or not.
     package func waitForExit() async throws -> Ending {
-        try await wait(for: "its exit") { $0.leash.isAtEnd ? () : nil }
+        try await wait(for: "its exit") { $0.leash.isAtEnd && $0.errors?.isOpen != true ? () : nil }
         return reap()
     }
 

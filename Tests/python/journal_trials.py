@@ -38,7 +38,7 @@ import journal_file
 from journal_file import Wrong, need
 
 # How long anything may take that is bound to happen.
-PATIENCE = 30
+PATIENCE = 90
 
 
 def wait_for(what, condition):
