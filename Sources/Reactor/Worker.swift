@@ -1,10 +1,8 @@
-internal import Synchronization
-
 /// A loop for work that would hold others up, with a thread of its own that is started when the first work comes.
 package final class Worker: Sendable {
     private let name: String
     private let simulated: EventLoop?
-    private let thread = Mutex<LoopThread?>(nil)
+    private let thread = Locked<LoopThread?>(nil)
 
     /// - Parameter name: at most 15 bytes, as `ps -L` shows it.
     package init(name: String) {

@@ -1,5 +1,6 @@
 import CLinux
 import Feed
+internal import Reactor
 
 /// Splits a command line with Glibc's `getopt_long(3)` and words its complaints.
 ///
@@ -23,10 +24,10 @@ enum LongOptions {
     ///
     /// Stops at the first request such as `--help`: what comes after it does not matter any more.
     static func scan(_ arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
-        // getopt_long keeps its state in global variables. A pthread mutex and not a `Synchronization.Mutex`, about which the Thread Sanitizer reports false races.
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
+        try turn.withLock { _ throws(UsageError) in try scan(alone: arguments, entries) }
+    }
 
+    private static func scan(alone arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
         let names = entries.map { strdup($0.long) }
         let strings = (["catwatch"] + arguments).map { strdup($0) }
         defer {
@@ -129,12 +130,8 @@ enum LongOptions {
     private static let firstLong: Int32 = 256
     private static let colon = Int32(UInt8(ascii: ":"))
 
-    /// Never freed: it guards what lives as long as the process.
-    nonisolated(unsafe) private static let lock = {
-        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        return mutex
-    }()
+    /// `getopt_long` keeps its state in global variables.
+    private static let turn = Locked<Void>(())
 }
 
 extension Option.Argument {
