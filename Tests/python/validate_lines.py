@@ -23,7 +23,7 @@ import jsonschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/wire-format.schema.json").read_text(encoding="utf-8"))
 CONNECTION = {"hello", "stats", "gap", "bye", "refusal"}
-NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost"}
+NUMBERED = {"latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"}
 MAX_LINE = 1 << 20
 MAX_TEXT = 4096
 MAX_LEVELS = 30
@@ -283,6 +283,9 @@ class Connection:
 
     def see_lost(self, line):
         need(line["from"] <= line["to"], f"goes from {line['from']} to {line['to']}")
+        need(line["source"] == line["agent"] + ".catwatch", "is of another source than its agent")
+
+    def see_peer(self, line):
         need(line["source"] == line["agent"] + ".catwatch", "is of another source than its agent")
 
     def see_agent(self, line):

@@ -292,7 +292,7 @@ package struct Board: Sendable {
             } else if let index = sourceIndex(source, time: time) {
                 sources[index].agent = agent
             }
-        case .hello, .stats, .restart, .lost, .gap, .bye, .resync, .refusal, .unknown:
+        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown:
             break
         }
     }

@@ -13,7 +13,7 @@ package struct BoardLine: Sendable, Equatable {
     /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done,
     /// a recovered line's down_s, a restart's last_seq, how many lines a lost one is about.
     package var value: Double?
-    /// A data line's text, an error's message, a latency's endpoint, a restart's last_run.
+    /// A data line's text, an error's message, a latency's endpoint, a restart's last_run, a peer's state.
     package var text: String?
     /// An error's code, a restart's ended.
     package var code: String?
@@ -51,6 +51,8 @@ package struct BoardLine: Sendable, Equatable {
             code = restart.ended?.cut(to: Board.longestText)
         case .lost(let lost):
             value = Double(lost.numbers.upperBound) - Double(lost.numbers.lowerBound) + 1
+        case .peer(let peer):
+            text = peer.state
         case .hello, .stats, .agent, .gap, .bye, .resync, .refusal, .unknown:
             break
         }

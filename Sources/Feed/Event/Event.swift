@@ -31,7 +31,9 @@ package struct Event: Sendable {
         /// What the journal has of the run before.
         indirect case restart(Restart)
         /// What another agent, whose line it is, has counted.
-        indirect case peer(Line.Agent)
+        indirect case foreignAgent(Line.Agent)
+        /// How it is with another agent.
+        indirect case peer(Line.Peer)
         /// Lines of another agent's that are missing.
         case lost(Lost)
     }

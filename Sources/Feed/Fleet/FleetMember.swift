@@ -27,6 +27,8 @@ package struct FleetMember: Sendable {
     package let name: String
     package private(set) var clock: MemberClock
     package private(set) var marks: RunMarks
+    /// How it is with it.
+    package var state = MemberState()
     /// Who it says it is; nil before it has said so.
     package private(set) var hello: Line.Hello?
     /// Lines that were here already.
@@ -73,6 +75,7 @@ package struct FleetMember: Sendable {
     ///   - wall: the time here, which a line is taken at that is more than a window ahead of it.
     ///   - items: gets what it comes to.
     package mutating func take(_ line: Line, wall: Timestamp, into items: inout [Item]) {
+        state.hear(line, wall: wall)
         switch line.body {
         case .hello(let hello): begin(hello, into: &items)
         case .stats(let stats): list(stats, into: &items)
@@ -120,6 +123,7 @@ package struct FleetMember: Sendable {
             repeated += 1
             return
         }
+        if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
         let isData = if case .data = line.body { true } else { false }
@@ -194,7 +198,10 @@ package struct FleetMember: Sendable {
         if case .unknown = line.body {
             return (.unknown, "sends lines of a type that this version does not know, as \(shown(line.type))")
         }
-        if case .lost = line.body { return (.fleet, "sends what only a fleet says") }
+        switch line.body {
+        case .lost, .peer: return (.fleet, "sends what only a fleet says")
+        default: break
+        }
         guard let source = line.source, PeerName.isValid(source) else {
             return (.name, "names a source as no source is called: \(shown(line.source ?? ""))")
         }

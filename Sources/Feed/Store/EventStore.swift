@@ -154,9 +154,10 @@ package actor EventStore {
             // A width at the most: by then a wall clock that is stepped is noticed.
             let pause = max(.milliseconds(1), state.nextBoundary(after: now) - now)
             // Those of other agents close by the clocks of these.
-            try await loop.sleep(for: state.isFleet ? min(pause, MemberClock.patience) : pause)
+            try await loop.sleep(for: isFleet || state.isFleet ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
             try await closeMemberWindows()
+            try await reportMembers()
         }
     }
 
@@ -188,6 +189,28 @@ package actor EventStore {
             guard hasMore else { return }
             try await loop.sleep(for: .zero)
             try await admit(until: deadline)
+        }
+    }
+
+    /// Says how it is with the agents of a fleet where that is news, some of them at a time.
+    private func reportMembers() async throws(CancellationError) {
+        let deadline = loop.clock.now.advanced(by: state.limits.interval)
+        var next = 0
+        while ending == nil, next < members.count {
+            if next > 0 {
+                try await loop.sleep(for: .zero)
+                try await admit(until: deadline)
+            }
+            let now = wall.now
+            for index in next..<min(next + 32, members.count) {
+                next = index + 1
+                let id = MemberID(index: index)
+                if members[index].state.isOver(at: now) {
+                    await release(named: members[index].name)
+                } else if let peer = members[index].state.report(at: now, index: index, lost: members[index].lost) {
+                    say(.peer(peer), of: id)
+                }
+            }
         }
     }
 
@@ -249,6 +272,10 @@ package actor EventStore {
     /// outputs that must get everything are waited for, for as long as a window is wide at most.
     package func release(named name: String) async {
         if let id = state.source(named: name), let member = state.member(standingFor: id) {
+            if !members[member.index].state.isForgotten {
+                let (now, lost) = (wall.now, members[member.index].lost)
+                say(.peer(members[member.index].state.farewell(at: now, lost: lost)), of: member)
+            }
             retire(named: name)
             for source in state.sources(of: member) where source != id { await release(one: state.name(of: source)) }
         }
@@ -713,6 +740,7 @@ package actor EventStore {
                 FleetMember(
                     name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places))
         }
+        if members[id.index].state.isForgotten { members[id.index].state = MemberState() }
         return (id, source(standingFor: id))
     }
 
@@ -730,15 +758,30 @@ package actor EventStore {
     /// What is known of an agent.
     package func member(_ id: MemberID) -> FleetMember { members[id.index] }
 
+    /// Says how it is with the way to an agent that has one of its own.
+    package func note(_ link: MemberState.Link, of id: MemberID) { members[id.index].state.link = link }
+
+    /// An agent is known by something else than its lines: by the last message that a broker has of it.
+    ///
+    /// - Parameter heard: when that came to the broker.
+    package func meet(_ id: MemberID, run: String, host: AgentIdentity.Host, heard: Timestamp) {
+        members[id.index].state.identify(run: run, host: host)
+        members[id.index].state.hear(at: heard)
+    }
+
     /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
     /// left out, and what is missing is named.
     ///
     /// Waits, like an input that can, for outputs that must get everything.
     ///
+    /// - Parameter heard: when they came to a broker that had them; nil for now.
     /// - Returns: why nothing more of the connection is to be taken; nil while more is.
-    package func receive(_ lines: [Result<Line, LineFault>], from id: MemberID) async -> String? {
+    package func receive(
+        _ lines: [Result<Line, LineFault>], from id: MemberID, heard: Timestamp? = nil
+    ) async -> String? {
         var items: [FleetMember.Item] = []
         let now = wall.now
+        if !lines.isEmpty { members[id.index].state.hear(at: min(heard ?? now, now)) }
         for line in lines {
             switch line {
             case .success(let line): members[id.index].take(line, wall: now, into: &items)
@@ -799,9 +842,9 @@ package actor EventStore {
         case .progress(let progress): body = .progress(progress)
         case .recovered(let recovery): body = .recovered(recovery)
         case .restart(let restart): body = .restart(restart)
-        case .agent(let agent): body = .peer(agent)
+        case .agent(let agent): body = .foreignAgent(agent)
         // `FleetMember` lets none of these through.
-        case .hello, .stats, .window, .lost, .gap, .bye, .resync, .refusal, .unknown: return
+        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown: return
         }
         var source = state.source(named: name, of: origin.member)
         if source == nil {

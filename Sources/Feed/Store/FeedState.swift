@@ -406,10 +406,14 @@ package struct FeedState: ~Copyable, Sendable {
         case .agent(let sample):
             agent = sample
             publishAgent(sample, source, time, now)
-        case .peer(let agent):
+        case .foreignAgent(let agent):
             let most = LineEncoder.mostAgent(source: source, outputs: OutputState.of(agent)) + encoder.tailCount
             log.append(atMost: most, at: now) { sequence, writer in
-                encoder.peer(agent, sequence: sequence, time: time, source: source, to: writer)
+                encoder.foreignAgent(agent, sequence: sequence, time: time, source: source, to: writer)
+            }
+        case .peer(let peer):
+            log.append(atMost: most + LineEncoder.mostPeer(peer), at: now) { sequence, writer in
+                encoder.peer(peer, sequence: sequence, time: time, source: source, to: writer)
             }
         case .lost(let lost):
             log.append(atMost: most, at: now) { sequence, writer in

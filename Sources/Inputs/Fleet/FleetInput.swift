@@ -58,6 +58,7 @@ package actor FleetInput: Input {
 
     package func run() async throws(CancellationError) {
         let id = await store.member(name)
+        await store.note(.opening, of: id)
         await desk.allowPolling(ofAgent: name) { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
@@ -81,6 +82,7 @@ package actor FleetInput: Input {
         let before = outage
         outage = Outage(
             since: before?.since ?? loop.clock.now, told: ending.reason, attempts: (before?.attempts ?? 0) + 1)
+        await store.note(ending.isFinal ? .refused : .broken, of: id)
         guard before?.told != ending.reason, !ending.isFinal else { return }
         var failure = Failure(ending.code, "\(name): \(ending.reason)")
         (failure.attempt, failure.retryIn) = (outage?.attempts, pause)
@@ -91,6 +93,7 @@ package actor FleetInput: Input {
     private func begin(_ stream: any ByteStream, _ id: MemberID) async {
         self.stream = stream
         greeted = loop.clock.now
+        await store.note(.open, of: id)
         guard let outage else { return }
         self.outage = nil
         let down = outage.since.duration(to: loop.clock.now)

@@ -578,6 +578,9 @@ function boardLine({ seq, time, type, source, kind, body }) {
         case "lost":
             line.value = body.to - body.from + 1
             break
+        case "peer":
+            line.text = body.state
+            break
         case "restart":
             line.value = body.lastSequence
             line.text = body.lastRun

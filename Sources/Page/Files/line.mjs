@@ -41,7 +41,7 @@ export function readLine(text) {
 }
 
 const ofConnection = new Set(["hello", "stats", "gap", "bye", "resync"])
-const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost"])
+const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
 function kindOf(type, members) {
@@ -141,6 +141,16 @@ const readers = {
         const from = need(integer(m, "from", 1))
         return { from, to: need(integer(m, "to", from)), run: string(m, "origin_run") }
     },
+    peer: m => ({
+        state: need(string(m, "state")),
+        since: need(time(m, "since")),
+        heard: time(m, "heard"),
+        run: value(m, "run") === null ? null : runName(string(m, "run")),
+        host: host(members(m, "host") ?? new Map()),
+        app: app(members(m, "app") ?? new Map()),
+        skew: number(m, "skew_ms"),
+        lost: integer(m, "lost") ?? 0,
+    }),
     hello: m => ({
         format: need(integer(m, "format")) === 1 ? 1 : refuse(),
         run: runName(need(string(m, "run"))),

@@ -73,6 +73,9 @@ enum LogText {
             let end = restart.ended.map { "ended: " + Sanitizer.visible($0, limit: 60) } ?? "did not end well"
             return "run \(Sanitizer.visible(last)) \(end); kept up to \(restart.lastSequence ?? 0)"
         case .lost(let lost): return "\(lost.numbers.lowerBound) to \(lost.numbers.upperBound) are lost"
+        case .peer(let peer):
+            let host = peer.host.name.isEmpty ? "" : ", on \(Sanitizer.visible(peer.host.name, limit: 60))"
+            return "is \(Sanitizer.visible(peer.state, limit: 40))\(host)"
         case .hello, .stats, .bye, .resync, .unknown: return ""
         }
     }

@@ -31,6 +31,28 @@ extension Line {
         package var name: String?
         package var version: String?
         package var started: Timestamp?
+
+        package init(name: String? = nil, version: String? = nil, started: Timestamp? = nil) {
+            (self.name, self.version, self.started) = (name, version, started)
+        }
+    }
+
+    /// How it is with an agent of a fleet.
+    package struct Peer: Sendable, Equatable {
+        /// One of `MemberState.Standing`, or of a later version.
+        package var state: String
+        /// Since when it is in that state, by the fleet's time.
+        package var since: Timestamp
+        /// When something came of it last, by the fleet's time; nil before anything has.
+        package var heard: Timestamp?
+        /// What it says of itself; nil and empty where it has not.
+        package var run: String?
+        package var host = AgentIdentity.Host()
+        package var app = App()
+        /// By how many milliseconds its clock is ahead of the fleet's; nil when nobody knows.
+        package var skew: Double?
+        /// How many of its lines are lost.
+        package var lost = 0
     }
 
     /// All endpoints and sources as of one sequence number; the second line of every connection.

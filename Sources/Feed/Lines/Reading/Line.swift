@@ -28,6 +28,7 @@ package struct Line: Sendable, Equatable {
         indirect case agent(Agent)
         indirect case restart(Restart)
         case lost(Lost)
+        indirect case peer(Peer)
         case gap(Gap)
         case bye(Bye)
         case resync(Resync)

@@ -61,6 +61,19 @@ extension Lost {
     }
 }
 
+extension Line.Peer {
+    init(_ members: borrowing LineMembers) throws(LineFault) {
+        state = try members.string(.state)
+        since = try members.time(.since)
+        heard = try members.timeIfAny(.heard)
+        run = members.value(.run) == nil ? nil : try members.runName()
+        host = try members.objectIfAny(.host) { host throws(LineFault) in try AgentIdentity.Host(host) } ?? .init()
+        app = try members.objectIfAny(.app) { app throws(LineFault) in try Line.App(app) } ?? .init()
+        skew = try members.doubleIfAny(.skewMs)
+        lost = try members.intIfAny(.lost) ?? 0
+    }
+}
+
 extension Line.Window {
     init(_ members: borrowing LineMembers) throws(LineFault) {
         series = try members.string(.series)

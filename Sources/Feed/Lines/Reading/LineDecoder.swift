@@ -56,6 +56,7 @@ package enum LineDecoder {
         case "agent": return .agent(try numbered(members, Line.Agent.init))
         case "restart": return .restart(try numbered(members, Restart.init))
         case "lost": return .lost(try numbered(members, Lost.init))
+        case "peer": return .peer(try numbered(members, Line.Peer.init))
         default:
             guard members.range(.series) != nil else { return .unknown }
             return .data(try numbered(members) { members throws(LineFault) in try data(members, in: line) })

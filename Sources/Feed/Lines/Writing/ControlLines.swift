@@ -19,6 +19,15 @@ package struct AgentIdentity: Sendable, Equatable {
         package init(name: String = "", device: String = "", os: String = "", kernel: String = "", arch: String = "") {
             (self.name, self.device, self.os, self.kernel, self.arch) = (name, device, os, kernel, arch)
         }
+
+        /// Its members.
+        func write(to writer: inout LineWriter) {
+            writer.string("name", name)
+            writer.string("device", device)
+            writer.string("os", os)
+            writer.string("kernel", kernel)
+            writer.string("arch", arch)
+        }
     }
 
     package init(run: String, version: String, started: Timestamp, host: Host = Host()) {
@@ -62,16 +71,12 @@ package enum ControlLine {
             writer.integer("next_seq", nextSequence)
             writer.integer("journal_first_seq", journalFirst)
             if isFleet { writer.bool("fleet", true) }
-            writer.raw(",\"host\":{")
-            writer.string("name", host.name)
-            writer.string("device", host.device)
-            writer.string("os", host.os)
-            writer.string("kernel", host.kernel)
-            writer.string("arch", host.arch)
-            writer.raw("},\"app\":{\"name\":\"catwatch\"")
-            writer.string("version", identity.version)
-            writer.time("started", identity.started)
-            writer.raw("}")
+            writer.object("host") { host.write(to: &$0) }
+            writer.object("app") {
+                $0.string("name", "catwatch")
+                $0.string("version", identity.version)
+                $0.time("started", identity.started)
+            }
         }
     }
 

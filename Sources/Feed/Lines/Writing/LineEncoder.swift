@@ -223,8 +223,37 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// How another agent was doing, as its own line said it.
+    /// The bytes that the texts of a `peer` line may need.
+    static func mostPeer(_ peer: Line.Peer) -> Int {
+        let (host, app) = (peer.host, peer.app)
+        let texts = [peer.state, peer.run ?? "", host.name, host.device, host.os, host.kernel, host.arch]
+        return most((texts + [app.name ?? "", app.version ?? ""]).reduce(0) { $0 + $1.utf8.count })
+    }
+
+    /// How it is with an agent of a fleet; which one is among what ends the line.
     package mutating func peer(
+        _ peer: Line.Peer, sequence: Int, time: Timestamp, source: String, to start: LineWriter
+    ) -> LineWriter {
+        var writer = head("peer", sequence, time, source, start)
+        writer.string("state", peer.state)
+        writer.time("since", peer.since)
+        writer.time("heard", peer.heard)
+        if let run = peer.run {
+            writer.string("run", run)
+            writer.object("host") { peer.host.write(to: &$0) }
+            writer.object("app") {
+                $0.string("name", peer.app.name)
+                $0.string("version", peer.app.version)
+                $0.time("started", peer.app.started)
+            }
+        }
+        writer.number("skew_ms", peer.skew)
+        writer.integer("lost", peer.lost)
+        return end(writer)
+    }
+
+    /// How another agent was doing, as its own line said it.
+    package mutating func foreignAgent(
         _ agent: Line.Agent, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
         var counts = StoreCounts()

@@ -168,6 +168,14 @@ extension LineWriter {
         member(key, value) { text.write($1, to: &$0) }
     }
 
+    /// An object, with the members that `write` gives it.
+    mutating func object(_ key: StaticString, _ write: (inout LineWriter) -> Void) {
+        self.key(key)
+        raw("{")
+        write(&self)
+        raw("}")
+    }
+
     /// An array of objects: the members of each by `write`, for as long as that `fits`; returns how many do not.
     ///
     /// - Parameter isFirst: whether nothing is before it, so that it has no comma.
