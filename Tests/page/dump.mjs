@@ -47,6 +47,12 @@ function source(board, index) {
     }
 }
 
+const dumpAgent = (agent, now) => {
+    const { name, state, since, heard, run, host, version, skew, lost } = agent
+    const texts = [host.name, host.device, host.os, host.kernel, host.arch]
+    return { name, state, since, heard, run, host: texts, version, skew, lost, rate: agent.rate(now) }
+}
+
 export function dump(board, width, from, to) {
     return {
         run: board.hello?.run ?? null, run_changes: board.runChanges, last_seq: board.lastSequence, clock: board.clock,
@@ -62,6 +68,9 @@ export function dump(board, width, from, to) {
             code: l.code,
         })),
         gaps: [...board.gaps].map((g) => [g.from, g.to, g.reason, g.time]), gap_count: board.gapCount, missed: board.missed,
+        ...(board.agents.length + board.refusedAgents > 0 && {
+            agents: board.agents.map(agent => dumpAgent(agent, to)), refused_agents: board.refusedAgents,
+        }),
         ...(board.moreEndpoints + board.moreSources > 0 && { more: [board.moreEndpoints, board.moreSources] }),
     }
 }

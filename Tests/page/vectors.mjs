@@ -1,4 +1,5 @@
 // Runs Tests/Vectors against the page's modules: in Node (vectors.test.mjs) and in a browser (vectors.html) alike.
+import { agentLook, agentTexts, isSkewed, shownAgents } from "../../Sources/Page/Files/agents.mjs"
 import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
 import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
@@ -132,6 +133,18 @@ function order(vector) {
     })
 }
 
+function agents(vector) {
+    const board = new Board()
+    for (const line of vector.lines) if (!board.apply(line)) return `no line: ${line}`
+    return first(vector.cases, ({ now_us: now, filter, rows }) => [
+        shownAgents(board.agents, filter).map(agent => {
+            const { state, age, rate, host, system, version, skew, lost } = agentTexts(agent, now)
+            const texts = [agent.name, state, age, rate, host, system, version, skew, lost]
+            return [...texts, agentLook(agent), isSkewed(agent, 10 * seconds)]
+        }), rows,
+    ])
+}
+
 const fields = vector =>
     first(vector.cases, ({ data, text, rows }) => [rowsOf(data, text).map(({ label, value, link }) => [label, value, link]), rows])
 
@@ -189,7 +202,7 @@ function bands(vector) {
 }
 
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings }
+const topics = { agents, board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

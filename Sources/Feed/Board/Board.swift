@@ -44,7 +44,13 @@ package import Reactor
 ///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a recovered line `outage`.
 ///    `since` changes only when the state does. A source begins as `starting` at its first line's time.
 ///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
-/// 8. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
+/// 8. **Agents.** A numbered line that has an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
+///    counted) is about that agent of a fleet. One that has an `origin_seq` besides came of it: then `clock` is when it was
+///    heard, unless it was heard later, and the line is one of its stretch of 10 s of `clock`. A `peer` line sets what it says, its
+///    texts cut at 256 bytes, and `heard` if it has one; with the state `forgotten` the agent is gone. A `lost` line adds to
+///    what is lost. An agent that is new comes behind the others; when there are as many as may be, those go before of which the
+///    newest line was a day or more before `clock`, and if none is, the new one is refused.
+/// 9. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
 /// Texts are cut at 1,000 code points, and so are names where they are no more than shown in `lines`; in `memory` they are
 /// cut at 64. Names are told apart by their bytes. A name of a series, endpoint or source that is new and has more than
@@ -81,6 +87,7 @@ package struct Board: Sendable {
         package var outputs = 64
         package var errorsPerSource = 256
         package var errors = 16_384
+        package var agents = 4_096
 
         package init() {}
     }
@@ -90,6 +97,7 @@ package struct Board: Sendable {
     private static let longestCode = 64
     private static let longestWord = 64
     private static let defaultHistory: Int64 = 120_000_000
+    private static let day = Duration.seconds(86_400)
 
     /// Names are told apart by their bytes, as the agent does: a `String` takes two spellings of an é for one.
     private struct Name: Sendable, Hashable {
@@ -150,6 +158,11 @@ package struct Board: Sendable {
     /// How many lines had no source for being refused one.
     package private(set) var refusedSources = 0
 
+    /// The agents of a fleet, in the order of the first line about each.
+    package private(set) var agents: [BoardAgent] = []
+    /// How many lines were about an agent that was refused.
+    package private(set) var refusedAgents = 0
+
     package private(set) var memory: BoardRing<BoardMemory>
     /// The newest agent line.
     package private(set) var agent: Line.Agent?
@@ -165,6 +178,7 @@ package struct Board: Sendable {
     private var seriesByName: [Name: Int] = [:]
     private var endpointsByName: [EndpointName: Int] = [:]
     private var sourcesByName: [Name: Int] = [:]
+    private var agentsByName: [String: Int] = [:]
     private var windowCount = 0
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget
@@ -231,6 +245,7 @@ package struct Board: Sendable {
         } else {
             clock = line.time
         }
+        if let agent = line.agent { note(line, of: agent) }
         fold(line, sequence: sequence, isTimed: isTimed)
         lines.append(BoardLine(line, sequence: sequence))
     }
@@ -509,6 +524,44 @@ package struct Board: Sendable {
         while let oldest = messages.removeOldest(above: limits.messages) { sources[oldest].message = nil }
         sources[index].attempt = failure.attempt
         sources[index].retryAt = failure.retryIn.map { time + $0 }
+    }
+
+    /// Rule 8: a line about an agent.
+    private mutating func note(_ line: Line, of name: String) {
+        let clock = clock ?? line.time
+        if case .peer(let peer) = line.body, peer.state == MemberState.Standing.forgotten.rawValue {
+            return removeAgents { $0.name == name }
+        }
+        guard let index = agentIndex(name, clock) else {
+            refusedAgents += 1
+            return
+        }
+        agents[index].told = clock
+        if line.isForwarded { agents[index].hear(at: clock) }
+        switch line.body {
+        case .peer(let peer): agents[index].take(peer)
+        case .lost(let lost):
+            let count = (lost.numbers.upperBound - lost.numbers.lowerBound).addingSaturated(1)
+            agents[index].lost = agents[index].lost.addingSaturated(count)
+        default: break
+        }
+    }
+
+    private mutating func agentIndex(_ name: String, _ clock: Timestamp) -> Int? {
+        if let index = agentsByName[name] { return index }
+        guard AgentName.isValid(name) else { return nil }
+        if agents.count >= limits.agents { removeAgents { clock - $0.told >= Self.day } }
+        guard agents.count < limits.agents else { return nil }
+        agentsByName[name] = agents.count
+        agents.append(BoardAgent(name: name, told: clock))
+        return agents.count - 1
+    }
+
+    private mutating func removeAgents(where isGone: (BoardAgent) -> Bool) {
+        let count = agents.count
+        agents.removeAll(where: isGone)
+        guard agents.count < count else { return }
+        agentsByName = Dictionary(uniqueKeysWithValues: agents.enumerated().map { ($0.element.name, $0.offset) })
     }
 
     // MARK: Names

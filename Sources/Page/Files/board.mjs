@@ -30,12 +30,16 @@ export const limits = Object.freeze({
     outputs: 64,
     errorsPerSource: 256,
     errors: 16_384,
+    agents: 4096,
 })
 
 const longestText = 1000
 const longestName = 2048
 const longestCode = 64
 const longestWord = 64
+const longestAgentText = 256
+const stretchLength = 10_000_000
+const day = 86_400_000_000
 const defaultInterval = 10_000_000
 const defaultHistory = 120_000_000
 
@@ -90,6 +94,9 @@ export class Board {
         this.moreSources = 0
         this.sources = []
         this.refusedSources = 0
+        /** The agents of a fleet, in the order of the first line about each. */
+        this.agents = []
+        this.refusedAgents = 0
         this.memory = new Ring(limits.memory)
         /** The newest agent line's body. */
         this.agent = null
@@ -104,6 +111,7 @@ export class Board {
             seriesByName: new Map(),
             endpointsByName: new Map(),
             sourcesByName: new Map(),
+            agentsByName: new Map(),
             statsAsOf: 0,
             windowCount: 0,
             eventData: new Budget(limits.series),
@@ -184,6 +192,7 @@ export class Board {
         }
         if (!this.#advance(line.seq, line.time)) return
         this.clock = line.kind === "data" || line.agent !== null ? Math.max(this.clock ?? line.time, line.time) : line.time
+        if (line.agent !== null) this.#noteAgent(line, line.agent)
         this.#body(line, line.source ?? "")
         this.lines.append(boardLine(line))
     }
@@ -465,6 +474,41 @@ export class Board {
         source.retryAt = null
     }
 
+    /** Rule 8: a line about an agent. */
+    #noteAgent({ kind, body, isForwarded }, name) {
+        if (kind === "peer" && body.state === "forgotten") {
+            this.#removeAgents(agent => agent.name === name)
+            return
+        }
+        const agent = this.#agent(name)
+        if (agent === null) {
+            this.refusedAgents += 1
+            return
+        }
+        agent.told = this.clock
+        if (isForwarded) agent.hear(this.clock)
+        if (kind === "peer") agent.take(body)
+        else if (kind === "lost") agent.lost += body.to - body.from + 1
+    }
+
+    #agent(name) {
+        const { agentsByName } = this.#state
+        const known = agentsByName.get(name)
+        if (known !== undefined) return known
+        if (!/^[A-Za-z0-9_-]{1,63}$/.test(name)) return null
+        if (this.agents.length >= this.limits.agents) this.#removeAgents(({ told }) => this.clock - told >= day)
+        if (this.agents.length >= this.limits.agents) return null
+        const agent = new BoardAgent(name)
+        this.agents.push(agent)
+        agentsByName.set(name, agent)
+        return agent
+    }
+
+    #removeAgents(isGone) {
+        for (const agent of this.agents) if (isGone(agent)) this.#state.agentsByName.delete(agent.name)
+        this.agents = this.agents.filter(agent => !isGone(agent))
+    }
+
     // MARK: Names
 
     #seriesIndex(name, source) {
@@ -523,6 +567,55 @@ export class Board {
             bytes += length
         }
         return this.#state.nameBytes + this.#state.endpointNameBytes + bytes <= this.limits.names ? bytes : null
+    }
+}
+
+/** One agent of a fleet. */
+class BoardAgent {
+    /** The stretch of 10 s in which its newest line came, with how many, and how many came in the one before. */
+    #stretch = -Infinity
+    #count = 0
+    #before = 0
+
+    constructor(name) {
+        Object.assign(this, { name, state: null, since: null, heard: null, run: null, version: null, skew: null, lost: 0 })
+        this.host = { name: "", device: "", os: "", kernel: "", arch: "" }
+        this.told = null
+    }
+
+    /** A line came of it. */
+    hear(clock) {
+        this.heard = Math.max(this.heard ?? clock, clock)
+        const now = Math.floor(clock / stretchLength)
+        if (now === this.#stretch) {
+            this.#count += 1
+            return
+        }
+        this.#before = now === this.#stretch + 1 ? this.#count : 0
+        this.#stretch = now
+        this.#count = 1
+    }
+
+    /** What a `peer` line says. */
+    take({ state, since, heard, run, host, app, skew, lost }) {
+        const cut = text => cutBytes(text, longestAgentText)
+        this.state = cut(state)
+        this.since = since
+        this.heard = heard ?? this.heard
+        this.run = run
+        this.host = Object.fromEntries(Object.entries(host).map(([key, text]) => [key, cut(text)]))
+        this.version = app.version === null ? null : cut(app.version)
+        this.skew = skew
+        this.lost = lost
+    }
+
+    /** How many lines a second came of it in the last ten, as if those of a stretch had come evenly. */
+    rate(now) {
+        if (this.#stretch === -Infinity) return 0
+        const passed = (now - this.#stretch * stretchLength) / stretchLength
+        if (passed >= 2) return 0
+        if (passed >= 1) return (this.#count * (2 - passed)) / 10
+        return (this.#before * (1 - Math.max(passed, 0)) + this.#count) / 10
     }
 }
 

@@ -28,9 +28,10 @@ export function readLine(text) {
         if (space(text, end) !== text.length) return null
         const type = need(string(members, "type"))
         const seq = integer(members, "seq", 1)
-        const line = { seq, time: need(time(members, "time")), type, source: string(members, "source"), kind: "", body: null, agent: null }
+        const line = { seq, time: need(time(members, "time")), type, source: string(members, "source"), kind: "", body: null, agent: null, isForwarded: false }
         // Anybody's key in lines of an older version, and of no meaning there.
         if (members.get("agent")?.startsWith('"')) line.agent = string(members, "agent")
+        line.isForwarded = line.agent !== null && attempt(() => integer(members, "origin_seq", 1)) !== null
         line.kind = kindOf(type, members)
         if (readers[line.kind] !== undefined) line.body = readers[line.kind](members)
         return line

@@ -36,7 +36,7 @@ import Testing
             ("sources", \.sources), ("memory", \.memory), ("lines", \.lines), ("gaps", \.gaps),
             ("data_per_event", \.dataPerEvent), ("data", \.data), ("errors_per_source", \.errorsPerSource),
             ("errors", \.errors), ("names", \.names), ("words", \.words), ("texts", \.texts), ("messages", \.messages),
-            ("outputs", \.outputs),
+            ("outputs", \.outputs), ("agents", \.agents),
         ]
         for (key, path) in keys {
             if let limit = given?[key]?.number { limits[keyPath: path] = Int(limit) }
@@ -73,7 +73,14 @@ extension Board {
                 moreEndpoints + moreSources > 0 ? ["more": .array([.int(moreEndpoints), .int(moreSources)])] : [:]
             ) {
                 mine, _ in mine
-            })
+            }.merging(
+                agents.isEmpty && refusedAgents == 0
+                    ? [:]
+                    : [
+                        "agents": .array(agents.map { $0.vector(at: range.upperBound) }),
+                        "refused_agents": .int(refusedAgents),
+                    ]
+            ) { mine, _ in mine })
     }
 
     /// Of each source with data, whether its newest is stale at each time.
@@ -121,6 +128,17 @@ extension Board {
         case .once: members["runs_once"] = .bool(true)
         }
         return .object(members)
+    }
+}
+
+extension BoardAgent {
+    fileprivate func vector(at now: Timestamp) -> VectorJSON {
+        .object([
+            "name": .string(name), "state": .optional(state), "since": .time(since), "heard": .time(heard),
+            "run": .optional(run),
+            "host": .array([host.name, host.device, host.os, host.kernel, host.arch].map { .string($0) }),
+            "version": .optional(version), "skew": .optional(skew), "lost": .int(lost), "rate": .number(rate(at: now)),
+        ])
     }
 }
 

@@ -14,6 +14,8 @@ package struct Line: Sendable, Equatable {
     package var flaws: JSONFlaws = []
     /// Which agent of a fleet it came from; nil in lines of an agent's own.
     package var agent: String?
+    /// Whether that one wrote it, and not the fleet about it.
+    package var isForwarded = false
 
     package enum Body: Sendable, Equatable {
         indirect case hello(Hello)

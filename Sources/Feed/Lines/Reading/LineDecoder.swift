@@ -28,7 +28,8 @@ package enum LineDecoder {
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source), body: try body(type, members, in: line),
                     // Anybody's key in lines of an older version, and of no meaning there.
-                    agent: try? members.stringIfAny(.agent))
+                    agent: try? members.stringIfAny(.agent),
+                    isForwarded: (try? members.intIfAny(.originSeq, from: 1)) != nil)
             }
             decoded?.flaws = scanner.flaws
             guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }
