@@ -215,8 +215,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
         let text = details.isEmpty ? words(status) : String(details)
         return switch status {
-        case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED:
-            NatsFault(.refused, "the server refuses the credentials: \(text)")
+        case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED: refused(text)
         case NATS_SECURE_CONNECTION_REQUIRED: NatsFault(.secure, "the server asks for TLS; write tls://")
         case NATS_SECURE_CONNECTION_WANTED: NatsFault(.secure, "the server has no TLS")
         case NATS_SSL_ERROR: NatsFault(.secure, text)
@@ -249,11 +248,21 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             return NatsFault(.silent, "no answer has come within \(Self.patience / 1_000) s")
         case (NATS_CONNECTION_CLOSED, _), (NATS_CONNECTION_DISCONNECTED, _), (NATS_IO_ERROR, _),
             (NATS_STALE_CONNECTION, _):
-            return complaint.map { NatsFault(.lost, "the connection is gone: \($0)") } ?? Self.lost
+            return complaint.map(Self.fault(closedBy:)) ?? Self.lost
         default:
             let number = code.rawValue == 0 ? "" : " (\(code.rawValue))"
             return NatsFault(.other, "\(Self.words(status))\(number)")
         }
+    }
+
+    /// Credentials that expire are taken until the end of a second, and the connection is closed again.
+    private static func fault(closedBy complaint: String) -> NatsFault {
+        ["Expired", "Revoked", "Authorization"].contains { complaint.holds($0) }
+            ? refused(complaint) : NatsFault(.lost, "the connection is gone: \(complaint)")
+    }
+
+    private static func refused(_ text: String) -> NatsFault {
+        NatsFault(.refused, "the server refuses the credentials: \(text)")
     }
 
     /// What the server has complained of since it was connected to.

@@ -67,6 +67,13 @@ package struct WatchPlan: Sendable {
             }
             try builder.issues.check()
             secrets = builder.secrets
+            if options[\.nats] != nil, sources.contains(where: { $0.kind == .feed }) {
+                try options.placing { () throws(UsageError) in
+                    throw UsageError(
+                        "a feed of other agents is not published, or there would be circles: each agent publishes its own",
+                        option: SettingTable.rows.nats.flag)
+                }
+            }
         }
         self.secrets = secrets
         self.files = files

@@ -11,7 +11,7 @@ import Testing
 
     @Test(
         .enabled(if: canRun),
-        arguments: ["leader", "stopped", "overtaken", "access", "setup", "rights", "names", "lines"])
+        arguments: ["leader", "cut", "stopped", "overtaken", "access", "tls", "setup", "rights", "names", "lines"])
     func aStreamHasWhatWasWatched(trial: String) async throws {
         try await Stage.run { stage in
             let python = try #require(Installation.python)

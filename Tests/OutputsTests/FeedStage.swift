@@ -15,7 +15,7 @@ struct FeedStage: Sendable {
     static let start = Timestamp(seconds: 1_700_000_000)
 
     init(
-        on loop: EventLoop, run: String = "r1", isRelay: Bool = false,
+        on loop: EventLoop, run: String = "r1", isRelay: Bool = false, isFleet: Bool = false,
         _ adjust: (inout FeedState.Limits) -> Void = { _ in }
     ) async {
         var limits = FeedState.Limits()
@@ -23,7 +23,8 @@ struct FeedStage: Sendable {
         self.loop = loop
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: run, version: "1", started: Self.start)
-        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay)
+        store = EventStore(
+            on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay, isFleet: isFleet)
         desk = PollDesk(on: loop)
         source = await store.register(SourceDescription(name: "fact", type: "fact"))
         listener = LoopBound(SimulatedListener(on: loop))

@@ -96,6 +96,35 @@ import Testing
         #expect(throws: UsageError.self) { try Self.options(["--agent-name", "a"]) }
     }
 
+    @Test(
+        arguments: [
+            (["--attach=/a", "--attach=/b"], nil), (["--attach=/a", "-u", "http://c/d"], nil),
+            ([], #"{"sources": [{"kind": "feed", "name": "a", "url": "unix:/a"}]}"#),
+            (["--attach=/a"], #"{"sources": [{"url": "http://c/d"}]}"#),
+        ] as [([String], String?)])
+    func aFleetPublishesNothing(_ arguments: [String], _ file: String?) throws {
+        let plan = try WatchPlan(Self.options(arguments, file: file), environment: [:])
+        guard try plan.isFleet else { return #expect(plan.options.isRelay) }
+        #expect {
+            try WatchPlan(Self.options(arguments + ["--nats", "nats://a"], file: file), environment: [:])
+        } throws: { error in
+            (error as? UsageError)?.option == "--nats" && "\(error)".contains("each agent publishes its own")
+        }
+        // Where a file says it, that is told.
+        guard let file, file.hasPrefix("{") else { return }
+        #expect {
+            try WatchPlan(
+                Self.options(arguments, file: #"{"nats": "nats://a", "# + file.dropFirst()), environment: [:])
+        } throws: {
+            "\($0)".contains("c.jsonc:1:10")
+        }
+    }
+
+    @Test func aFeedThatIsPassedOnMayBePublished() throws {
+        let plan = try WatchPlan(Self.options(["--attach=/a", "--nats", "nats://a"]), environment: [:])
+        #expect(plan.options.isRelay)
+    }
+
     @Test func aFileThatIsNotThereIsFoundAtTheStart() throws {
         let options = try Self.options([], file: #"{"nats": {"urls": "nats://a", "creds_file": "/no/such.creds"}}"#)
         #expect {

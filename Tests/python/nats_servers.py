@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import ctypes
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import nats
@@ -54,14 +56,18 @@ class Server:
         self.port = free_port()
         self.process = None
         self.route = free_port() if routes is None else routes[name]
-        text = f"server_name: {name}\nlisten: 127.0.0.1:{self.port}\nmax_payload: {max_payload}\n{more}\n"
+        self.text = f"server_name: {name}\nlisten: 127.0.0.1:{self.port}\nmax_payload: {max_payload}\n"
         if jetstream:
-            text += f'jetstream {{ store_dir: "{self.folder}/store", max_mem: 64M, max_file: 1G }}\n'
+            self.text += f'jetstream {{ store_dir: "{self.folder}/store", max_mem: 64M, max_file: 1G }}\n'
         if routes:
             others = ", ".join(f"nats-route://127.0.0.1:{port}" for port in routes.values())
-            text += f"cluster {{ name: fleet, listen: 127.0.0.1:{self.route}, routes: [{others}] }}\n"
+            self.text += f"cluster {{ name: fleet, listen: 127.0.0.1:{self.route}, routes: [{others}] }}\n"
         self.configuration = self.folder / "server.conf"
-        self.configuration.write_text(text)
+        self.configuration.write_text(self.text + more)
+
+    def reload(self, more):
+        self.configuration.write_text(self.text + more)
+        self.signal(signal.SIGHUP)
 
     @property
     def url(self):
@@ -157,12 +163,19 @@ class Reader:
 
     def __init__(self, url, **options):
         self.url, self.options = url, options
-        self.messages = []
+        self.messages, self.times = [], []
 
     def read(self):
-        self.messages = []
-        asyncio.run(self._read())
-        return self
+        """All that there is, asked for again while servers choose a leader."""
+        limit = time.monotonic() + PATIENCE
+        while True:
+            self.messages, self.times = [], []
+            try:
+                asyncio.run(self._read())
+                return self
+            except (nats.errors.Error, OSError) as error:
+                need(time.monotonic() < limit, f"cannot read the stream: {error!r}")
+                time.sleep(0.2)
 
     async def _read(self):
         client = await nats.connect(self.url, connect_timeout=5, **self.options)
@@ -176,6 +189,7 @@ class Reader:
             while True:
                 for message in await subscription.fetch(64, timeout=10):
                     self.messages.append((message.subject, message.headers, message.data))
+                    self.times.append(message.metadata.timestamp.timestamp())
                     if message.metadata.sequence.stream >= last:
                         return
         finally:
@@ -186,6 +200,12 @@ class Reader:
 
     def of(self, agent):
         return [(headers, data) for subject, headers, data in self.messages if subject == PREFIX + agent]
+
+    def pause(self, agent, since, until):
+        """The longest time, in seconds, in which the stream got nothing of an agent, of those that end in between."""
+        of = PREFIX + agent
+        times = [time for (subject, _, _), time in zip(self.messages, self.times) if subject == of]
+        return max(after - before for before, after in zip(times, times[1:]) if since < after <= until)
 
     def lines(self, agent):
         for headers, data in self.of(agent):
@@ -218,29 +238,41 @@ class Reader:
 
 
 class Agent:
-    """A catwatch that publishes, and its own lines."""
+    """A catwatch that publishes, unless there are no urls; and its own lines."""
 
     def __init__(self, catwatch, folder, name, urls, *options, stdin=False, nats=None, environment=None):
         self.name = name
-        configuration = pathlib.Path(folder) / f"{name}-{time.monotonic_ns()}.jsonc"
-        configuration.write_text(json.dumps({"nats": {"urls": urls, **(nats or {})}}))
-        self.output = open(str(configuration) + ".ndjson", "w+b")
-        self.errors = open(str(configuration) + ".stderr", "w+b")
-        self.process = subprocess.Popen(
-            [catwatch, "-c", configuration, "--agent-name", name, "-o", "ndjson", "-i", "1", *options],
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=self.output, stderr=self.errors,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder)} | (environment or {}))
+        path = pathlib.Path(folder) / f"{name}-{time.monotonic_ns()}.jsonc"
+        path.write_text(json.dumps({"nats": {"urls": urls, **(nats or {})}, "agent_name": name} if urls else {}))
+        # Files that are read here by descriptors of their own: an offset is not shared with who writes.
+        output, errors = open(f"{path}.ndjson", "ab"), open(f"{path}.stderr", "ab")
+        self.output, self.errors = open(output.name, "rb"), open(errors.name, "rb")
+        self.lines = []
+        with output, errors:
+            self.process = subprocess.Popen(
+                [catwatch, "-c", path, "-o", "ndjson", "-i", "1", *options],
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=output, stderr=errors,
+                env={"PATH": os.environ["PATH"], "HOME": str(folder)} | (environment or {}))
 
     def own_lines(self):
-        self.output.seek(0)
-        return [json.loads(line) for line in self.output.read().split(b"\n")[:-1]]
+        """All that are whole, those of before included."""
+        start = self.output.tell()
+        data = self.output.read()
+        end = data.rfind(b"\n") + 1
+        self.output.seek(start + end)
+        self.lines += [json.loads(line) for line in data[:end].split(b"\n")[:-1]]
+        return self.lines
 
     def error_lines(self):
         return [line["message"] for line in self.own_lines() if line["type"] == "error" and line["source"] == "catwatch"]
 
+    def publishing(self):
+        """What its newest `agent` line says of that."""
+        line = next((line for line in reversed(self.own_lines()) if line["type"] == "agent"), {"outputs": []})
+        return next((one for one in line["outputs"] if one["output"].startswith("nats:")), {"state": None})
+
     def state(self):
-        states = [line["outputs"] for line in self.own_lines() if line["type"] == "agent"]
-        return next((one["state"] for one in states[-1] if one["output"].startswith("nats:")), None) if states else None
+        return self.publishing()["state"]
 
     def wait_for_error(self, *words, patience=PATIENCE):
         def told():
@@ -284,31 +316,42 @@ def token(claims, signer):
 class Operator:
     """Who lets users in by JWT: an operator, an account with JetStream, and the system's."""
 
+    limits = {"subs": -1, "conn": -1, "leaf": -1, "imports": -1, "exports": -1, "data": -1, "payload": -1,
+              "wildcards": True}
+    storage = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
+
     def __init__(self):
         self.operator, _ = key_pair(nkeys.PREFIX_BYTE_OPERATOR)
         self.account, _ = key_pair(nkeys.PREFIX_BYTE_ACCOUNT)
-        system, _ = key_pair(nkeys.PREFIX_BYTE_ACCOUNT)
-        limits = {"subs": -1, "conn": -1, "leaf": -1, "imports": -1, "exports": -1, "data": -1, "payload": -1,
-                  "wildcards": True}
-        storage = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
-        def account(pair, name, more):
-            return token({"sub": pair.public_key.decode(), "name": name,
-                          "nats": {"type": "account", "version": 2, "limits": limits | more}}, self.operator)
-        sub = self.operator.public_key.decode()
+        self.system, _ = key_pair(nkeys.PREFIX_BYTE_ACCOUNT)
+        self.users, self.revocations = {}, {}
+
+    def _account(self, pair, name, limits, revocations):
+        return token({"sub": pair.public_key.decode(), "name": name, "nats": {
+            "type": "account", "version": 2, "limits": self.limits | limits, "revocations": revocations}}, self.operator)
+
+    @property
+    def configuration(self):
+        sub, system = self.operator.public_key.decode(), self.system.public_key.decode()
         own = token({"sub": sub, "name": "O", "nats": {
-            "type": "operator", "version": 2, "system_account": system.public_key.decode()}}, self.operator)
-        self.configuration = f"""operator: {own}
+            "type": "operator", "version": 2, "system_account": system}}, self.operator)
+        return f"""operator: {own}
 resolver: MEMORY
-system_account: {system.public_key.decode()}
+system_account: {system}
 resolver_preload: {{
-  {self.account.public_key.decode()}: {account(self.account, "A", storage)}
-  {system.public_key.decode()}: {account(system, "SYS", {})}
+  {self.account.public_key.decode()}: {self._account(self.account, "A", self.storage, self.revocations)}
+  {system}: {self._account(self.system, "SYS", {}, {})}
 }}"""
+
+    def revoke(self, path):
+        """Lets the user of a file in no more, once servers know."""
+        self.revocations[self.users[path]] = int(time.time())
 
     def creds(self, path, seconds=None):
         """A file that lets a user in, for so long."""
         user, seed = key_pair(nkeys.PREFIX_BYTE_USER)
-        claims = {"sub": user.public_key.decode(), "name": "u", "nats": {
+        self.users[path] = user.public_key.decode()
+        claims = {"sub": self.users[path], "name": "u", "nats": {
             "type": "user", "version": 2, "subs": -1, "data": -1, "payload": -1}}
         if seconds is not None:
             claims["exp"] = int(time.time()) + seconds
@@ -317,3 +360,89 @@ resolver_preload: {{
             f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n")
         os.chmod(path, 0o600)
         return str(path)
+
+
+class Proxy:
+    """A network in front of a server that can be cut: then nothing comes through, and nobody is told."""
+
+    def __init__(self, port):
+        self.upstream = port
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._start(), self.loop).result()
+
+    @property
+    def url(self):
+        return f"nats://127.0.0.1:{self.port}"
+
+    async def _start(self):
+        self.whole = asyncio.Event()
+        self.whole.set()
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader, writer):
+        await self.whole.wait()
+        with contextlib.suppress(OSError):
+            there, back = await asyncio.open_connection("127.0.0.1", self.upstream)
+            await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
+        writer.close()
+
+    async def _pass(self, reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                await self.whole.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    def cut(self):
+        self.loop.call_soon_threadsafe(self.whole.clear)
+
+    def mend(self):
+        self.loop.call_soon_threadsafe(self.whole.set)
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+
+
+class Bare:
+    """nats.c and nothing else: one message on its way, sent again until it is acknowledged."""
+
+    def __init__(self, urls, name, every=0.2):
+        self.nats = ctypes.CDLL("libnats.so.3.4")
+        self.urls, self.subject, self.every = urls, (PREFIX + name).encode(), every
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        options, connection, context, receipt = (ctypes.c_void_p() for _ in range(4))
+        servers = (ctypes.c_char_p * len(self.urls))(*(url.encode() for url in self.urls))
+        # jsOptions, with its `Wait` behind two pointers.
+        limits = ctypes.create_string_buffer(1_024)
+        self.nats.jsOptions_Init(limits)
+        ctypes.c_int64.from_buffer(limits, 16).value = 2_000
+        for status in (
+                self.nats.natsOptions_Create(ctypes.byref(options)),
+                self.nats.natsOptions_SetServers(options, servers, len(self.urls)),
+                self.nats.natsOptions_SetMaxReconnect(options, -1),
+                self.nats.natsOptions_SetReconnectWait(options, ctypes.c_int64(100)),
+                self.nats.natsOptions_SetFailRequestsOnDisconnect(options, True),
+                self.nats.natsConnection_Connect(ctypes.byref(connection), options),
+                self.nats.natsConnection_JetStream(ctypes.byref(context), connection, limits)):
+            need(status == 0, f"the bare client: status {status}")
+        number = 0
+        while not self.is_over.wait(self.every):
+            number += 1
+            text = b'{"n":%d}\n' % number
+            while self.nats.js_Publish(ctypes.byref(receipt), context, self.subject, text, len(text), None, None):
+                if self.is_over.wait(0.02):
+                    return
+            self.nats.jsPubAck_Destroy(receipt)
+
+    def stop(self):
+        self.is_over.set()
+        self.thread.join()

@@ -4,10 +4,13 @@ of ours (docs/fleet.md).
 
 usage: nats_trials.py CATWATCH TRIAL [--long]
 
-leader    three servers; 5 agents with 1,000 lines/s each; whichever server leads is killed, 3 times (20 by --long)
-stopped   the one server is stopped for some seconds: every line is there, and polling was not later than before
+leader    three servers; 5 agents with 1,000 lines/s each; whichever server leads is killed, 3 times (20 by --long), and nothing
+          is stored for no longer than of a client that is nats.c and nothing else
+cut       the same, but the agents' network is cut, and then all servers are stopped, for 5 s (60 by --long)
+stopped   polls of agents whose server is stopped, away, or has no address, beside those of one that publishes nothing
 overtaken the log is too small for that: what is missing is named
-access    a token, an nkey, credentials, TLS of one's own authority; then wrong, expired and missing ones
+access    a token, an nkey, credentials; then wrong, expired, revoked and missing ones
+tls       TLS of one's own authority; then of another one, of another host, without a certificate, and none
 setup     JetStream off, no stream, another subject, max_payload less than a line: told in words, and by check --online
 rights    `catwatch nats`: an agent with its permissions publishes as itself, and neither as another nor overhears one
 names     two agents of one name: the first stops, and says where the other is
@@ -18,13 +21,16 @@ Prints what it did; exits 1 at the first thing that is wrong, and keeps the file
 
 import argparse
 import asyncio
+import bisect
+import functools
 import json
+import math
 import os
 import pathlib
-import random
 import shutil
 import signal
 import ssl
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,7 +40,7 @@ import time
 import nats
 
 from nats_servers import (
-    PREFIX, STREAM, Agent, Operator, Reader, Wrong, configuration, make_stream, need, request, servers,
+    PREFIX, STREAM, Agent, Bare, Operator, Proxy, Reader, Wrong, configuration, make_stream, need, request, servers,
     stream_information, wait_for)
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "fleet"
@@ -73,85 +79,162 @@ def urls(all_of_them):
     return [one.url for one in all_of_them]
 
 
+def start_five(catwatch, folder, all_of_them):
+    """Agents, and who gives them 5,000 lines a second together."""
+    agents = [Agent(catwatch, folder, f"web{number}", urls(all_of_them), "-", stdin=True) for number in range(5)]
+    return agents, [Generator(agent, 1_000) for agent in agents]
+
+
+def end_five(agents, generators, url, gaps_allowed=False):
+    """Every line is there once and in order, or named by a gap; returns the reader, and how many there are."""
+    for generator in generators:
+        generator.stop()
+    for agent in agents:
+        agent.process.stdin.close()
+        agent.process.wait(timeout=60)
+    reader = Reader(url).read()
+    total, named = 0, 0
+    for agent in agents:
+        kept, missed = reader.check(agent.name, gaps_allowed)
+        numbered = [line for line in agent.own_lines() if "seq" in line]
+        need(kept + len(missed) == len(numbered), f"{agent.name}: {kept} lines and {len(missed)} of {len(numbered)}")
+        total += kept
+        named += len(missed)
+    return reader, total, named
+
+
 def leader(catwatch, folder, long):
-    kills = 20 if long else 3
     with servers(folder, 3) as all_of_them:
         make_stream(all_of_them[0].url, configuration(catwatch, replicas=3))
-        agents = [Agent(catwatch, folder, f"web{number}", urls(all_of_them), "-", stdin=True) for number in range(5)]
-        generators = [Generator(agent, 1_000) for agent in agents]
-        pauses = []
-        for number in range(kills):
+        agents, generators = start_five(catwatch, folder, all_of_them)
+        bare = Bare(urls(all_of_them), "bare")
+        kills = []
+        for number in range(20 if long else 3):
             time.sleep(2)
-            alive = all_of_them[0]
-            name = stream_information(alive.url)["cluster"]["leader"]
+            name = wait_for("a leader", lambda: stream_information(all_of_them[0].url)["cluster"].get("leader"))
             victim = next(one for one in all_of_them if one.name == name)
             other = next(one for one in all_of_them if one is not victim)
             before = stream_information(other.url)["state"]["last_seq"]
             victim.kill()
-            began = time.monotonic()
+            kills.append(time.time())
             # Who leads now has no more than was acknowledged, and a message more of each agent.
             wait_for("messages after a kill", lambda: stream_information(other.url)["state"]["last_seq"] > before + 10)
-            pauses.append(time.monotonic() - began)
             victim.start()
         time.sleep(2)
-        for generator in generators:
-            generator.stop()
-        for agent in agents:
-            agent.process.stdin.close()
-            agent.process.wait(timeout=60)
-        reader = Reader(all_of_them[0].url).read()
-        total = 0
-        for agent in agents:
-            kept, _ = reader.check(agent.name)
-            numbered = [line for line in agent.own_lines() if "seq" in line]
-            need(kept == len(numbered), f"{agent.name}: {kept} lines of {len(numbered)}")
-            total += kept
-        print(f"leader: {kills} kills, {total} lines of 5 agents, each once and in order; "
-              f"pauses {', '.join(f'{pause:.1f}' for pause in pauses)} s")
+        bare.stop()
+        reader, total, _ = end_five(agents, generators, all_of_them[0].url)
+        pauses, differences = [], []
+        for since, until in zip(kills, kills[1:] + [time.time()]):
+            of_bare = reader.pause("bare", since, until)
+            pauses += [reader.pause(agent.name, since, until) for agent in agents]
+            differences += [pause - of_bare for pause in pauses[-len(agents):]]
+        typical = statistics.median(differences)
+        print(f"leader: {len(kills)} kills, {total} lines of 5 agents, each once and in order; nothing was stored for "
+              f"{min(pauses):.1f} to {max(pauses):.1f} s, {statistics.median(pauses):.1f} mostly; a bare client's pauses were "
+              f"{-typical:+.2f} s beside that (median; all of them: {' '.join(f'{-one:+.1f}' for one in sorted(differences))})")
+        # Few kills say less.
+        need(typical <= (0.5 if long else 3), f"it went on {typical:.2f} s behind a bare client")
 
 
-def lateness(lines, since, until):
-    late = sorted(line["late_ms"] for line in lines if line["type"] == "latency" and since <= line["time"] < until)
-    need(len(late) > 50, "too few polls")
-    # Had the loop waited for a server, it would have been for 2 s.
-    need(late[-1] < 1_000, f"a poll was {late[-1]} ms late")
-    return late[len(late) * 99 // 100]
+def cut(catwatch, folder, long):
+    seconds = 60 if long else 5
+    with servers(folder, 3) as all_of_them:
+        make_stream(all_of_them[0].url, configuration(catwatch, replicas=3))
+        networks = [Proxy(one.port) for one in all_of_them]
+        agents, generators = start_five(catwatch, folder, networks)
+
+        def count():
+            return stream_information(all_of_them[0].url)["state"]["last_seq"]
+
+        wait_for("messages", lambda: count() > 10)
+        for network in networks:
+            network.cut()
+        time.sleep(1)
+        before = count()
+        time.sleep(seconds)
+        need(count() == before, "the network is not cut")
+        for network in networks:
+            network.mend()
+        wait_for("messages after the network was cut", lambda: count() > before + 10)
+        for one in all_of_them:
+            one.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        for one in all_of_them:
+            one.signal(signal.SIGCONT)
+        for agent in agents:
+            wait_for(f"what {agent.name} has yet to publish", lambda: agent.state() == "ok" and agent.publishing()["behind"] < 2_000)
+        # The log bridges what it has room for.
+        _, total, named = end_five(agents, generators, all_of_them[0].url, gaps_allowed=long)
+        for network in networks:
+            network.stop()
+        print(f"cut: the network for {seconds} s, then all servers: {total} lines of 5 agents, each once and in order, "
+              f"{named} more named by gaps")
 
 
 def stamp():
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{time.time_ns() // 1000 % 1_000_000:06}Z"
 
 
+def lateness(lines, marks):
+    """How late polls were, the 99th percentile, from each mark to the next one."""
+    late = [[] for _ in marks]
+    for line in lines:
+        if line["type"] == "latency" and marks[0] <= line["time"] < marks[-1]:
+            late[bisect.bisect_right(marks, line["time"]) - 1].append(line["late_ms"])
+    return [sorted(some)[len(some) * 99 // 100] if len(some) > 10 else None for some in late[:-1]]
+
+
+def compare(what, lines, plain, marks):
+    """Polls of two agents in the same half seconds: whatever else the machine does meets both."""
+    pairs = [(one, other) for one, other in zip(lateness(lines, marks), lateness(plain, marks))
+             if one is not None and other is not None]
+    need(len(pairs) >= 8, f"too few polls while the server is {what}")
+    differences = sorted(one - other for one, other in pairs)
+    later = sum(one > 1 for one in differences)
+    # That so many of them are later by chance, if at least half of all are not, is as likely as this.
+    chance = sum(math.comb(len(pairs), number) for number in range(later, len(pairs) + 1)) / 2 ** len(pairs)
+    text = (f"{what}: {statistics.median(differences):+.2f} ms ({differences[0]:+.1f} to {differences[-1]:+.1f}, "
+            f"{len(pairs)} pairs; {statistics.median(other for _, other in pairs):.2f} ms without)")
+    need(chance >= 0.001, f"polls are more than 1 ms later while the server is {text}")
+    return text
+
+
 def stopped(catwatch, folder, long):
     seconds = 30 if long else 5
+    demo = ("--demo", "-e", "10ms")
     with servers(folder) as (server,):
         make_stream(server.url, configuration(catwatch))
-        agent = Agent(catwatch, folder, "web1", [server.url], "--demo", "-e", "20ms")
-        wait_for("lines", lambda: len(agent.own_lines()) > 20)
-        marks = [stamp()]
-        time.sleep(seconds)
-        marks.append(stamp())
+        agent = Agent(catwatch, folder, "web1", [server.url], *demo)
+        lost = Agent(catwatch, folder, "web2", ["nats://no-such-host.invalid"], *demo)
+        plain = Agent(catwatch, folder, "web3", None, *demo)
+        for one in (agent, lost, plain):
+            wait_for("polls", lambda: len(one.own_lines()) > 20)
+        states = {}
+
+        def spend(state):
+            states[state] = []
+            for _ in range(2 * seconds + 1):
+                states[state].append(stamp())
+                time.sleep(0.5)
+
+        spend("there")
         server.signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        marks.append(stamp())
+        spend("stopped")
         server.signal(signal.SIGCONT)
-        # Away altogether.
         server.kill()
-        time.sleep(1)
-        marks.append(stamp())
-        time.sleep(seconds)
-        marks.append(stamp())
+        spend("away")
         server.start()
         wait_for("the state ok", lambda: agent.state() == "ok")
-        time.sleep(1)
-        lines = agent.end()
-        calm, stalled, away = (lateness(lines, *marks[place:place + 2]) for place in (0, 1, 3))
+        need(lost.state().startswith("retrying"), f"the state of a server without an address is {lost.state()}")
+        lines, unresolved, others = agent.end(), lost.end(), plain.end()
         kept, _ = Reader(server.url).read().check("web1")
         need(kept == len([line for line in lines if "seq" in line]), "lines are missing")
         need(any(line["type"] == "recovered" and line["source"] == "catwatch" for line in lines), "nothing recovered")
-        print(f"stopped: {kept} lines; lateness of polls, p99: {calm} ms, {stalled} ms while it was stopped, "
-              f"{away} ms while it was away")
-        return calm, stalled, away
+        need(len(lost.error_lines()) == 1, f"more than one error: {lost.error_lines()}")
+        texts = [compare(state, lines, others, marks) for state, marks in states.items()]
+        texts.append(compare("without an address", unresolved, others, sum(states.values(), [])))
+        print(f"stopped: {kept} lines; p99 of late_ms in half seconds, beside an agent that publishes nothing, while the server "
+              f"is {'; '.join(texts)}")
 
 
 def overtaken(catwatch, folder, long):
@@ -191,26 +274,29 @@ def published(agent, url, **options):
     wait_for(f"lines of {agent.name}; it tells {agent.error_lines()}", lambda: agent.name in Reader(url, **options).read().agents())
 
 
+DEMO = ("--demo", "-e", "100ms")
+
+
+def prove(catwatch, folder, name, server, settings, url=None, expect=None, **options):
+    """An agent is let in, or says why not, once."""
+    agent = Agent(catwatch, folder, name, [url or server.url], *DEMO, nats=settings)
+    if expect is None:
+        published(agent, server.url, **options)
+        need(not agent.error_lines(), f"errors of {name}: {agent.error_lines()}")
+    else:
+        texts = agent.wait_for_error(expect)
+        time.sleep(0.5)
+        need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
+        need(agent.own_lines()[-1]["type"] != "bye", "it has ended")
+        print(f"{name}: {texts[0]}")
+    lines = agent.end()
+    said = agent.said() + json.dumps(lines)
+    for word in ("sesame-open", "wrong-token", "SUA"):
+        need(word not in said, f"{name} tells a secret")
+
+
 def access(catwatch, folder, long):
-    demo = ("--demo", "-e", "100ms")
-
-    def run(name, server, settings, url=None, expect=None, **options):
-        if expect is None:
-            agent = Agent(catwatch, folder, name, [url or server.url], *demo, nats=settings)
-            published(agent, server.url, **options)
-            need(not agent.error_lines(), f"errors of {name}: {agent.error_lines()}")
-        else:
-            agent = Agent(catwatch, folder, name, [url or server.url], *demo, nats=settings)
-            texts = agent.wait_for_error(expect)
-            time.sleep(0.5)
-            need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
-            need(agent.own_lines()[-1]["type"] != "bye", "it has ended")
-            print(f"access: {name}: {texts[0]}")
-        lines = agent.end()
-        said = agent.said() + json.dumps(lines)
-        for word in ("sesame-open", "wrong-token", "SUA"):
-            need(word not in said, f"{name} tells a secret")
-
+    run = functools.partial(prove, catwatch, folder)
     with servers(folder, more='authorization { token: "sesame-open" }') as (server,):
         right = {"token": "sesame-open"}
         make_stream(server.url, configuration(catwatch), **right)
@@ -238,18 +324,31 @@ def access(catwatch, folder, long):
         run("others", server, {"creds_file": Operator().creds(f"{folder}/others.creds")}, expect="refuses the credentials")
         # They expire in the middle; others in their place let it in again.
         brief = operator.creds(f"{folder}/brief.creds", 3)
-        agent = Agent(catwatch, folder, "brief", [server.url], *demo, nats={"creds_file": brief})
+        agent = Agent(catwatch, folder, "brief", [server.url], *DEMO, nats={"creds_file": brief})
         published(agent, server.url, **right)
         agent.wait_for_error("refuses the credentials")
         operator.creds(brief)
         wait_for("the state ok", lambda: any(line["type"] == "recovered" for line in agent.own_lines()))
         agent.end()
+        need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
         Reader(server.url, **right).read().check("brief")
-    shutil.rmtree(f"{folder}/n1")
+        # Revoked while it is connected.
+        path = operator.creds(f"{folder}/revoked.creds")
+        agent = Agent(catwatch, folder, "revoked", [server.url], *DEMO, nats={"creds_file": path})
+        published(agent, server.url, **right)
+        operator.revoke(path)
+        server.reload(operator.configuration)
+        print(f"access: revoked: {agent.wait_for_error('refuses the credentials')[0]}")
+        time.sleep(0.5)
+        need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
+        need(agent.end()[-1]["type"] == "bye", "it did not go on")
 
+
+def tls(catwatch, folder, long):
+    run = functools.partial(prove, catwatch, folder)
     keys = certificates(folder)
-    tls = f'tls {{ cert_file: "{keys}/server.pem", key_file: "{keys}/server.key", ca_file: "{keys}/ca.pem", verify: true }}'
-    with servers(folder, more=tls) as (server,):
+    section = f'tls {{ cert_file: "{keys}/server.pem", key_file: "{keys}/server.key", ca_file: "{keys}/ca.pem", verify: true }}'
+    with servers(folder, more=section) as (server,):
         context = ssl.create_default_context(cafile=f"{keys}/ca.pem")
         context.load_cert_chain(f"{keys}/client.pem", f"{keys}/client.key")
         right = {"tls": context}
@@ -268,8 +367,8 @@ def access(catwatch, folder, long):
     with servers(folder) as (server,):
         run("downgrade", server, {"ca_file": f"{keys}/ca.pem"}, server.url.replace("nats:", "tls:"), expect="no TLS")
     shutil.rmtree(f"{folder}/n1")
-    tls = f'tls {{ cert_file: "{keys}/client.pem", key_file: "{keys}/client.key" }}'
-    with servers(folder, more=tls) as (server,):
+    section = f'tls {{ cert_file: "{keys}/client.pem", key_file: "{keys}/client.key" }}'
+    with servers(folder, more=section) as (server,):
         for host in ("127.0.0.1", "localhost"):
             run(f"name-{host.split('.')[0]}", server, trust, f"tls://{host}:{server.port}", expect="nats:")
 
@@ -355,6 +454,7 @@ def rights(catwatch, folder, long):
         for one in (other, agent, third):
             one.end()
         reader = Reader(server.url, nkeys_seed=seeds["reader"], inbox_prefix=b"_INBOX.catwatch-reader").read()
+        need(len(other.error_lines()) == 1, f"more than one error: {other.error_lines()}")
         need(reader.agents() == ["web1", "web3"], f"there are {reader.agents()}")
         for one in (agent, third):
             reader.check(one.name)
@@ -418,7 +518,7 @@ def lines(catwatch, folder, long):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("catwatch")
-    trials = {one.__name__: one for one in (leader, stopped, overtaken, access, setup, rights, names, lines)}
+    trials = {one.__name__: one for one in (leader, cut, stopped, overtaken, access, tls, setup, rights, names, lines)}
     parser.add_argument("trial", choices=trials)
     parser.add_argument("--long", action="store_true")
     given = parser.parse_args()

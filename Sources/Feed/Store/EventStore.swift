@@ -593,7 +593,7 @@ package actor EventStore {
             interval: relayed?.interval ?? state.limits.interval,
             history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
             nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst,
-            isFleet: relayed?.isFleet ?? (isFleet || state.isFleet))
+            isFleet: isOfFleet)
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
             moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0,
@@ -603,6 +603,9 @@ package actor EventStore {
 
     /// Names the run whose lines these are.
     package var run: String { identity.run }
+
+    /// Whether the feed is a fleet's, this one's or the one that is passed on.
+    package var isOfFleet: Bool { relayed?.isFleet ?? (isFleet || state.isFleet) }
 
     /// The number that the next line gets.
     package var nextSequence: Int { state.log.nextSequence }

@@ -30,6 +30,8 @@ package actor NatsOutput {
     /// Nil before it is known whose feed this is.
     private var nextGreeting: LoopInstant?
     private var nextMessage: LoopInstant
+    /// Whether those are a fleet's, which are not published: there would be circles.
+    private var isFleet = false
     private var isEnded = false
     /// When the feed was found to be over.
     private var over: LoopInstant?
@@ -157,7 +159,7 @@ package actor NatsOutput {
         while true {
             if owesGreeting {
                 guard batch.isEmpty else { return true }
-                await greet()
+                await greet(reader)
             }
             if batch.isFull { return true }
             if rest != nil {
@@ -166,6 +168,7 @@ package actor NatsOutput {
             }
             guard let delivery = await store.take(for: reader) else { return false }
             switch delivery {
+            case .lines where isFleet, .gap where isFleet: break
             case .lines(let span): rest = (span, 0, span.sequences.lowerBound)
             case .gap(let line): batch.add(line, naming: Self.numbers(of: line))
             // One that is over before it was known whose it is says nothing.
@@ -180,10 +183,20 @@ package actor NatsOutput {
     }
 
     /// Begins a message with who this is, and how its sources are.
-    private func greet() async {
+    private func greet(_ reader: ReaderID) async {
         run = await store.run
-        batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
         owesGreeting = false
+        let wasFleet = isFleet
+        isFleet = await store.isOfFleet
+        guard !isFleet else {
+            nextGreeting = nil
+            let reason = "a fleet's feed is not published: attach to its agents, which publish their own"
+            await store.setState("refused: \(reason)", of: reader)
+            if !wasFleet { complain(.config, reason) }
+            return
+        }
+        if wasFleet { await store.setState("ok", of: reader) }
+        batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
         nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
     }
 
@@ -378,7 +391,10 @@ package actor NatsOutput {
             isConnected = false
             if fault.kind == .lost, outage?.attempts == 1 { return }
             most = .seconds(5)
-        case .secure, .refused, .settings, .denied, .absent, .tooLarge, .other: most = .seconds(30)
+        case .refused:
+            isConnected = false
+            most = .seconds(30)
+        case .secure, .settings, .denied, .absent, .tooLarge, .other: most = .seconds(30)
         }
         try await sleep(for: backoff.fail(upTo: most, using: &random))
     }

@@ -1,4 +1,5 @@
 import Feed
+import Glibc
 import Nats
 import Outputs
 import Reactor
@@ -43,19 +44,20 @@ import Testing
     @discardableResult
     private static func publish(
         to broker: any Broker, _ settings: NatsSettings = settings, logCapacity: Int = 8 << 20, isRelay: Bool = false,
-        _ body: @escaping @Sendable (Agent) async throws -> Void
+        isFleet: Bool = false, _ body: @escaping @Sendable (Agent) async throws -> Void
     ) async throws -> Told {
         try await withLoop(virtual: true) { loop in
-            try await publish(to: broker, settings, on: loop, logCapacity: logCapacity, isRelay: isRelay, body)
+            try await publish(
+                to: broker, settings, on: loop, logCapacity: logCapacity, isRelay: isRelay, isFleet: isFleet, body)
         }.value
     }
 
     private static func publish(
         to broker: any Broker, _ settings: NatsSettings = settings, host: String = "h1", id: String = "p1",
-        on loop: EventLoop, logCapacity: Int = 8 << 20, isRelay: Bool = false,
+        on loop: EventLoop, logCapacity: Int = 8 << 20, isRelay: Bool = false, isFleet: Bool = false,
         _ body: @escaping @Sendable (Agent) async throws -> Void
     ) async throws -> LoopBound<Told> {
-        let stage = await FeedStage(on: loop, isRelay: isRelay) { $0.logCapacity = logCapacity }
+        let stage = await FeedStage(on: loop, isRelay: isRelay, isFleet: isFleet) { $0.logCapacity = logCapacity }
         let told = LoopBound(Told())
         let output = NatsOutput(
             as: "web1", of: host, settings, to: broker, id: id, store: stage.store, on: loop, worker: loop,
@@ -73,7 +75,8 @@ import Testing
                 try await body(Agent(stage: stage, told: told))
                 await stage.store.finish("end")
             }
-            try await group.waitForAll()
+            // What a body throws ends the output as well.
+            for try await _ in group {}
         }
         #expect(await stage.store.counts.readers == 0)
         return told
@@ -301,6 +304,40 @@ import Testing
         }
     }
 
+    /// There would be circles.
+    @Test func aFleetsFeedIsNotPublished() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
+            for (run, isFleet) in [("a", true), ("a", true), ("b", false), ("c", true)] {
+                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
+                let hello = ControlLine.hello(
+                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
+                    history: .seconds(120), firstSequence: 1, nextSequence: 1, isFleet: isFleet)
+                let fact = Array(
+                    (#"{"seq":1,"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","series":"fact","value":1}"#)
+                        .utf8)
+                await agent.stage.store.relay(
+                    try [hello.dropLast(), fact[...]].map {
+                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
+                    })
+                try await agent.stage.loop.sleep(for: .seconds(100))
+            }
+        }
+        #expect(told.errors == Array(repeating: "nats: \(Self.refusal)", count: 2))
+        #expect(Set(stream.stored.map { $0.headers.first { $0.name == NatsHeader.run }?.value }) == ["b"])
+        #expect(try Self.numbers(stream.stored).kept == [1])
+        // Nor one's own.
+        let other = MemoryStream()
+        let said = try await Self.publish(to: MemoryBroker(other), isFleet: true) { agent in
+            await agent.stage.publish(5)
+            try await agent.stage.loop.sleep(for: .seconds(100))
+            #expect(await agent.stage.agentLine()?.outputs.first?.state == "refused: \(Self.refusal)")
+        }
+        #expect(said.errors == ["nats: \(Self.refusal)"] && other.sent.isEmpty)
+    }
+
+    private static let refusal = "a fleet's feed is not published: attach to its agents, which publish their own"
+
     // MARK: Faults
 
     /// Whatever fails, and whether the stream remembers ids or not: each line once, in order.
@@ -456,6 +493,95 @@ import Testing
     }
 
     // MARK: The end
+
+    /// While it waits for lines, for the next message, for another try, for the other one of its name.
+    @Test(
+        arguments: [nil, .unreachable, .lost, .silent, .nobody, .absent, .refused, .denied, .outrun, .other]
+            as [NatsFault.Kind?])
+    func itEndsAtOnceWhenItIsCancelled(_ kind: NatsFault.Kind?) async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        try await withLoop(virtual: true) { loop in
+            for wait in [Duration.milliseconds(10), .seconds(1), .milliseconds(35_500)] {
+                let stage = await FeedStage(on: loop)
+                let output = NatsOutput(
+                    as: "web1", of: "h1", Self.settings, to: MemoryBroker(stream, trouble: trouble.at), id: "p1",
+                    store: stage.store, on: loop, worker: loop, random: SeededGenerator(seed: 1)
+                ) { _ in }
+                let cancelled = try await running {
+                    try await output.run()
+                } while: {
+                    await stage.publish(3)
+                    try await loop.sleep(for: .milliseconds(100))
+                    trouble.set(kind)
+                    await stage.publish(3)
+                    try await loop.sleep(for: wait)
+                    return loop.clock.now
+                }
+                trouble.set(nil)
+                #expect(cancelled == loop.clock.now)
+                #expect(await stage.store.counts.readers == 0)
+            }
+        }
+    }
+
+    /// A broker whose every call takes until somebody writes into its pipe.
+    private final class StuckBroker: Broker {
+        private let pipe: Pipe
+        private let calls = Atomic(0)
+
+        init() throws(SystemError) { pipe = try Descriptor.pipe(nonblocking: false) }
+
+        func release() {
+            var byte: UInt8 = 0
+            #expect(write(pipe.write.number, &byte, 1) == 1)
+        }
+
+        var isBusy: Bool { calls.load(ordering: .acquiring) > 0 }
+
+        private func enter() {
+            calls.add(1, ordering: .acquiringAndReleasing)
+            var byte: UInt8 = 0
+            while read(pipe.read.number, &byte, 1) < 0, errno == EINTR {}
+        }
+
+        let mostMessage = 1 << 20
+        func connect() throws(NatsFault) { enter() }
+        func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
+            enter()
+            return NatsReceipt(sequence: 1)
+        }
+        func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? { nil }
+        func stream(_ name: String) throws(NatsFault) -> NatsStream { NatsStream() }
+        func close() {}
+    }
+
+    @Test func aServerThatKeepsTheThreadHoldsUpNeitherTheLoopNorTheEnd() async throws {
+        try await withLoop { loop in
+            let thread = try LoopThread(name: "broker")
+            let broker = try StuckBroker()
+            let stage = await FeedStage(on: loop)
+            let output = NatsOutput(
+                as: "web1", of: "h1", Self.settings, to: broker, id: "p1", store: stage.store, on: loop,
+                worker: thread.loop, random: SeededGenerator(seed: 1)
+            ) { _ in }
+            try await running {
+                try await output.run()
+            } while: {
+                while !broker.isBusy { try await loop.sleep(for: .milliseconds(1)) }
+                // Others go on: timers, and who publishes events.
+                for _ in 0..<5 {
+                    await stage.publish(1)
+                    try await loop.sleep(for: .milliseconds(1))
+                }
+                #expect(await stage.store.nextSequence == 6)
+            }
+            // It has ended, and the server has still not answered.
+            #expect(await stage.store.counts.readers == 0)
+            broker.release()
+            thread.stop()
+        }
+    }
 
     @Test func theEndIsNotWaitedForForEver() async throws {
         let stream = MemoryStream()

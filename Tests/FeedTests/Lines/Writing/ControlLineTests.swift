@@ -168,6 +168,47 @@ import Testing
         #expect(stats.sources.map(\.source) == sources.prefix(stats.sources.count).map(\.source))
     }
 
+    /// The longest of everything, as the writer looks at no bounds: `LineWriter.bytes` stops where one was broken.
+    @Test func statsKeepToWhateverSizeTheyAreGiven() throws {
+        var random = SeededGenerator(seed: 7)
+        var histogram = LatencyHistogram()
+        for _ in 0..<200 { histogram.record(999_999_999_999.999) }
+        let scale = try #require(
+            BandScale(
+                (0..<64).map { index in
+                    Band(
+                        name: String(repeating: "\u{1}", count: 64), letter: "\u{1}",
+                        color: Band.Color(red: 0, green: 0, blue: 255),
+                        upTo: index == 63 ? nil : -1.2345678901234567e-300 * Double(64 - index))
+                }, higherIsBetter: true))
+        for round in 0..<300 {
+            func text(_ most: Int) -> String {
+                String(repeating: "\u{1}", count: .random(in: 0...most, using: &random))
+            }
+            let endpoints = (0..<Int.random(in: 0...12, using: &random)).map { _ in
+                EndpointStatistics(endpoint: text(200), source: text(64), histogram: histogram)
+            }
+            let sources = (0..<Int.random(in: 0...12, using: &random)).map { _ in
+                var status = SourceStatus(
+                    source: text(64), state: .starting, since: time, type: text(64), unit: text(32),
+                    bands: Bool.random(using: &random) ? scale : nil, takesN: true)
+                status.rhythm = .every(.seconds(1) / 3)
+                return status
+            }
+            let most = Int.random(in: -100...40_000, using: &random)
+            let bytes = ControlLine.stats(
+                time: time, asOf: .max, endpoints: endpoints, sources: sources, moreEndpoints: .max, moreSources: .max,
+                atMost: most)
+            #expect(bytes.count <= max(most, 1_024), "round \(round)")
+            guard case .stats(let stats) = try LineDecoder.decode(bytes[...]).body else {
+                Issue.record("no stats of round \(round)")
+                continue
+            }
+            #expect(stats.moreEndpoints == .max && stats.moreSources == .max)
+            #expect(stats.endpoints.count <= endpoints.count && stats.sources.count <= sources.count)
+        }
+    }
+
     /// What another agent had left out is still left out.
     @Test(arguments: [(0, 0), (5, 7), (Int.max, Int.max)])
     func countsWhatItLeavesOut(_ moreEndpoints: Int, _ moreSources: Int) throws {
