@@ -48,7 +48,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         try set(options)
         var connection: OpaquePointer?
         let status = natsConnection_Connect(&connection, options)
-        guard status == NATS_OK else { throw Self.fault(connecting: status) }
+        guard status == NATS_OK else { throw fault(connecting: status) }
         self.connection = connection
         var limits = jsOptions()
         try check(jsOptions_Init(&limits), .other)
@@ -206,21 +206,25 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         natsStatus_GetText(status).map { String(cString: $0).lowercased() } ?? "status \(status.rawValue)"
     }
 
-    private static func fault(connecting status: natsStatus) -> NatsFault {
+    private func fault(connecting status: natsStatus) -> NatsFault {
         // Set by the call that has just failed on this thread, and by no other.
         var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
         // Where in the library it was: "(conn.c:733): ".
         if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
             details = details[end...].dropFirst()
         }
-        let text = details.isEmpty ? words(status) : String(details)
+        let text = details.isEmpty ? Self.words(status) : String(details)
         return switch status {
-        case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED: refused(text)
+        case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED: Self.refused(text)
         case NATS_SECURE_CONNECTION_REQUIRED: NatsFault(.secure, "the server asks for TLS; write tls://")
         case NATS_SECURE_CONNECTION_WANTED: NatsFault(.secure, "the server has no TLS")
         case NATS_SSL_ERROR: NatsFault(.secure, text)
-        case NATS_TIMEOUT: NatsFault(.unreachable, "no server has answered within \(patience / 1_000) s")
+        case NATS_TIMEOUT: NatsFault(.unreachable, "no server has answered within \(Self.patience / 1_000) s")
         case NATS_NO_SERVER, NATS_IO_ERROR: NatsFault(.unreachable, "no server is there")
+        // By TLS 1.3 that is how a client is told that its certificate will not do.
+        case NATS_PROTOCOL_ERROR where servers.isSecure && text.holds("PONG"):
+            NatsFault(
+                .secure, "the server hangs up behind the handshake; it may want another certificate, or one at all")
         default: NatsFault(.unreachable, text)
         }
     }

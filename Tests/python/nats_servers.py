@@ -325,6 +325,11 @@ class Operator:
         self.account, _ = key_pair(nkeys.PREFIX_BYTE_ACCOUNT)
         self.system, _ = key_pair(nkeys.PREFIX_BYTE_ACCOUNT)
         self.users, self.revocations = {}, {}
+        sub, system = self.operator.public_key.decode(), self.system.public_key.decode()
+        # The same at every reload, or the server takes none.
+        self.own = token({"sub": sub, "name": "O", "nats": {
+            "type": "operator", "version": 2, "system_account": system}}, self.operator)
+        self.own_system = self._account(self.system, "SYS", {}, {})
 
     def _account(self, pair, name, limits, revocations):
         return token({"sub": pair.public_key.decode(), "name": name, "nats": {
@@ -332,15 +337,12 @@ class Operator:
 
     @property
     def configuration(self):
-        sub, system = self.operator.public_key.decode(), self.system.public_key.decode()
-        own = token({"sub": sub, "name": "O", "nats": {
-            "type": "operator", "version": 2, "system_account": system}}, self.operator)
-        return f"""operator: {own}
+        return f"""operator: {self.own}
 resolver: MEMORY
-system_account: {system}
+system_account: {self.system.public_key.decode()}
 resolver_preload: {{
   {self.account.public_key.decode()}: {self._account(self.account, "A", self.storage, self.revocations)}
-  {system}: {self._account(self.system, "SYS", {}, {})}
+  {self.system.public_key.decode()}: {self.own_system}
 }}"""
 
     def revoke(self, path):

@@ -345,16 +345,14 @@ package actor NatsOutput {
     /// Looks once at what there is to publish to, as long as it may: what is wrong there would be hard to tell from servers that
     /// choose a leader.
     private func prepare(_ most: Int, _ reader: ReaderID) async throws {
-        room = most - NatsHeader.room
-        guard room >= Self.leastRoom else {
-            return try await wait(after: NatsFault(.settings, "max_payload of \(most) is too little"), reader)
-        }
-        if !isPrepared {
-            if let fault = try await diagnosis() { return try await wait(after: fault, reader) }
-            isPrepared = true
+        if !isPrepared, let fault = try await diagnosis() { return try await wait(after: fault, reader) }
+        room = min(most, mostOfStream ?? most) - NatsHeader.room
+        isPrepared = room >= Self.leastRoom
+        guard isPrepared else {
+            let limits = "max_payload or max_msg_size of \(room + NatsHeader.room)"
+            return try await wait(after: NatsFault(.settings, "\(limits) is too little; let both be 2 MB"), reader)
         }
         isConnected = true
-        if let mostOfStream { room = min(room, mostOfStream - NatsHeader.room) }
         if outage == nil { await store.setState("ok", of: reader) }
     }
 

@@ -235,6 +235,36 @@ import Testing
         #expect(Set(stream.sent.map(\.id)).count == stream.sent.count)
     }
 
+    @Test func whatTheStreamTakesIsKnownBeforehand() async throws {
+        let stream = MemoryStream()
+        stream.setUp { $0.mostMessage = 8 << 10 }
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            for _ in 0..<5 { await agent.stage.publish(10, text: 1_500) }
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...50))
+        #expect(told.bodies.isEmpty && stream.sent.count == stream.stored.count)
+    }
+
+    /// Not even a `gap`.
+    @Test(arguments: [(1_000, nil), (1 << 20, 1_000), (1 << 20, 4_000)] as [(Int, Int?)])
+    func whereNothingFitsThatIsTold(_ payload: Int, _ message: Int?) async throws {
+        let stream = MemoryStream()
+        stream.setUp { $0.mostMessage = message }
+        let told = try await Self.publish(to: MemoryBroker(stream, mostMessage: payload)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(100))
+            #expect(stream.sent.isEmpty)
+            stream.setUp { $0.mostMessage = nil }
+            try await agent.stage.loop.sleep(for: .seconds(40))
+            #expect(stream.stored.isEmpty == (message == nil))
+        }
+        let limit = min(payload, message ?? payload)
+        #expect(
+            told.errors.first == "nats: max_payload or max_msg_size of \(limit) is too little; let both be 2 MB"
+                && told.errors.count { $0.contains("too little") } == 1)
+    }
+
     @Test func statsOfManySourcesFitAMessage() async throws {
         let stream = MemoryStream()
         try await Self.publish(to: MemoryBroker(stream, mostMessage: 16 << 10)) { agent in
@@ -429,6 +459,55 @@ import Testing
         #expect(
             told.errors == ["nats: stream CATWATCH takes other.*, catwatch.v2.>, and not catwatch.v1.web1"]
                 && told.recoveries == 1)
+    }
+
+    /// An election and a stream that was deleted look the same for a while.
+    @Test func whyNobodyTakesAMessageIsAskedForOnceThatHasLasted() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(
+            to: MemoryBroker(stream) { call in
+                let there = trouble.at(call)
+                return call == .stream
+                    ? there.map { _ in .before(NatsFault(.absent, "there is no such stream")) } : there
+            }
+        ) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.nobody, at: [.publish, .stream])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(15))
+            #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: it is nobody")
+            try await agent.stage.loop.sleep(for: .seconds(15))
+            #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: there is no such stream")
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .seconds(40))
+        }
+        #expect(told.errors == ["nats: it is nobody", "nats: there is no such stream"] && told.recoveries == 1)
+        #expect(try Self.numbers(stream.stored).missed.isEmpty)
+    }
+
+    /// Others' may have taken their place meanwhile.
+    @Test func credentialsThatAreRefusedAreShownAnew() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let connects = Mutex(0)
+        let told = try await Self.publish(
+            to: MemoryBroker(stream) { call in
+                if call == .connect { connects.withLock { $0 += 1 } }
+                return trouble.at(call)
+            }
+        ) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.refused, at: [.publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .milliseconds(10))
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+        }
+        #expect(told.errors == ["nats: it is refused"] && told.recoveries == 1)
+        #expect(connects.withLock(\.self) == 2 && stream.stored.count >= 2)
     }
 
     @Test func aMessageThatTheStreamKnewBeforeGetsAnotherName() async throws {
