@@ -35,6 +35,35 @@ import Testing
         #expect(fence.see(NatsStored(sequence: 3, id: "r-3", host: "h"), at: Self.now) == .taken(by: "h"))
     }
 
+    @Test func aTwinsMessageIsNotOneThatWasNeverSent() {
+        var fence = NatsFence(run: "r")
+        #expect(fence.see(NatsStored(sequence: 5, id: "r-1", host: "h"), at: Self.now) == .clear)
+        #expect(fence.step == .send(id: "r-1", expected: 5))
+    }
+
+    @Test func silenceIsCountedFromTheOthersLastMessage() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 1))
+        fence.send()
+        fence.refuse()
+        let other = NatsStored(sequence: 9, id: "x-1", host: "h")
+        let later = Self.now.advanced(by: NatsFence.silence)
+        #expect(fence.see(other, at: Self.now) == .taken(by: "h"))
+        // A stream that was emptied is free; one that has that number again is not the silent one.
+        #expect(fence.see(nil, at: later) == .clear)
+        fence.send()
+        fence.refuse()
+        #expect(fence.see(other, at: later) == .taken(by: "h"))
+        #expect(fence.see(other, at: later.advanced(by: NatsFence.silence)) == .clear)
+        // From then on this one is the newer, as after a start.
+        fence.send()
+        fence.refuse()
+        let awake = NatsStored(sequence: 12, id: "x-2", host: "h")
+        #expect(fence.see(awake, at: later.advanced(by: NatsFence.silence)) == .clear)
+    }
+
     @Test func withoutTheRightToLookIdsAreAllThereIs() {
         var fence = NatsFence(run: "r")
         fence.deny()

@@ -23,14 +23,26 @@ import Testing
     private final class Trouble: Sendable {
         private let fault = Mutex<NatsFault?>(nil)
         private let calls = Mutex<[MemoryStream.Call]>([])
+        private let isOnce = Mutex(false)
+        private let asked = Mutex<[MemoryStream.Call]>([])
 
-        func set(_ kind: NatsFault.Kind?, at calls: [MemoryStream.Call] = [.connect, .publish, .last, .stream]) {
+        func set(
+            _ kind: NatsFault.Kind?, at calls: [MemoryStream.Call] = [.connect, .publish, .last, .stream],
+            once: Bool = false
+        ) {
             fault.withLock { $0 = kind.map { NatsFault($0, "it is \($0)") } }
             self.calls.withLock { $0 = calls }
+            isOnce.withLock { $0 = once }
         }
         func at(_ call: MemoryStream.Call) -> MemoryStream.Trouble? {
-            calls.withLock { $0.contains(call) } ? fault.withLock(\.self).map { .before($0) } : nil
+            asked.withLock { $0.append(call) }
+            guard calls.withLock({ $0.contains(call) }) else { return nil }
+            return fault.withLock { fault in
+                defer { if isOnce.withLock(\.self) { fault = nil } }
+                return fault.map { .before($0) }
+            }
         }
+        func count(of call: MemoryStream.Call) -> Int { asked.withLock { $0.count { $0 == call } } }
     }
 
     private struct Agent: Sendable {
@@ -447,6 +459,57 @@ import Testing
         #expect(try Self.numbers(stream.stored).kept == [1, 2])
     }
 
+    @Test func aConnectionThatIsLostIsMadeAnewAtOnce() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.lost, at: [.publish], once: true)
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .microseconds(10))
+            #expect(try Self.numbers(stream.stored).kept == [1, 2])
+        }
+    }
+
+    /// However long an outage was: servers that are there again are found soon, and the next outage is a new one.
+    @Test(arguments: [(NatsFault.Kind.nobody, 1_100), (.silent, 1_100), (.unreachable, 5_500)])
+    func serversThatAreThereAgainAreFoundSoon(_ kind: NatsFault.Kind, _ milliseconds: Int) async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(kind, at: [.connect, .publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(60))
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .milliseconds(milliseconds))
+            #expect(try Self.numbers(stream.stored).kept.starts(with: [1, 2]))
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            let count = stream.stored.count
+            trouble.set(kind, at: [.connect, .publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .milliseconds(10))
+            trouble.set(nil)
+            try await agent.stage.loop.sleep(for: .milliseconds(1_100))
+            #expect(stream.stored.count > count)
+        }
+    }
+
+    @Test func aHostsNameIsNoHeaderOfItsOwn() async throws {
+        let stream = MemoryStream()
+        try await withLoop(virtual: true) { loop in
+            _ = try await Self.publish(
+                to: MemoryBroker(stream), host: "a b\r\nX: ü" + String(repeating: "y", count: 99), on: loop
+            ) {
+                await $0.stage.publish(1)
+            }
+        }
+        let host = stream.stored.first?.headers.first { $0.name == NatsHeader.host }?.value
+        #expect(host == "abX:" + String(repeating: "y", count: 54))
+    }
+
     @Test func whatIsWrongWithTheStreamIsToldBeforeAnythingIsSent() async throws {
         let stream = MemoryStream(subjects: ["other.*", "catwatch.v2.>"])
         let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
@@ -480,6 +543,7 @@ import Testing
             #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: it is nobody")
             try await agent.stage.loop.sleep(for: .seconds(15))
             #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: there is no such stream")
+            #expect(trouble.count(of: .stream) < 4)
             trouble.set(nil)
             try await agent.stage.loop.sleep(for: .seconds(40))
         }
@@ -608,6 +672,7 @@ import Testing
     private final class StuckBroker: Broker {
         private let pipe: Pipe
         private let calls = Atomic(0)
+        private let closes = Atomic(0)
 
         init() throws(SystemError) { pipe = try Descriptor.pipe(nonblocking: false) }
 
@@ -632,7 +697,8 @@ import Testing
         }
         func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? { nil }
         func stream(_ name: String) throws(NatsFault) -> NatsStream { NatsStream() }
-        func close() {}
+        func close() { closes.add(1, ordering: .acquiringAndReleasing) }
+        var isClosed: Bool { closes.load(ordering: .acquiring) > 0 }
     }
 
     @Test func aServerThatKeepsTheThreadHoldsUpNeitherTheLoopNorTheEnd() async throws {
@@ -654,11 +720,14 @@ import Testing
                     try await loop.sleep(for: .milliseconds(1))
                 }
                 #expect(await stage.store.nextSequence == 6)
+                #expect(await stage.agentLine()?.outputs.first?.state == "connecting")
             }
             // It has ended, and the server has still not answered.
             #expect(await stage.store.counts.readers == 0)
+            #expect(!broker.isClosed)
             broker.release()
             thread.stop()
+            #expect(broker.isClosed)
         }
     }
 
@@ -668,14 +737,17 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let before = loop.clock.now
             let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), on: loop) { agent in
+                await agent.stage.publish(1)
+                try await loop.sleep(for: .seconds(1))
                 trouble.set(.unreachable)
                 await agent.stage.publish(5)
                 try await loop.sleep(for: .seconds(1))
             }
-            #expect(before.duration(to: loop.clock.now) < .seconds(7))
-            #expect(told.value.errors.last?.contains("lines were not published") == true)
+            #expect(before.duration(to: loop.clock.now) < .seconds(8))
+            // One was published, and one line tells of the servers.
+            #expect(told.value.errors.last == "nats: the last 6 lines were not published")
         }
-        #expect(stream.sent.isEmpty)
+        #expect(stream.stored.count == 1)
     }
 
     @Test func nothingIsSaidOfAFeedThatIsNotKnownYet() async throws {
