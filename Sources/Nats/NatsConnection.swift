@@ -79,8 +79,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             statuses.append(natsOptions_SetUserCredentialsFromFiles(options, path, nil))
         case .nkey(let path):
             // Beside comments and the public key, which tools write there as well.
-            let seed = try Self.secret(in: path).split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("SU") }
-            guard let key = seed.flatMap({ NKey.publicKey(ofSeed: $0) }) else {
+            let words = try Self.secret(in: path).split(whereSeparator: \.isWhitespace)
+            guard let key = words.lazy.compactMap({ NKey.publicKey(ofSeed: $0) }).first else {
                 throw NatsFault(.settings, "\(path) holds no seed of a user's nkey")
             }
             statuses.append(natsOptions_SetNKeyFromSeed(options, key, path))

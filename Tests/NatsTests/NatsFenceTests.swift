@@ -41,6 +41,22 @@ import Testing
         #expect(fence.step == .send(id: "r-1", expected: 5))
     }
 
+    /// Whatever came of the message before it.
+    @Test func anIdThatWasKnownBeforeItWasSentIsGivenUp() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        for _ in 0..<3 { fence.send() }
+        #expect(fence.accept(NatsReceipt(sequence: 1, isRepeated: true)) && fence.step == .send(id: "r-2", expected: 1))
+        fence.send()
+        #expect(
+            !fence.accept(NatsReceipt(sequence: 2, isRepeated: true)) && fence.step == .send(id: "r-3", expected: 1))
+        // Nor is one of ours what has its name and was never sent.
+        fence.send()
+        fence.refuse()
+        fence.abandon()
+        #expect(fence.see(NatsStored(sequence: 4, id: "r-4", host: "h"), at: Self.now) == .taken(by: "h"))
+    }
+
     @Test func silenceIsCountedFromTheOthersLastMessage() {
         var fence = NatsFence(run: "r")
         _ = fence.see(nil, at: Self.now)

@@ -240,6 +240,8 @@ class Reader:
 class Agent:
     """A catwatch that publishes, unless there are no urls; and its own lines."""
 
+    started = []
+
     def __init__(self, catwatch, folder, name, urls, *options, stdin=False, nats=None, environment=None):
         self.name = name
         path = pathlib.Path(folder) / f"{name}-{time.monotonic_ns()}.jsonc"
@@ -253,6 +255,7 @@ class Agent:
                 [catwatch, "-c", path, "-o", "ndjson", "-i", "1", *options],
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=output, stderr=errors,
                 env={"PATH": os.environ["PATH"], "HOME": str(folder)} | (environment or {}))
+        self.started.append(self)
 
     def own_lines(self):
         """All that are whole, those of before included."""
@@ -294,6 +297,13 @@ class Agent:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    @classmethod
+    def kill_all(cls):
+        """Those that a trial has left behind which came to nothing."""
+        for one in cls.started:
+            if one.process.poll() is None:
+                one.kill()
 
 
 def padded(data):

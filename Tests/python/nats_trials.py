@@ -312,6 +312,9 @@ def access(catwatch, folder, long):
         right = {"nkeys_seed": path}
         make_stream(server.url, configuration(catwatch), **right)
         run("nkey", server, {"nkey_file": path}, **right)
+        # As tools write them, with what else there is to say.
+        seed = pathlib.Path(path).read_text()
+        run("noted", server, {"nkey_file": secret(folder, "noted.nk", f"# SURELY a user\n{user_key(path)}\n{seed}")}, **right)
         run("other", server, {"nkey_file": other}, expect="refuses the credentials")
         run("noseed", server, {"nkey_file": secret(folder, "no.nk", "hello")}, expect="holds no seed")
     shutil.rmtree(f"{folder}/n1")
@@ -425,6 +428,31 @@ def setup(catwatch, folder, long):
         need(len(missed) == 2 and kept + 2 == len(numbered), f"{len(missed)} lines are missing")
         need(len(agent.error_lines()) == 1 and "fits no message" in agent.error_lines()[0], "not told")
         print(f"setup: {agent.error_lines()[0]}")
+    shutil.rmtree(f"{folder}/n1")
+    # So is one that the stream does not take any more.
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        agent = Agent(catwatch, folder, "web1", [server.url], "-", stdin=True)
+
+        def say(number, length):
+            agent.process.stdin.write(json.dumps({"n": number, "data": "x" * length}).encode() + b"\n")
+            agent.process.stdin.flush()
+
+        say(0, 200)
+        published(agent, server.url)
+        smaller = json.dumps(configuration(catwatch, max_msg_size=65_536)).encode()
+        answer = asyncio.run(request(server.url, f"$JS.API.STREAM.UPDATE.{STREAM}", smaller))
+        need("error" not in answer, f"the stream was not changed: {answer}")
+        for number in range(1, 600):
+            say(number, 100_000 if number == 300 else 200)
+        text = agent.wait_for_error("larger than the stream takes")[0]
+        agent.process.stdin.close()
+        agent.process.wait(timeout=60)
+        kept, missed = Reader(server.url).read().check("web1", gaps_allowed=True)
+        numbered = [line for line in agent.own_lines() if "seq" in line]
+        need(len(missed) == 1 and kept + 1 == len(numbered), f"{len(missed)} lines are missing")
+        need(len(agent.error_lines()) == 1, f"more than one error: {agent.error_lines()}")
+        print(f"setup: {text}")
 
 
 def rights(catwatch, folder, long):
@@ -457,7 +485,9 @@ def rights(catwatch, folder, long):
         reader = Reader(server.url, nkeys_seed=seeds["reader"], inbox_prefix=b"_INBOX.catwatch-reader").read()
         need(len(other.error_lines()) == 1, f"more than one error: {other.error_lines()}")
         need(reader.agents() == ["web1", "web3"], f"there are {reader.agents()}")
-        for one in (agent, third):
+        for one, is_fenced in ((agent, True), (third, False)):
+            fences = {"Nats-Expected-Last-Subject-Sequence" in headers for headers, _ in reader.of(one.name)}
+            need(fences == {is_fenced}, f"{one.name} is {'not ' * is_fenced}held by its last message")
             reader.check(one.name)
             need(not one.error_lines(), f"errors: {one.error_lines()}")
 
@@ -508,6 +538,8 @@ def lines(catwatch, folder, long):
         kept, _ = reader.check("web1")
         own = {line["seq"]: line for line in agent.own_lines() if "seq" in line}
         need(kept == len(own), f"{kept} lines of {len(own)}")
+        first = reader.of("web1")[0][0]
+        need(first.get("Nats-Expected-Last-Subject-Sequence") == "0", f"the first message expects another one: {first}")
         for headers, line in reader.lines("web1"):
             if "seq" in line:
                 need(list(line)[-3:] == ["agent", "origin_run", "origin_seq"], "not the last keys")
@@ -529,6 +561,8 @@ def main():
     except (Wrong, AssertionError) as wrong:
         print(f"{given.trial}: {wrong}\nthe files are in {folder}", file=sys.stderr)
         return 1
+    finally:
+        Agent.kill_all()
     shutil.rmtree(folder)
     return 0
 

@@ -65,6 +65,12 @@ struct NatsBatch {
         return .taken(bytes: end, lines: count)
     }
 
+    /// Those that a `gap` names; nil for any other line.
+    static func numbers(ofGap line: ArraySlice<UInt8>) -> ClosedRange<Int>? {
+        guard case .gap(let gap)? = (try? LineDecoder.decode(line))?.body else { return nil }
+        return gap.from...gap.to
+    }
+
     private mutating func extend(by numbers: ClosedRange<Int>) {
         let first = min(piece.numbers?.lowerBound ?? .max, numbers.lowerBound)
         piece.numbers = first...max(piece.numbers?.upperBound ?? .min, numbers.upperBound)
@@ -84,19 +90,17 @@ extension NatsBatch.Piece {
         guard lines.count > 1 else { return nil }
         let cut = lines[lines.count / 2].startIndex
         var (first, second) = (Self(bytes: Array(bytes[..<cut])), Self(bytes: Array(bytes[cut...])))
-        let number = lines[(lines.count / 2)...].lazy.compactMap { line in
-            line.withUnsafeBytes { FeedLine.number(of: $0) }
-        }.first
-        guard let numbers else { return (first, second) }
-        if let number, number > numbers.lowerBound {
-            first.numbers = numbers.lowerBound...(number - 1)
-            second.numbers = number...numbers.upperBound
-        } else if number != nil {
-            second.numbers = numbers
-        } else {
-            first.numbers = numbers
-        }
+        first.numbers = Self.numbers(of: lines[..<(lines.count / 2)])
+        second.numbers = Self.numbers(of: lines[(lines.count / 2)...])
         return (first, second)
+    }
+
+    private static func numbers(of lines: ArraySlice<ArraySlice<UInt8>>) -> ClosedRange<Int>? {
+        let all = lines.compactMap { line in
+            line.withUnsafeBytes { FeedLine.number(of: $0) }.map { $0...$0 } ?? NatsBatch.numbers(ofGap: line)
+        }
+        guard let first = all.first, let last = all.last else { return nil }
+        return first.lowerBound...last.upperBound
     }
 
     /// Each line as a message, with where it comes from as its last keys: what is in the subject, the headers and its number.

@@ -170,7 +170,7 @@ package actor NatsOutput {
             switch delivery {
             case .lines where isFleet, .gap where isFleet: break
             case .lines(let span): rest = (span, 0, span.sequences.lowerBound)
-            case .gap(let line): batch.add(line, naming: Self.numbers(of: line))
+            case .gap(let line): batch.add(line, naming: NatsBatch.numbers(ofGap: line[...]))
             // One that is over before it was known whose it is says nothing.
             case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
             case .end(let line):
@@ -195,7 +195,6 @@ package actor NatsOutput {
             if !wasFleet { complain(.config, reason) }
             return
         }
-        if wasFleet { await store.setState("ok", of: reader) }
         batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
         nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
     }
@@ -224,12 +223,6 @@ package actor NatsOutput {
         isTooLongTold = true
         complain(
             .tooLarge, "line \(number) of \(bytes) bytes fits no message, and is left out; let max_payload be 2 MB")
-    }
-
-    private static func numbers(of gap: [UInt8]) -> ClosedRange<Int>? {
-        // The store's own line: it can be read.
-        guard case .gap(let gap)? = (try? LineDecoder.decode(gap[...]))?.body else { return nil }
-        return gap.from...gap.to
     }
 
     // MARK: Sending

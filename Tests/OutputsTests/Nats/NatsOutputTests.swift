@@ -551,6 +551,21 @@ import Testing
         #expect(try Self.numbers(stream.stored).missed.isEmpty)
     }
 
+    @Test func aStreamThatIsThereIsNotAskedForAllTheTime() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.nobody, at: [.publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(100))
+            // Once at the start.
+            #expect(2...6 ~= trouble.count(of: .stream))
+            trouble.set(nil)
+        }
+    }
+
     /// Others' may have taken their place meanwhile.
     @Test func credentialsThatAreRefusedAreShownAnew() async throws {
         let stream = MemoryStream()
