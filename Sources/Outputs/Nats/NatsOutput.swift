@@ -368,11 +368,11 @@ package actor NatsOutput {
     private func wait(after fault: NatsFault, _ reader: ReaderID) async throws {
         var fault = fault
         // Not at once: servers that choose a leader would be waited for, when that was over long ago.
-        if let outage, fault.kind == .nobody, outage.since.duration(to: loop.clock.now) >= Self.diagnosisTime {
+        if let outage, fault.kind == .nobody,
+            (outage.diagnosed ?? outage.since).duration(to: loop.clock.now) >= Self.diagnosisTime
+        {
             self.outage?.diagnosed = loop.clock.now
-            if outage.diagnosed.map({ $0.duration(to: loop.clock.now) >= Self.diagnosisTime }) ?? true {
-                fault = try await diagnosis() ?? fault
-            }
+            fault = try await diagnosis() ?? fault
         }
         note(fault, reader)
         let most: Duration
