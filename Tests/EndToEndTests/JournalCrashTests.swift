@@ -13,7 +13,8 @@ import Testing
                 ["\(Installation.root)/Tests/python/journal_trials.py", Installation.program, trial]
                     + (LongRun.isOn ? ["--long"] : []))
             launch.environment = ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
-            let run = try await Finished(of: stage.start(launch, deadline: .seconds(LongRun.isOn ? 3_000 : 240)))
+            let run = try await Finished(
+                of: stage.start(launch, deadline: LongRun.isOn ? .seconds(3_000) : ChildProcess.patience))
             #expect(run.ending == .exited(0), "\(run.outputText)\n\(run.errors)")
             #expect(!run.output.isEmpty)
             print(run.outputText)

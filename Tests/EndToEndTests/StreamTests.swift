@@ -69,7 +69,7 @@ import Testing
             let program = try await stage.catwatch(["-u", url, "-n", "3", "-e", "10ms"]) { $0.output = .null }
             let run = try await Finished(of: program)
             #expect(run.ending == .exited(0) && run.errors == "")
-            #expect(try await stage.requestCount() == 3)
+            #expect(try await stage.requestCount() >= 3)
         }
     }
 
@@ -120,7 +120,7 @@ import Testing
         try await Stage.run { stage in
             let run = try await stage.finish(["-u", stage.url("/fact"), "-o", "none", "-n", "2", "-e", "10ms"])
             #expect(run.ending == .exited(0) && run.output.isEmpty && run.errors == "")
-            #expect(try await stage.requestCount() == 2)
+            #expect(try await stage.requestCount() >= 2)
         }
     }
 

@@ -12,9 +12,9 @@ package actor ChildProcess {
         case killed(Int32)
     }
 
-    /// How long something is waited for that takes a second or two: it is there to name what hangs, on a machine that is
-    /// busy with forty other things too.
-    package static let patience = Duration.seconds(180)
+    /// How long something is waited for that takes seconds: it is there to name what hangs, on a machine that is busy with
+    /// forty other things too.
+    package static let patience = Duration.seconds(600)
 
     /// The process's id, which is its group's too; valid until `end()`.
     package nonisolated let id: Int32
