@@ -131,8 +131,8 @@ def leader(catwatch, folder, long):
             differences += [pause - of_bare for pause in pauses[-len(agents):]]
         typical = statistics.median(differences)
         print(f"leader: {len(kills)} kills, {total} lines of 5 agents, each once and in order; nothing was stored for "
-              f"{min(pauses):.1f} to {max(pauses):.1f} s, {statistics.median(pauses):.1f} mostly; a bare client's pauses were "
-              f"{-typical:+.2f} s beside that (median; all of them: {' '.join(f'{-one:+.1f}' for one in sorted(differences))})")
+              f"{min(pauses):.1f} to {max(pauses):.1f} s, {statistics.median(pauses):.1f} mostly; that is {typical:+.2f} s beside "
+              f"a bare client (median of {len(differences)} pairs, {min(differences):+.1f} to {max(differences):+.1f})")
         # Few kills say less.
         need(typical <= (0.5 if long else 3), f"it went on {typical:.2f} s behind a bare client")
 
