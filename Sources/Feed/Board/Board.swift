@@ -211,6 +211,9 @@ package struct Board: Sendable {
     /// The index of the source of this name; nil when there is none.
     package func source(named name: String) -> Int? { sourcesByName[Name(name)] }
 
+    /// Whether there is an agent of a fleet of this name.
+    func hasAgent(named name: String) -> Bool { agentsByName[name] != nil }
+
     /// The points of a series, the oldest first.
     package func points(of series: Int) -> BoardRing<BoardPoint> { points[series] }
 

@@ -37,6 +37,8 @@ package struct MemberState: Sendable {
     }
 
     package var link = Link.none
+    /// Whether somebody has asked to forget it.
+    package var isDismissed = false
     /// Whether its last was said.
     package private(set) var isForgotten = false
     package private(set) var standing = Standing.connecting
@@ -72,7 +74,10 @@ package struct MemberState: Sendable {
     // MARK: What there is to hear
 
     /// Something came of it, at this time.
-    package mutating func hear(at time: Timestamp) { heard = max(heard ?? time, time) }
+    package mutating func hear(at time: Timestamp) {
+        heard = max(heard ?? time, time)
+        isDismissed = false
+    }
 
     /// Takes in what a line tells of the agent; `wall` is the time here.
     mutating func hear(_ line: Line, wall: Timestamp) {
@@ -170,6 +175,6 @@ package struct MemberState: Sendable {
     /// Whether nothing came of it for so long that it need not be remembered, where nobody has configured it.
     package func isOver(at wall: Timestamp) -> Bool {
         guard !isForgotten, link == .none, let since = heard ?? since else { return false }
-        return wall - since > Self.lifetime
+        return isDismissed || wall - since > Self.lifetime
     }
 }

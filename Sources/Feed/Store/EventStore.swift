@@ -29,6 +29,8 @@ package actor EventStore {
     private let isFleet: Bool
     /// What is known of those agents, as `state` has them.
     private var members: [FleetMember] = []
+    /// The brokers that agents come by, and whether each is there.
+    private var brokers: [String: Bool] = [:]
     /// Where agents were that a journal knows of, which have yet to join.
     private var positions: [FeedPosition] = []
     /// When readers were greeted last for what an agent has said, and when they will be.
@@ -206,7 +208,7 @@ package actor EventStore {
                 next = index + 1
                 let id = MemberID(index: index)
                 if members[index].state.isOver(at: now) {
-                    await release(named: members[index].name)
+                    await release(named: state.name(of: source(standingFor: id)))
                 } else if let peer = members[index].state.report(at: now, index: index, lost: members[index].lost) {
                     say(.peer(peer), of: id)
                 }
@@ -278,6 +280,9 @@ package actor EventStore {
             }
             retire(named: name)
             for source in state.sources(of: member) where source != id { await release(one: state.name(of: source)) }
+            await release(one: name)
+            if members[member.index].state.isForgotten { state.free(member) }
+            return
         }
         await release(one: name)
     }
@@ -715,6 +720,37 @@ package actor EventStore {
         return relayed.map { $0.nextSeries(&walk, at: time) } ?? state.nextSeries(&walk, wall: wall.now)
     }
 
+    /// The next agent of a fleet; nil when that was all.
+    package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
+        guard walk.run == identity.run else { return nil }
+        defer { walk.place += 1 }
+        if let relayed { return relayed.member(walk.place, at: relayedTime) }
+        while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
+        guard walk.place < members.count else { return nil }
+        let member = members[walk.place]
+        return MemberNumbers(
+            name: member.name, isLive: member.state.standing == .live,
+            age: member.state.heard.map { max(.zero, wall.now - $0) }, lost: member.lost)
+    }
+
+    /// The agent of a fleet that a source is of; nil for one's own.
+    package func agent(ofSource source: String) -> String? {
+        guard let dot = source.firstIndex(of: ".") else { return nil }
+        let name = String(source[..<dot])
+        return relayed?.hasAgent(named: name) ?? state.hasMember(named: name) ? name : nil
+    }
+
+    /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
+    package var connections: (open: Int, all: Int)? {
+        let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link != .none }.map(\.state.link)
+        let open = links.count { $0 == .open } + brokers.values.count { $0 }
+        let all = links.count + brokers.count
+        return all == 0 ? nil : (open, all)
+    }
+
+    /// Says whether a broker that agents come by is there; nil when it is none any more.
+    package func noteBroker(_ name: String, isConnected: Bool?) { brokers[name] = isConnected }
+
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
     /// tells no more than percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
@@ -737,11 +773,11 @@ package actor EventStore {
     /// Adds an agent whose feed is a source, or finds it again; with the source that stands for it.
     private func join(_ name: String) -> (member: MemberID, source: SourceID) {
         let id = state.join(name)
-        if id.index == members.count {
+        if id.index == members.count || members[id.index].name != name {
             let places = positions.filter { $0.agent == name }.map(\.place)
-            members.append(
-                FleetMember(
-                    name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places))
+            let member = FleetMember(
+                name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places)
+            if id.index == members.count { members.append(member) } else { members[id.index] = member }
         }
         if members[id.index].state.isForgotten { members[id.index].state = MemberState() }
         return (id, source(standingFor: id))
@@ -755,7 +791,8 @@ package actor EventStore {
         return state.register(own, of: id, at: wall.now)?.source ?? agentSource
     }
 
-    /// The agent of a fleet that is called so; joins it.
+    /// The agent of a fleet that is called so; joins it. What it gives is good until the agent is forgotten: an input whose agents
+    /// nobody has configured asks anew for whatever comes.
     package func member(_ name: String) -> MemberID { join(name).member }
 
     /// What is known of an agent.
@@ -815,10 +852,30 @@ package actor EventStore {
     }
 
     /// Says something of an agent that it did not say itself: that it fails, or answers again.
-    package func say(_ body: Event.Body, of id: MemberID) {
+    ///
+    /// - Parameter source: of which of its sources, as it calls them; nil for the agent itself.
+    package func say(_ body: Event.Body, of id: MemberID, source: String? = nil) {
+        let source = source.flatMap { state.source(named: $0, of: id) } ?? self.source(standingFor: id)
         var batch = EventBatch()
-        add(body, LineOrigin(id), to: &batch)
+        batch.add(Event(time: wall.now, source: source, body: body), from: LineOrigin(id))
         publish(batch)
+    }
+
+    /// Forgets an agent of the fleet that comes by a broker and says nothing, before a day of that is over.
+    ///
+    /// - Returns: why not; nil when it will be within a second.
+    package func forget(_ name: String) -> PollRefusal? {
+        guard let index = members.firstIndex(where: { $0.name == name && !$0.state.isForgotten }) else {
+            return PollRefusal("there is no agent \"\(name)\" here", .unknown)
+        }
+        guard members[index].state.link == .none else {
+            return PollRefusal("the agent \"\(name)\" is configured here: it goes when that does")
+        }
+        guard members[index].state.standing != .live else {
+            return PollRefusal("the agent \"\(name)\" is live")
+        }
+        members[index].state.isDismissed = true
+        return nil
     }
 
     private func add(_ body: Event.Body, _ origin: LineOrigin, to batch: inout EventBatch) {

@@ -53,6 +53,9 @@ package struct FeedState: ~Copyable, Sendable {
     private var closings = WindowClosings()
     /// The agents whose feeds are sources.
     private var members: [Member] = []
+    private var membersByName: [String: Int] = [:]
+    /// Those of agents that are forgotten, to be others' once nothing is known of their sources.
+    private var freeMembers: [Int] = []
     /// By sources: whose they are, by their place in `members`; −1 for our own.
     private var owners: [Int32] = []
     /// Whose events are published now; −1 for our own.
@@ -811,10 +814,29 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Adds an agent; one of a name that is known is that one.
     mutating func join(_ name: String) -> MemberID {
-        if let index = members.firstIndex(where: { $0.name == name }) { return MemberID(index: index) }
+        if let index = membersByName[name] {
+            freeMembers.removeAll { $0 == index }
+            return MemberID(index: index)
+        }
+        if let place = freeMembers.firstIndex(where: { members[$0].sources.isEmpty }) {
+            let index = freeMembers.remove(at: place)
+            membersByName[members[index].name] = nil
+            membersByName[name] = index
+            members[index] = Member(name)
+            return MemberID(index: index)
+        }
+        membersByName[name] = members.count
         members.append(Member(name))
         return MemberID(index: members.count - 1)
     }
+
+    /// Has an agent's place be another's one day, unless it joins again before.
+    mutating func free(_ member: MemberID) {
+        if !freeMembers.contains(member.index) { freeMembers.append(member.index) }
+    }
+
+    /// Whether there is an agent of this name.
+    func hasMember(named name: String) -> Bool { membersByName[name] != nil }
 
     /// The agent that a source is of, when it is the one that stands for the agent itself.
     func member(standingFor source: SourceID) -> MemberID? {

@@ -66,3 +66,12 @@ package struct AgentNumbers: Sendable {
         package var silence: Duration?
     }
 }
+
+/// What there is to be told of an agent of a fleet in numbers.
+package struct MemberNumbers: Sendable {
+    package let name: String
+    package let isLive: Bool
+    /// How long ago something came of it; nil before anything has.
+    package let age: Duration?
+    package let lost: Int
+}

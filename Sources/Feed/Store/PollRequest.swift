@@ -31,6 +31,11 @@ package struct PollRefusal: Error, Sendable, Equatable {
     package var reason: String
     package var cause: Cause
 
+    /// Of an agent that nobody here has a connection to.
+    package static func byBroker(_ agent: String) -> PollRefusal {
+        PollRefusal("the agent \"\(agent)\" comes by a broker, which passes no requests on: it is asked where it runs")
+    }
+
     package init(_ reason: String, _ cause: Cause = .unfit) {
         self.reason = reason
         self.cause = cause

@@ -144,6 +144,17 @@ struct Relayed: Sendable {
             name: source.name, state: source.state, timeliness: timeliness, isListed: source.isListed)
     }
 
+    /// An agent of the fleet that it is, by its place; nil behind the last one.
+    func member(_ place: Int, at time: Timestamp?) -> MemberNumbers? {
+        guard place < board.agents.count else { return nil }
+        let agent = board.agents[place]
+        return MemberNumbers(
+            name: agent.name, isLive: agent.state == MemberState.Standing.live.rawValue,
+            age: agent.heard.flatMap { heard in time.map { max(.zero, $0 - heard) } }, lost: agent.lost)
+    }
+
+    func hasAgent(named name: String) -> Bool { board.hasAgent(named: name) }
+
     /// The next series of a walk that has a value newer than the history.
     func nextSeries(_ walk: inout FeedWalk, at time: Timestamp?) -> SeriesNumbers? {
         guard let time, let history else { return nil }

@@ -202,7 +202,11 @@ package actor AttachInput {
     /// Passes on what one of our own readers asks for.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
-        return transport.ask(source, request, on: stream)
+        switch transport.ask(source, request, on: stream) {
+        case .taken: return nil
+        case .refused(let refusal): return refusal
+        case .later: return PollRefusal("an agent that is passed on by HTTP is asked at its own page", .away)
+        }
     }
 
     /// What a peer does that no agent does, after which nothing that it says is heard.

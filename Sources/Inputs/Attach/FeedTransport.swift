@@ -9,12 +9,20 @@ package protocol FeedTransport: Sendable {
     func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream>
 
     /// Passes on what somebody asks of a source of the agent's, over the stream that is open; must not wait.
-    func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> PollRefusal?
+    func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking
 
     /// Whether the agent greets before it hears where to go on, and tells of its newest run then.
     var greetsFirst: Bool { get }
     /// Whether the end of a peer that has vanished shows by itself; silence has to tell otherwise.
     var showsItsEnd: Bool { get }
+}
+
+/// What becomes of what somebody asks of another agent.
+package enum Asking {
+    case taken
+    case refused(PollRefusal)
+    /// This has to be done for it, which takes its time.
+    case later(@Sendable () async throws(HTTPFailure) -> Void)
 }
 
 /// Why a feed cannot be had, in words.
@@ -54,12 +62,12 @@ package struct SocketFeed: FeedTransport {
         return LoopBound(stream)
     }
 
-    package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> PollRefusal? {
+    package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking {
         let line = RequestLine.poll(source, request)
         // A socket that has no room for a line has an agent at its other end that reads nothing.
         let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
-        if taken == line.count { return nil }
+        if taken == line.count { return .taken }
         if taken > 0 { stream.close() }  // a torn request would spoil the next one
-        return PollRefusal("the agent takes no requests now", .away)
+        return .refused(PollRefusal("the agent takes no requests now", .away))
     }
 }

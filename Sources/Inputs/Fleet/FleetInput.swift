@@ -21,6 +21,9 @@ package actor FleetInput: Input {
     /// How wide the agent's windows are, as it says.
     private var interval = Duration.seconds(10)
     private let buffer = ReadBuffer(count: 64 << 10)
+    /// What was asked of the agent and is to be done for it.
+    private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
+    private let hasAsked: Wakeup
 
     /// Since when nothing comes, and what was said of it last.
     private struct Outage {
@@ -41,6 +44,8 @@ package actor FleetInput: Input {
     private static let linesAtOnce = 16
     /// How many windows without a line mean that a connection is dead which does not tell that by itself.
     private static let silentWindows = 3
+    /// Polls that wait to be passed on over a connection of their own.
+    private static let mostAsked = 16
     /// How long an agent is let alone that cannot be a member.
     private static let refusedPause = Duration.seconds(60)
 
@@ -54,6 +59,7 @@ package actor FleetInput: Input {
         self.desk = desk
         self.loop = loop
         self.random = random
+        hasAsked = Wakeup(loop: loop)
     }
 
     package func run() async throws(CancellationError) {
@@ -63,6 +69,19 @@ package actor FleetInput: Input {
             guard let self else { return PollRefusal("there is no agent", .away) }
             return assumeIsolated { $0.ask(source, request) }
         }
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.read(id) }
+                group.addTask { try await self.askLater(id) }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        } catch {
+            throw CancellationError()
+        }
+    }
+
+    private func read(_ id: MemberID) async throws(CancellationError) {
         while true {
             let ending: Ending
             do {
@@ -209,6 +228,32 @@ package actor FleetInput: Input {
 
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
-        return transport.ask(source, request, on: stream)
+        switch transport.ask(source, request, on: stream) {
+        case .taken: return nil
+        case .refused(let refusal): return refusal
+        case .later(let work):
+            guard asked.count < Self.mostAsked else {
+                return PollRefusal("the agent is asked much already", .busy)
+            }
+            asked.append((source, work))
+            hasAsked.signal()
+            return nil
+        }
+    }
+
+    /// Does what takes its time, one after the other; of a source that is not polled, an error says why.
+    private func askLater(_ id: MemberID) async throws(CancellationError) {
+        while true {
+            while !asked.isEmpty {
+                let (source, work) = asked.removeFirst()
+                do throws(HTTPFailure) {
+                    try await work()
+                } catch {
+                    guard !Task.isCancelled else { throw CancellationError() }
+                    await store.say(.error(Failure(error.code, "\(name): \(error.message)")), of: id, source: source)
+                }
+            }
+            try await hasAsked.wait()
+        }
     }
 }

@@ -25,6 +25,18 @@ package struct HTTPFeed: FeedTransport {
     private var peer: String { request.endpoint.authority }
 
     package func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream> {
+        let (stream, head) = try await exchange { Self.head(of: request, $0, behind: place) }
+        if let failure = Self.failure(head, of: peer) {
+            stream.value.close()
+            throw failure
+        }
+        return stream
+    }
+
+    /// Connects, writes, and reads the head of the answer, within the request's deadline.
+    private func exchange(
+        _ bytes: (WebSocketTarget) -> [UInt8]
+    ) async throws -> (stream: LoopBound<any ByteStream>, head: String) {
         guard let target = WebSocketTarget(url: request.url) else {
             throw HTTPFailure(.config, "this is not the URL of an agent")
         }
@@ -38,10 +50,8 @@ package struct HTTPFeed: FeedTransport {
         }
         defer { loop.cancel(timer) }
         do {
-            try await opened.value.write(all: Self.head(of: request, target, behind: place))
-            let head = try await readHead(of: opened.value)
-            if let failure = Self.failure(head, of: peer) { throw failure }
-            return opened
+            try await opened.value.write(all: bytes(target))
+            return (opened, try await readHead(of: opened.value))
         } catch {
             opened.value.close()
             if late.value.isOver {
@@ -56,11 +66,45 @@ package struct HTTPFeed: FeedTransport {
 
     /// What asks for the feed, to go on behind a line.
     static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: FeedPlace?) -> [UInt8] {
-        var path = target.path.prefix { $0 != "?" }
-        while path.hasSuffix("/") { path = path.dropLast() }
-        if !path.hasSuffix("/feed") { path += "/feed" }
-        var lines = ["GET \(path)\(place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? "") HTTP/1.0"]
-        lines += ["Host: \(target.authority)", "Accept: application/x-ndjson"] + request.headers
+        let query = place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
+        return head("GET \(base(target))/feed\(query)", ["Accept: application/x-ndjson"], of: request, target)
+    }
+
+    /// What has a source of the agent's polled.
+    static func poll(
+        _ source: String, _ poll: PollRequest, by request: HTTPRequest, _ target: WebSocketTarget
+    ) -> [UInt8] {
+        let body = poll.n.map { #"{"n":\#($0)}"# } ?? "{}"
+        let fields = ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
+        return head("POST \(base(target))/poll/\(percentEncoded(source))", fields, of: request, target) + body.utf8
+    }
+
+    /// The path that the agent's own stand below.
+    private static func base(_ target: WebSocketTarget) -> Substring {
+        func trimmed(_ path: Substring) -> Substring {
+            var path = path
+            while path.hasSuffix("/") { path = path.dropLast() }
+            return path
+        }
+        let path = trimmed(target.path.prefix { $0 != "?" })
+        return path.hasSuffix("/feed") ? trimmed(path.dropLast(5)) : path
+    }
+
+    private static func percentEncoded(_ name: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return name.utf8.reduce(into: "") { text, byte in
+            let scalar = Unicode.Scalar(byte)
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": text.unicodeScalars.append(scalar)
+            default: text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+    }
+
+    private static func head(
+        _ first: String, _ fields: [String], of request: HTTPRequest, _ target: WebSocketTarget
+    ) -> [UInt8] {
+        var lines = ["\(first) HTTP/1.0", "Host: \(target.authority)"] + fields + request.headers
         func has(_ name: String) -> Bool { request.headers.contains { $0.lowercased().hasPrefix(name + ":") } }
         if !has("user-agent") { lines.append("User-Agent: \(request.userAgent)") }
         if let credentials = request.credentials ?? target.credentials, !has("authorization") {
@@ -105,7 +149,24 @@ package struct HTTPFeed: FeedTransport {
         return nil
     }
 
-    package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> PollRefusal? {
-        PollRefusal("an agent that is read by HTTP is asked at its own page", .away)
+    package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking {
+        .later { () async throws(HTTPFailure) in try await post(source, request) }
+    }
+
+    private func post(_ source: String, _ poll: PollRequest) async throws(HTTPFailure) {
+        let head: String
+        do {
+            let (stream, answer) = try await exchange { Self.poll(source, poll, by: request, $0) }
+            stream.value.close()
+            head = answer
+        } catch let failure as HTTPFailure {
+            throw failure
+        } catch {
+            throw HTTPFailure(.closed, "\(peer) was not asked")
+        }
+        let status = head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
+        guard status == "202" else {
+            throw HTTPFailure(.status, "\(peer) does not poll \(source): it answers with status \(status.prefix(3))")
+        }
     }
 }

@@ -549,6 +549,10 @@ final class ReaderConnection: @unchecked Sendable {
                 if let refusal = readers.desk.assumeIsolated({ $0.requestPoll(of: source, request) }) {
                     throw Failure(.protocol, refusal.reason)
                 }
+            case .forget(let agent):
+                if let refusal = readers.store.assumeIsolated({ $0.forget(agent) }) {
+                    throw Failure(.protocol, refusal.reason)
+                }
             }
         } catch {
             answers.append(.refusal(error))

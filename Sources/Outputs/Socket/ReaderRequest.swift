@@ -2,12 +2,14 @@ package import Feed
 package import Reactor
 
 /// What a reader of a socket asks for, in one line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
-/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}` or `{"poll":"fibonacci","n":500}`. See docs/wire-format.md.
+/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}`, `{"poll":"fibonacci","n":500}` or `{"forget":"web1"}`. See docs/wire-format.md.
 package enum ReaderRequest: Sendable, Equatable {
     /// New terms for the connection, answered by a new `hello`.
     case terms(Terms)
     /// Poll a source now; not answered.
     case poll(source: String, PollRequest)
+    /// Forget an agent of the fleet that says nothing; not answered.
+    case forget(agent: String)
 
     package struct Terms: Sendable, Equatable {
         /// Which line comes first: what is asked for holds only within the same run.
@@ -89,6 +91,7 @@ package enum ReaderRequest: Sendable, Equatable {
         let document = try object(line)
         var wish = Wish()
         var poll: String?
+        var forget: String?
         var n: Int?
         var keys = 0
         for member in document.members {
@@ -104,6 +107,7 @@ package enum ReaderRequest: Sendable, Equatable {
             case "until": wish.until = try time(try text(member.value, key), key)
             case "poll": poll = try text(member.value, key)
             case "n": n = try digits(member.value, key)
+            case "forget": forget = try text(member.value, key)
             default: throw wrong("a request has no \"\(key.prefix(40))\"")
             }
         }
@@ -112,6 +116,10 @@ package enum ReaderRequest: Sendable, Equatable {
                 throw wrong("\"poll\" stands alone in its request, or with \"n\"")
             }
             return .poll(source: poll, PollRequest(n: n))
+        }
+        if let forget {
+            guard keys == 1 else { throw wrong("\"forget\" stands alone in its request") }
+            return .forget(agent: forget)
         }
         guard n == nil else { throw wrong("\"n\" says nothing without \"poll\"") }
         guard keys > 0 else { throw wrong("the request asks for nothing") }

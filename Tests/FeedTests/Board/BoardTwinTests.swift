@@ -31,7 +31,7 @@ private struct TwinFeed {
         let most = [
             "series": 9, "points_per_series": 12, "points": 40, "windows_per_series": 4, "windows": 12, "endpoints": 5,
             "sources": 7, "names": 400, "words": 3, "memory": 4, "lines": 30, "gaps": 3, "data_per_event": 60,
-            "data": 150, "texts": 60, "messages": 40, "outputs": 2, "errors_per_source": 4, "errors": 9,
+            "data": 150, "texts": 60, "messages": 40, "outputs": 2, "errors_per_source": 4, "errors": 9, "agents": 3,
         ]
         for (name, limit) in most.sorted(by: { $0.key < $1.key }) where Bool.random(using: &json.random) {
             limits[name] = Int.random(in: limit / 2...limit, using: &json.random)
@@ -133,7 +133,26 @@ private struct TwinFeed {
         default: break
         }
         sequence += chance(5) ? Int.random(in: -2...4, using: &json.random) : 1
-        return ["\"seq\":\(sequence)", head] + numbered()
+        return ["\"seq\":\(sequence)", head] + numbered() + (chance(40) ? origin() : [])
+    }
+
+    private mutating func origin() -> [String] {
+        let agent = pick(["web1", "web2", "web10", "-", "__proto__", "no agent", "", "\\u0061"])
+        return ["\"agent\":\"\(agent)\""]
+            + (chance(70) ? ["\"origin_seq\":\(pick(["1", "7", "0", "-1", "null", "\"7\"", "1.5"]))"] : [])
+    }
+
+    private mutating func peer() -> [String] {
+        let state = pick(["live", "live", "away", "silent", "forgotten", "new", "\(text())"])
+        var members = ["\"state\":\"\(state)\"", "\"since\":\"\(time())\""]
+        if chance(60) { members.append("\"heard\":\"\(time())\"") }
+        if chance(60) {
+            members.append("\"run\":\"\(pick(["a", "b", "!"]))\"")
+            members.append("\"host\":{\"name\":\"\(text())\",\"os\":\"\(name())\"}")
+            members.append("\"app\":{\"version\":\"\(text())\"}")
+        }
+        if chance(60) { members.append("\"skew_ms\":\(number())") }
+        return members + ["\"lost\":\(pick(["0", "3", "-1", "null"]))"]
     }
 
     private mutating func stats() -> [String] {
@@ -164,7 +183,8 @@ private struct TwinFeed {
         let source = name()
         let from = "\"source\":\"\(source)\""
         switch Int.random(in: 0..<100, using: &json.random) {
-        case 0..<40:
+        case 0..<8: return ["\"type\":\"peer\"", from] + peer()
+        case 8..<40:
             var members = ["\"type\":\"fact\"", from, "\"series\":\"\(source)\(pick(["", "", "/a", "/b"]))\""]
             if chance(80) { members.append("\"value\":\(number())") }
             if chance(50) { members.append("\"text\":\"\(text())\"") }
@@ -198,8 +218,10 @@ private struct TwinFeed {
             return [
                 "\"type\":\"progress\"", from, "\"done\":\(pick([0, 5]))", "\"total\":\(pick(["9", "null", "-1"]))",
             ]
-        case 92..<95: return ["\"type\":\"recovered\"", from, "\"down_s\":\(number())", "\"attempts\":\(pick([1, 7]))"]
-        case 95..<97: return ["\"type\":\"agent\"", from, "\"events\":\(sequence)", "\"outputs\":[]"]
+        case 92..<94: return ["\"type\":\"recovered\"", from, "\"down_s\":\(number())", "\"attempts\":\(pick([1, 7]))"]
+        case 95..<96: return ["\"type\":\"lost\"", from, "\"from\":\(pick([1, 4]))", "\"to\":\(pick([0, 4, 90]))"]
+        case 96..<97: return ["\"type\":\"peer\"", from] + peer()
+        case 94..<95: return ["\"type\":\"agent\"", from, "\"events\":\(sequence)", "\"outputs\":[]"]
         default: return ["\"type\":\"\(pick(["new", "restart", "error"]))\"", from]
         }
     }

@@ -51,6 +51,7 @@ import Testing
         (#"{"n":0,"poll":"f"}"#, .poll(source: "f", PollRequest(n: 0))),
         (#"{"poll":"f","n":100000}"#, .poll(source: "f", PollRequest(n: 100_000))),
         (#"{"poll":""}"#, .poll(source: "", PollRequest())),
+        (#"{"forget":"web1"}"#, .forget(agent: "web1")),
     ]
 
     /// What is kept of a reader has a bound in bytes, however the names are spelled.

@@ -1,0 +1,157 @@
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Feed
+
+/// What a store says of its agents by `peer` lines.
+@Suite(.limited) struct MemberReportTests {
+    private struct Fleet: Sendable {
+        let loop: EventLoop
+        let store: EventStore
+        let reader: ReaderID
+
+        init(on loop: EventLoop) async {
+            self.loop = loop
+            let wall = SteppedWallClock(following: loop.clock, startingAt: PeerScript.start)
+            store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "fleet", version: "1", started: PeerScript.start),
+                isFleet: true)
+            (reader, _) = await store.open(nil)
+        }
+
+        /// The newest `peer` lines, each as its agent and state.
+        func peers() async throws -> [String] {
+            var said: [String] = []
+            while let delivery = await store.take(for: reader) {
+                guard case .lines(let span) = delivery else { continue }
+                for text in span.withUnsafeBytes({ Array($0) }).split(separator: UInt8(ascii: "\n")) {
+                    let line = try LineDecoder.decode(Bytes(text))
+                    guard case .peer(let peer) = line.body else { continue }
+                    #expect(line.source == "\(line.agent ?? "?").catwatch")
+                    said.append("\(line.agent ?? "?") \(peer.state)")
+                }
+            }
+            return said
+        }
+
+        func whileRunning(_ body: @escaping @Sendable () async throws -> Void) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await store.run() }
+                group.addTask { try await body() }
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func aChangeIsSaidWithinASecondAndEachStateOnceAMinute() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                let id = await fleet.store.member("web1")
+                await fleet.store.note(.opening, of: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 connecting"])
+                await fleet.store.note(.open, of: id)
+                _ = await fleet.store.receive([.success(try PeerScript().hello())], from: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 live"])
+                await fleet.store.note(.broken, of: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 away"])
+                try await loop.sleep(for: .seconds(180))
+                #expect(try await fleet.peers().count == 3)
+            }
+        }
+    }
+
+    /// It is seen in the table after a restart, though nothing of it comes any more.
+    @Test func oneThatIsKnownByItsLastMessageIsSilentAndFreedAfterADay() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                let heard = PeerScript.start - .seconds(86_000)
+                let id = await fleet.store.member("dead")
+                await fleet.store.meet(id, run: "r1", host: .init(name: "box"), heard: heard)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["dead silent"])
+                try await loop.sleep(for: .seconds(402))
+                #expect(try await fleet.peers().last == "dead forgotten")
+                try await loop.sleep(for: .seconds(300))
+                #expect(try await fleet.peers().isEmpty)
+                // Its place is another's, once the history shows nothing of it.
+                #expect(await fleet.store.member("other").index == id.index)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["other connecting"])
+            }
+        }
+    }
+
+    @Test func oneThatComesBackBeforeIsItselfAgain() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                let id = await fleet.store.member("web1")
+                var script = PeerScript()
+                _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: id)
+                await fleet.store.meet(id, run: "r1", host: .init(name: "box"), heard: PeerScript.start)
+                try await loop.sleep(for: .seconds(40))
+                #expect(try await fleet.peers().last == "web1 silent")
+                #expect(await fleet.store.forget("web1") == nil)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 forgotten"])
+                #expect(await fleet.store.forget("web1")?.cause == .unknown)
+                let again = await fleet.store.member("web1")
+                #expect(again == id)
+                _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: again)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 live"])
+                #expect(await fleet.store.member(again).lost == 0)
+                #expect(await fleet.store.forget("web1")?.reason == "the agent \"web1\" is live")
+                await fleet.store.note(.broken, of: again)
+                #expect(await fleet.store.forget("web1")?.cause == .unfit)
+                #expect(await fleet.store.forget("web9")?.cause == .unknown)
+            }
+        }
+    }
+
+    @Test func aThousandAreSaidInSlices() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            for number in 0..<1_000 { _ = await fleet.store.member("web\(number)") }
+            let before = await fleet.store.nextSequence
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await fleet.store.run() }
+                var most = 0
+                var last = before
+                for _ in 0..<2_000 where last < before + 1_000 {
+                    try await loop.sleep(for: .milliseconds(last == before ? 100 : 0))
+                    let next = await fleet.store.nextSequence
+                    most = max(most, next - last)
+                    last = next
+                }
+                #expect(last == before + 1_000)
+                #expect(most <= 64, "\(most) at once")
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// What a hostile agent says of its machine is bounded, and a fleet's own lines are none of an agent's.
+    @Test func aMemberSaysNothingOfOthers() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            var script = PeerScript()
+            let lines = try [
+                script.hello(),
+                script.line(
+                    #""type":"peer","source":"web2.catwatch","state":"live","since":"2026-03-01T11:00:00Z","lost":0,"agent":"web2""#
+                ),
+            ]
+            _ = await fleet.store.receive(lines.map { .success($0) }, from: await fleet.store.member("web1"))
+            #expect(try await fleet.peers().isEmpty)
+            #expect(await fleet.store.member(fleet.store.member("web1")).lost == 1)
+        }
+    }
+}
