@@ -7,6 +7,9 @@ static const unsigned char index_html[] = {
 static const unsigned char page_css[] = {
 #embed "Files/page.css"
 };
+static const unsigned char agents_mjs[] = {
+#embed "Files/agents.mjs"
+};
 static const unsigned char axis_mjs[] = {
 #embed "Files/axis.mjs"
 };
@@ -121,6 +124,7 @@ static const unsigned char worker_mjs[] = {
 static const struct cw_page_file files[] = {
     ENTRY("index.html", index_html),
     ENTRY("page.css", page_css),
+    ENTRY("agents.mjs", agents_mjs),
     ENTRY("axis.mjs", axis_mjs),
     ENTRY("bands.mjs", bands_mjs),
     ENTRY("board.mjs", board_mjs),

@@ -174,7 +174,7 @@ import Testing
             let session = TerminalSession(
                 view, capabilities: TerminalCapabilities(depth: .full), store: store, on: loop, wall: wall,
                 device: terminal
-            ) { _ in }
+            ) { _ in nil }
             return try await withThrowingTaskGroup(of: TerminalSession.Ending?.self) { group in
                 group.addTask { try await session.run() }
                 group.addTask {

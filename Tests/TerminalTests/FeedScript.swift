@@ -16,6 +16,9 @@ struct FeedScript {
         view = TerminalView(size: ScreenSize(columns: columns, rows: rows), connection: connection)
     }
 
+    /// A line came from somewhere else.
+    mutating func skip() { sequence += 1 }
+
     mutating func pass(_ seconds: Double) { now = now + .microseconds(Int64(seconds * 1e6)) }
 
     mutating func hello(run: String = "1", interval: Int = 10, history: Int = 120) {

@@ -38,7 +38,7 @@ import Testing
         case "span": return NumberText.span(duration)
         case "uptime": return NumberText.uptime(duration)
         case "length": return NumberText.length(duration)
-        case "processorTime": return NumberText.uptimeOfProcessor(value)
+        case "processorTime": return NumberText.processorTime(value)
         case "clock":
             let time = Timestamp(microseconds: Int64(value))
             return NumberText.clock(time, offset: whole(1), decimals: whole(2))

@@ -94,7 +94,10 @@ private struct Harness: Sendable {
             view, capabilities: TerminalCapabilities(depth: .none), store: store, on: loop, wall: wall,
             device: terminal,
             past: past
-        ) { [terminal] action in terminal.log.append("\(action)") }
+        ) { [terminal] action in
+            terminal.log.append("\(action)")
+            return action == .poll(source: nil) ? nil : "nobody \u{1B}[2J answers"
+        }
     }
 
     func publish(_ value: Double) async {

@@ -47,7 +47,7 @@ export function agentTexts(agent, now) {
 }
 
 function skewText(milliseconds) {
-    const size = Math.min(Math.abs(milliseconds), 1e15)
+    const size = Math.min(Math.abs(milliseconds), 1e12)
     const sign = size < 0.5 ? "" : milliseconds < 0 ? "-" : "+"
     return sign + processorTime(size)
 }

@@ -213,6 +213,7 @@ function say(board, line) {
     case "recovered": return ["", "answers again after " + length((line.value ?? 0) * 1e6)]
     case "progress": return ["", amount + " so far"]
     case "restart": return ["", restarted(line)]
+    case "peer": return ["", "is " + (line.text ?? "")]
     case "lost": return ["", fixed(line.value ?? 0, 0) + " lines are lost"]
     case "agent": return ["", "how the agent is doing: see Metrics"]
     default: return [amount, line.text ?? ""]

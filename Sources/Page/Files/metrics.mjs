@@ -1,5 +1,6 @@
-// How it is going: endpoints and their latencies, the machine, its memory, and the agent.
+// How it is going: the agents of a fleet, endpoints and their latencies, the machine, its memory, and the agent.
 
+import { agentLook, agentTexts, isSkewed, shownAgents } from "./agents.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { clock, length, milliseconds, processorTime, quantity, uptime } from "./format.mjs"
 import { createSparkline } from "./sparkline.mjs"
@@ -53,10 +54,37 @@ export function phaseParts(sample) {
     })
 }
 
-/** How many endpoints more are shown at a time. */
+const agentColumns = [
+    { name: "state" }, { name: "age", title: "since something came last" }, { name: "rate", title: "lines a second" },
+    { name: "skew", title: "how far its clock is ahead, less than 0 behind" }, { name: "lost", title: "lines that are lost" },
+    { name: "host" }, { name: "system" }, { name: "version" },
+]
+
+/** How many endpoints or agents more are shown at a time. */
 const pageSize = 200
 
 export function create(context) {
+    // MARK: Agents
+
+    const agentHead = element("thead", { role: "rowgroup" }, element("tr", { role: "row" },
+        element("th", { scope: "col", role: "columnheader" }, "agent"),
+        ...agentColumns.map(({ name, title }) =>
+            element("th", { scope: "col", role: "columnheader", class: "of-" + name, title: title ?? null }, name === "rate" ? "lines/s" : name))))
+    const agentBody = element("tbody", { role: "rowgroup" })
+    const agentTable = element("table", { role: "table", class: "agents", "aria-labelledby": "agents-title" }, agentHead, agentBody)
+    const agentCount = element("span", { class: "muted" })
+    const agentFilter = element("input", {
+        id: "agent-filter", type: "search", class: "filter", placeholder: "name or host", maxlength: 100,
+        oninput: () => { mostAgents = pageSize; sort() },
+    })
+    const noAgents = element("p", { class: "muted" }, "none is called so, nor on a machine called so")
+    const moreAgents = element("button", { type: "button", hidden: true, onclick: () => { mostAgents += pageSize; sort() } })
+    const fleet = element("section", { class: "panel wide", hidden: true },
+        element("header", { class: "panel-head" },
+            element("h3", { id: "agents-title" }, "Agents ", agentCount),
+            element("label", { for: "agent-filter" }, "filter"), agentFilter),
+        agentTable, noAgents, moreAgents)
+
     // MARK: Endpoints
 
     const titles = columns.map(column =>
@@ -93,11 +121,15 @@ export function create(context) {
     const outages = element("ul")
     const outagePanel = panel("Outages that are over", outages)
     const root = element("section", { class: "metrics", "aria-labelledby": "metrics-title" },
-        element("h2", { id: "metrics-title", class: "visually-hidden" }, "Metrics"), endpoints,
+        element("h2", { id: "metrics-title", class: "visually-hidden" }, "Metrics"), fleet, endpoints,
         element("div", { class: "panels" }, panel("Machine", machine.element), panel("Memory", memory),
             panel("Agent", agent.element, untold, outputs), gapPanel, outagePanel))
 
     let most = pageSize
+    let mostAgents = pageSize
+    /** What is shown of agents, by their names in their order. */
+    let agentRows = new Map()
+    let agentsSortedAt = -Infinity
     /** The board's endpoints, by source and name. */
     let known = { list: null, count: 0, byKey: new Map() }
     /** What is shown of them, in its order. */
@@ -114,16 +146,71 @@ export function create(context) {
 
     function sort() {
         sortedAt = -Infinity
+        agentsSortedAt = -Infinity
         context.invalidate()
     }
 
     function update(board, now) {
+        drawAgents(board, now)
         drawEndpoints(board, now)
         drawMachine(board, now)
         drawMemory(board)
         drawAgent(board)
         drawGaps(board, now)
         drawOutages(board, now)
+    }
+
+    function drawAgents(board, now) {
+        const { agents } = board
+        fleet.hidden = agents.length === 0
+        if (fleet.hidden) return
+        const isHeld = agentTable.matches(":hover") && agentsSortedAt !== -Infinity
+        if (!isHeld && Math.abs(now - agentsSortedAt) >= 1e6) {
+            agentsSortedAt = now
+            arrangeAgents(agents)
+        }
+        // A name that is forgotten and comes back is another agent of the board.
+        const known = new Map(agents.map(agent => [agent.name, agent]))
+        for (const [name, row] of agentRows) {
+            const agent = known.get(name)
+            if (agent !== undefined) row.update(board, agent, now)
+        }
+    }
+
+    function arrangeAgents(agents) {
+        const all = shownAgents(agents, agentFilter.value)
+        const shown = all.slice(0, mostAgents)
+        const old = agentRows
+        agentRows = new Map(shown.map(({ name }) => [name, old.get(name) ?? makeAgentRow(name)]))
+        for (const [name, row] of old) if (!agentRows.has(name)) row.element.remove()
+        let next = agentBody.firstElementChild
+        for (const { element } of agentRows.values()) {
+            if (next === element) next = next.nextElementSibling
+            else agentBody.insertBefore(element, next)
+        }
+        setText(agentCount, all.length === agents.length ? String(all.length) : `${all.length} of ${agents.length}`)
+        agentTable.hidden = all.length === 0
+        noAgents.hidden = all.length > 0
+        moreAgents.hidden = all.length <= mostAgents
+        setText(moreAgents, `show more: ${all.length - mostAgents} agents are left`)
+    }
+
+    function makeAgentRow(name) {
+        const title = element("th", { scope: "row", role: "rowheader" }, visible(name))
+        const cells = agentColumns.map(({ name }) => element("td", { role: "cell", class: "of-" + name, "data-label": name }))
+        const row = element("tr", { role: "row" }, title, ...cells)
+        const place = Object.fromEntries(agentColumns.map(({ name }, index) => [name, cells[index]]))
+
+        function update(board, agent, now) {
+            const texts = agentTexts(agent, now)
+            for (const { name } of agentColumns) setText(place[name], visible(texts[name]))
+            setAttribute(row, "class", "is-" + agentLook(agent))
+            setClass(place.skew, "warning", isSkewed(agent, board.interval))
+            setClass(place.lost, "bad", agent.lost > 0)
+            const { message } = board.describedSource(agent.name + ".catwatch") ?? {}
+            setAttribute(row, "title", agentLook(agent) === "bad" && message ? visible(message) : null)
+        }
+        return { element: row, update }
     }
 
     const keyOf = ({ source, name }) => `${source.length} ${source}${name}`

@@ -87,6 +87,7 @@ extension Painter {
             return name + [("answers again after " + NumberText.length(.seconds(line.value ?? 0)), theme.good)]
         case "progress": return name + [(quantity + " so far", theme.accent)]
         case "restart": return name + [(Self.restarted(line), line.code == nil ? theme.warning : theme.muted)]
+        case "peer": return name + [("is " + (line.text ?? ""), line.text == "live" ? theme.muted : theme.warning)]
         case "lost": return name + [(NumberText.fixed(line.value ?? 0, 0) + " lines are lost", theme.bad)]
         case "agent": return name + [("how the agent is doing: see Metrics", theme.faint)]
         default:

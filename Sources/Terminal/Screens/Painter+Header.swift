@@ -183,7 +183,9 @@ extension Painter {
             if let chosen = state.selected.map({ board.series[$0] }), runs.sources[chosen.source] != nil {
                 hints.insert(contentsOf: [("n", "run"), ("S", "summary")], at: 1)
             }
-        case .metrics: hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
+        case .metrics:
+            hints = [("↑↓", "scroll"), pause, ("Tab", "next"), ("r", "refresh")]
+            if !board.agents.isEmpty { hints.insert(("/", "filter"), at: 1) }
         case .feed: hints = [("↑↓", "scroll"), ("Enter", "newest"), ("f", "type"), ("/", "filter"), pause]
         }
         if playback != nil {
@@ -193,7 +195,10 @@ extension Painter {
         let fixed = [("?", "help"), ("q", "quit")]
         var room = grid.columns - 2 - fixed.reduce(0) { $0 + $1.0.columns + $1.1.columns + 3 }
         var column = 1
-        if !state.filter.isEmpty, state.screen != .metrics {
+        if let notice = state.notice {
+            column += put("\(notice)  ", theme.warning, row: row, column: column, width: max(1, room))
+            room -= column - 1
+        } else if !state.filter.isEmpty, state.screen != .metrics || !board.agents.isEmpty {
             // Why so little is there, before all that could be done.
             let clears = state.screen == .detail ? "  " : "  Esc clears  "
             column += put(
@@ -216,11 +221,11 @@ extension Painter {
         grid.fill(row: row, columns: 0..<grid.columns, with: " ", style: .plain)
         switch state.prompt {
         case .filter(let text):
-            let count = rows.count
+            // The table of agents says by itself how many of them are shown.
+            let count = [.feed, .metrics].contains(state.screen) ? "" : "  \(rows.count) of \(board.series.count)"
             put(
                 [
-                    (" filter: ", theme.accent), (text, theme.text), ("█", theme.accent),
-                    (state.screen == .feed ? "" : "  \(count) of \(board.series.count)", theme.muted),
+                    (" filter: ", theme.accent), (text, theme.text), ("█", theme.accent), (count, theme.muted),
                     ("  Enter keeps, Esc clears", theme.faint),
                 ], row: row, column: 0)
         case .number(let text):

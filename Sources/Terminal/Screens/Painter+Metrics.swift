@@ -16,9 +16,21 @@ extension Painter {
     }
 
     mutating func paintMetrics(_ body: Range<Int>) {
-        let lines = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
-        state.metricsTop = min(state.metricsTop, max(lines.count - body.count, 0))
-        for (offset, line) in lines.dropFirst(state.metricsTop).prefix(body.count).enumerated() {
+        let rest = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
+        // There may be thousands of agents: only of those that are seen a line is made.
+        let fleet = board.agents.isEmpty ? nil : AgentTable(board, filter: state.filter)
+        let fleetEnd = fleet.map { max($0.rows.count, 1) + 1 } ?? 0
+        let count = fleetEnd + (fleet == nil ? 0 : 1) + rest.count
+        state.metricsTop = min(state.metricsTop, max(count - body.count, 0))
+        for offset in 0..<min(body.count, count - state.metricsTop) {
+            let place = state.metricsTop + offset
+            let line: [Span]
+            if let fleet, place < fleetEnd {
+                // The titles stay while agents are scrolled.
+                line = offset == 0 || place == 0 ? fleetTitle(fleet) : fleetLine(fleet, place - 1)
+            } else {
+                line = fleet == nil ? rest[place] : place == fleetEnd ? [] : rest[place - fleetEnd - 1]
+            }
             for span in line {
                 let row = body.lowerBound + offset
                 if span.isRight {
@@ -28,7 +40,7 @@ extension Painter {
                 }
             }
         }
-        if lines.count > body.count, state.metricsTop < lines.count - body.count, body.count > 4 {
+        if state.metricsTop < count - body.count, body.count > 4 {
             put(
                 " more ↓ ", row: body.upperBound - 1, endingAt: grid.columns - 1, style: theme.muted.with(.inverse),
                 width: 8)
@@ -36,6 +48,87 @@ extension Painter {
     }
 
     private func heading(_ text: String) -> [Span] { [Span(1, text, theme.title)] }
+
+    // MARK: Agents of a fleet
+
+    /// Where columns lie: name and state from the left, then numbers by their ends, then what a machine is; what has no room is
+    /// left out from the right.
+    private struct FleetColumns {
+        let name: Int
+        let state: Int
+        /// The ends of age, rate, skew and lost, as many as there is room for.
+        let numbers: [Int]
+        /// Where host, system and version begin, likewise, and behind which column the last one ends.
+        let texts: [Int]
+        let end: Int
+
+        init(width: Int) {
+            name = width >= 100 ? 24 : width >= 60 ? 16 : max(width / 3, 6)
+            state = 2 + name + 1
+            end = width - 1
+            let numbersStart = state + 10
+            numbers = [7, 15, 26, 34].map { numbersStart + $0 }.filter { $0 <= width - 1 }
+            let textsStart = numbersStart + 36
+            texts = [0, 15, 37].map { textsStart + $0 }.filter { $0 + 8 <= width - 1 }
+        }
+
+        /// How many columns a text has.
+        func room(_ place: Int) -> Int { (place + 1 < texts.count ? texts[place + 1] - 1 : end) - texts[place] }
+    }
+
+    private func fleetTitle(_ fleet: AgentTable) -> [Span] {
+        let columns = FleetColumns(width: grid.columns)
+        let count = board.agents.count
+        let shown = fleet.rows.count == count ? "\(count)" : "\(fleet.rows.count) of \(count)"
+        var line = heading("Agents")
+        line.append(Span(8, cut(shown, to: max(columns.state - 9, 1)), theme.faint))
+        if columns.state + 6 < grid.columns { line.append(Span(columns.state, "state", theme.faint)) }
+        for (end, name) in zip(columns.numbers, ["age", "lines/s", "skew", "lost"]) {
+            line.append(Span(end, name, theme.faint, isRight: true))
+        }
+        for (start, name) in zip(columns.texts, ["host", "system", "version"]) {
+            line.append(Span(start, name, theme.faint))
+        }
+        return line
+    }
+
+    private func fleetLine(_ fleet: AgentTable, _ place: Int) -> [Span] {
+        guard fleet.rows.indices.contains(place) else {
+            return [Span(2, "none is called so, nor on a machine called so", theme.muted)]
+        }
+        let agent = board.agents[fleet.rows[place]]
+        let columns = FleetColumns(width: grid.columns)
+        let texts = AgentTable.texts(agent, at: agentNow)
+        let look = AgentTable.look(agent)
+        let style = look == .dim ? theme.faint : theme.text
+        let stateStyle =
+            switch look {
+            case .good: theme.good
+            case .bad: theme.bad
+            case .dim: theme.faint
+            case .plain: theme.muted
+            }
+        var line = [Span(2, cut(agent.name, to: columns.name), look == .bad ? theme.bad : style)]
+        line.append(Span(columns.state, cut(texts.state, to: 10), stateStyle))
+        let isSkewed = AgentTable.isSkewed(agent, window: board.interval)
+        let numbers = [
+            (texts.age, style), (texts.rate, style), (texts.skew, isSkewed ? theme.warning : style),
+            (texts.lost, agent.lost > 0 ? theme.bad : style),
+        ]
+        for (end, (text, style)) in zip(columns.numbers, numbers) {
+            line.append(Span(end, cut(text, to: 10), style, isRight: true))
+        }
+        // What is wrong is more than what it runs on.
+        let source = look == .bad ? board.describedSource(agent.name + "." + EventStore.ownName) : nil
+        if let message = source?.message, let start = columns.texts.first {
+            line.append(Span(start, cut(message, to: columns.end - start), theme.bad))
+            return line
+        }
+        for (place, text) in zip(columns.texts.indices, [texts.host, texts.system, texts.version]) {
+            line.append(Span(columns.texts[place], cut(text, to: columns.room(place)), style))
+        }
+        return line
+    }
 
     // MARK: Endpoints
 
@@ -276,7 +369,7 @@ extension Painter {
             ("readers", "\(agent.readers)", theme.text), count("gaps", agent.gaps), count("late", agent.late),
             count("refused", agent.refusedSeries.addingSaturated(agent.refusedEndpoints)),
             ("loop lag", NumberText.milliseconds(agent.loopLag) + " ms", theme.text),
-            ("cpu", NumberText.uptimeOfProcessor(agent.cpu), theme.text),
+            ("cpu", NumberText.processorTime(agent.cpu), theme.text),
         ])
         for output in agent.outputs.prefix(50) {
             let behind = output.behind > 0 ? ", \(output.behind) behind" : ""
@@ -291,7 +384,7 @@ extension Painter {
 
 extension NumberText {
     /// Processor time in milliseconds: `41 ms`, `3.2 s`, `2 m 03 s`.
-    static func uptimeOfProcessor(_ milliseconds: Double) -> String {
+    static func processorTime(_ milliseconds: Double) -> String {
         if milliseconds < 1_000 { return fixed(milliseconds, 0) + " ms" }
         if milliseconds < 60_000 { return fixed(milliseconds / 1_000, 1) + " s" }
         return uptime(.milliseconds(Int64(min(milliseconds, 1e15))))

@@ -20,7 +20,7 @@ package actor TerminalSession {
     private let wall: any WallClock
     private let device: any TerminalDevice
     private let mouse: Bool
-    private let perform: @Sendable (Action) async -> Void
+    private let perform: @Sendable (Action) async -> String?
     private let playing: @Sendable (Action.Playing) -> TerminalView.Playback?
     private let past: (any PastFeed)?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -66,14 +66,14 @@ package actor TerminalSession {
 
     /// - Parameters:
     ///   - mouse: whether the wheel and clicks come as keys; the terminal's own selection does not work then.
-    ///   - perform: does what the view cannot: `poll` and `calculate`. The rest is done here.
+    ///   - perform: does what the view cannot: `poll` and `calculate`; says why not, if it does not. The rest is done here.
     ///   - past: where lines of before are; nil for nowhere.
     ///   - playing: plays a recording back otherwise, and says how.
     package init(
         _ view: TerminalView, capabilities: TerminalCapabilities, store: EventStore, on loop: EventLoop,
         wall: any WallClock, device: any TerminalDevice, mouse: Bool = false,
         past: (any PastFeed)? = nil,
-        perform: @escaping @Sendable (Action) async -> Void,
+        perform: @escaping @Sendable (Action) async -> String?,
         playing: @escaping @Sendable (Action.Playing) -> TerminalView.Playback? = { _ in nil }
     ) {
         self.view = view
@@ -376,7 +376,11 @@ package actor TerminalSession {
 
     private func act() async throws {
         while true {
-            while !pendingActions.isEmpty { await perform(pendingActions.removeFirst()) }
+            while !pendingActions.isEmpty {
+                guard let refusal = await perform(pendingActions.removeFirst()) else { continue }
+                view.show(notice: refusal)
+                changed()
+            }
             try await actions.wait()
         }
     }

@@ -122,6 +122,9 @@ package struct TerminalView: Sendable {
 
     package mutating func resize(_ size: ScreenSize) { self.size = size }
 
+    /// Says until the next key why something is not done.
+    package mutating func show(notice: String) { state.notice = Sanitizer.visible(notice, limit: 200) }
+
     /// What is shown: the board as it was, while paused.
     private var shown: Board { paused?.board ?? board }
 
@@ -205,6 +208,7 @@ package struct TerminalView: Sendable {
 
     /// What a key does at the local time `now`; the frame after it shows it.
     package mutating func handle(_ key: Key, now: Timestamp) -> Action? {
+        state.notice = nil
         switch key {
         case .control("c"): return .quit
         case .control("z"): return .suspend
@@ -318,6 +322,7 @@ package struct TerminalView: Sendable {
         state.prompt = .filter(text)
         state.filter = text
         state.listTop = 0
+        state.metricsTop = 0
         state.feedBack = 0
         if state.screen == .list { state.selected = nil }
     }
@@ -354,7 +359,9 @@ package struct TerminalView: Sendable {
             state.scrub = nil
         } else if state.reach != nil {
             stayHere()
-        } else if state.screen == .list || state.screen == .feed, !state.filter.isEmpty || state.feedType != nil {
+        } else if state.screen == .list || state.screen == .feed || !shown.agents.isEmpty,
+            !state.filter.isEmpty || state.feedType != nil
+        {
             state.filter = ""
             state.feedType = nil
         } else if state.screen != .list {

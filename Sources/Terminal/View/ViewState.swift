@@ -26,6 +26,8 @@ package struct ViewState: Sendable {
     package internal(set) var screen = Screen.list
     package internal(set) var prompt: Prompt?
     package internal(set) var showsHelp = false
+    /// Why what was asked for last is not done; until the next key.
+    package internal(set) var notice: String?
     /// Whether the summary of all Fibonacci runs is open.
     package internal(set) var showsRuns = false
 

@@ -73,7 +73,7 @@ enum TerminalKeys: Scenario {
             let session = TerminalSession(
                 view, capabilities: TerminalCapabilities(depth: .full), store: store, on: loop, wall: wall,
                 device: terminal
-            ) { _ in }
+            ) { _ in nil }
             return try await withThrowingTaskGroup(of: Outcome?.self) { group in
                 group.addTask { [store] in
                     try await store.run()

@@ -121,15 +121,17 @@ struct ViewOutput: Sendable {
         }
     }
 
-    /// Does what keys ask for.
-    private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async {
+    /// Does what keys ask for; says why not, if it does not.
+    private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async -> String? {
         switch action {
-        case .poll(let source?): await desk.requestPoll(of: source)
+        case .poll(let source?): return await desk.requestPoll(of: source)?.reason
         case .poll(nil):
+            // Those that cannot be asked are no reason to say so of all.
             for status in await store.sourceStates { await desk.requestPoll(of: status.source) }
-        case .calculate(let source, let n): await desk.requestPoll(of: source, PollRequest(n: n))
+        case .calculate(let source, let n): return await desk.requestPoll(of: source, PollRequest(n: n))?.reason
         case .quit, .suspend, .redraw, .play: break  // the session's own
         }
+        return nil
     }
 }
 

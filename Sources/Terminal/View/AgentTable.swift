@@ -1,0 +1,81 @@
+internal import Feed
+internal import Reactor
+
+/// Which agents of a fleet are shown, in which order, and what is said of each; the page has a twin of it (agents.mjs), held to
+/// the same vectors (Tests/Vectors/agents).
+struct AgentTable: Sendable {
+    /// How a row looks.
+    enum Look: String {
+        case good, plain
+        /// Nothing comes, and nobody is to do anything about it.
+        case dim
+        case bad
+    }
+
+    /// Indices of the board's agents, the worst first; among those that are alike, those that lines were lost of, then by name.
+    let rows: [Int]
+
+    /// - Parameter filter: what names of agents or of their machines hold.
+    init(_ board: Board, filter: String) {
+        let wanted = filter.lowercased()
+        func isShown(_ agent: BoardAgent) -> Bool {
+            wanted.isEmpty || agent.name.lowercased().holds(wanted) || agent.host.name.lowercased().holds(wanted)
+        }
+        rows = board.agents.indices.filter { isShown(board.agents[$0]) }
+            .map { (rank: Self.rank(board.agents[$0]), index: $0) }
+            .sorted { left, right in
+                left.rank != right.rank
+                    ? left.rank < right.rank
+                    : NaturalOrder.isBefore(board.agents[left.index].name, board.agents[right.index].name)
+            }
+            .map(\.index)
+    }
+
+    private static func rank(_ agent: BoardAgent) -> Int {
+        let order: [MemberState.Standing] = [.conflict, .refused, .away, .silent, .ended, .connecting]
+        let place =
+            standing(agent) == .live
+            ? order.count + 1 : standing(agent).flatMap { order.firstIndex(of: $0) } ?? order.count
+        return place * 2 + (agent.lost > 0 ? 0 : 1)
+    }
+
+    /// Nil for one that nobody has spoken of, or in a state that this version does not know.
+    private static func standing(_ agent: BoardAgent) -> MemberState.Standing? {
+        agent.state.flatMap { MemberState.Standing(rawValue: $0) }
+    }
+
+    static func look(_ agent: BoardAgent) -> Look {
+        switch standing(agent) {
+        case .live: .good
+        case .conflict, .refused, .away: .bad
+        case .silent, .ended, .forgotten: .dim
+        case .connecting, nil: .plain
+        }
+    }
+
+    /// What is said of an agent, in the order of the columns.
+    struct Texts {
+        var state, age, rate, host, system, version, skew, lost: String
+    }
+
+    static func texts(_ agent: BoardAgent, at now: Timestamp) -> Texts {
+        func said(_ text: String?) -> String { text.map { $0.isEmpty ? "–" : $0 } ?? "–" }
+        let rate = agent.rate(at: now)
+        return Texts(
+            state: said(agent.state), age: agent.heard.map { NumberText.age(now - $0) } ?? "–",
+            rate: rate > 0 ? NumberText.fixed(rate, rate < 10 ? 1 : 0) : "0", host: said(agent.host.name),
+            system: said(agent.host.os), version: said(agent.version), skew: agent.skew.map(skewText) ?? "–",
+            lost: "\(agent.lost)")
+    }
+
+    private static func skewText(_ milliseconds: Double) -> String {
+        let size = min(abs(milliseconds), 1e12)
+        let sign = size < 0.5 ? "" : milliseconds < 0 ? "-" : "+"
+        return sign + NumberText.processorTime(size)
+    }
+
+    /// Whether an agent's clock is off by more than a window.
+    static func isSkewed(_ agent: BoardAgent, window: Duration) -> Bool {
+        agent.skew.map { abs($0) > window.milliseconds } ?? false
+    }
+}

@@ -1,0 +1,125 @@
+import Feed
+import Reactor
+import TestSupport
+import Testing
+
+@testable import Terminal
+
+@Suite(.limited) struct AgentTableTests {
+    @Test func saysWhatThePageSays() throws {
+        var board = Board()
+        let vector = try VectorFiles.vector("table.json", in: "agents")
+        for line in VectorFiles.lines(vector["lines"]) { board.apply(try LineDecoder.decode(line[...])) }
+        for one in vector["cases"]?.elements ?? [] {
+            let now = Timestamp(microseconds: Int64(try #require(one["now_us"]?.number)))
+            let table = AgentTable(board, filter: try #require(one["filter"]?.string))
+            let rows = table.rows.map { index -> VectorJSON in
+                let agent = board.agents[index]
+                let texts = AgentTable.texts(agent, at: now)
+                let said = [
+                    agent.name, texts.state, texts.age, texts.rate, texts.host, texts.system, texts.version, texts.skew,
+                    texts.lost, AgentTable.look(agent).rawValue,
+                ]
+                return .array(
+                    said.map { .string($0) } + [.bool(AgentTable.isSkewed(agent, window: .seconds(10)))])
+            }
+            let difference = VectorJSON.array(rows).difference(from: try #require(one["rows"]))
+            #expect(difference == nil)
+        }
+    }
+
+    // MARK: The screen
+
+    private static func fleet(_ count: Int, columns: Int = 80, rows: Int = 24) throws -> FeedScript {
+        var script = FeedScript(columns: columns, rows: rows)
+        script.hello()
+        for number in 1...count {
+            try script.say(
+                peer: "web\(number)", number == 7 ? "away" : number == 8 ? "silent" : "live", host: "box-\(number)")
+        }
+        _ = script.view.handle(.character("3"), now: script.now)
+        return script
+    }
+
+    private static func screen(_ script: inout FeedScript) -> [String] {
+        script.view.frame(now: script.now).text().split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
+    }
+
+    @Test func aThousandScrollUnderTheirTitles() throws {
+        var script = try Self.fleet(1_000)
+        var rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 1000") && rows[2].contains("state") && rows[2].contains("lines/s"))
+        #expect(rows[3].contains("web7 ") && rows[3].contains("away"))
+        #expect(rows[4].contains("web8 ") && rows[4].contains("silent") && rows[4].contains("30s"))
+        #expect(rows[5].contains("web1 ") && rows[5].contains("live") && rows[5].contains("+12 ms"))
+        for _ in 0..<500 { _ = script.view.handle(.down, now: script.now) }
+        rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 1000"))
+        #expect(rows[3].contains("web501 "))
+        _ = script.view.handle(.character("G"), now: script.now)
+        rows = Self.screen(&script)
+        #expect(rows.contains { $0.contains("loop lag") || $0.contains("not told yet") })
+        #expect(rows.contains { $0.contains("web1000 ") })
+    }
+
+    @Test func theFilterIsForAgentsAndTheirMachines() throws {
+        var script = try Self.fleet(1_000)
+        for key in "/box-99".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        _ = script.view.handle(.enter, now: script.now)
+        var rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 11 of 1000"))
+        #expect(rows[3].contains("web99 ") && rows[4].contains("web990 "))
+        _ = script.view.handle(.escape, now: script.now)
+        rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 1000"))
+        for key in "/nothing".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        rows = Self.screen(&script)
+        #expect(rows[3].contains("none is called so"))
+    }
+
+    @Test func whatIsWrongStandsWhereTheSystemWould() throws {
+        var script = try Self.fleet(9, columns: 120)
+        try script.say(
+            #""type":"error","source":"web7.catwatch","code":"connect","message":"web7: nobody is there","agent":"web7""#
+        )
+        let rows = Self.screen(&script)
+        #expect(rows[3].contains("web7: nobody is there") && !rows[3].contains("box-7"))
+        #expect(rows[4].contains("box-8") && rows[4].contains("Debian"))
+    }
+
+    @Test(arguments: [(20, 5), (40, 12), (59, 8), (80, 24), (300, 60)])
+    func hostileTextsStayInTheirPlaces(columns: Int, rows: Int) throws {
+        var script = FeedScript(columns: columns, rows: rows)
+        script.hello()
+        let bad = #"\u001b[2J\u0007\u202e"# + String(repeating: "猫", count: 2_000)
+        for skew in ["1e308", "-1e308", "0.1", "-0.4"] {
+            try script.say(
+                #""type":"peer","source":"x","state":"\#(bad)","since":"9999-12-31T23:59:59Z","heard":"0001-01-01T00:00:00Z","run":"r","host":{"name":"\#(bad)","os":"\#(bad)"},"app":{"version":"\#(bad)"},"skew_ms":\#(skew),"lost":9223372036854775807,"agent":"w\#(skew.count)""#
+            )
+            try script.say(
+                #""type":"lost","source":"x","from":1,"to":9223372036854775807,"agent":"w\#(skew.count)","origin_run":"r""#
+            )
+        }
+        _ = script.view.handle(.character("3"), now: script.now)
+        let screen = Self.screen(&script)
+        #expect(!screen.joined().unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
+    }
+}
+
+extension FeedScript {
+    /// A line as it comes, with the next number and the time that it is.
+    fileprivate mutating func say(_ members: String) throws {
+        var text = TimestampText()
+        let time = LineWriter.bytes(atMost: 64) { text.write(now, to: &$0) }
+        skip()
+        let line = #"{"seq":\#(sequence),"time":\#(String(decoding: time, as: UTF8.self)),\#(members)}"#
+        view.apply(try LineDecoder.decode(Bytes(Array(line.utf8))), now: now)
+    }
+
+    fileprivate mutating func say(peer agent: String, _ state: String, host: String) throws {
+        try say(
+            #""type":"peer","source":"\#(agent).catwatch","state":"\#(state)","since":"2026-03-01T11:00:00Z","heard":"2026-03-01T11:59:30Z","run":"r","host":{"name":"\#(host)","os":"Debian GNU/Linux 12"},"app":{"name":"catwatch","version":"1"},"skew_ms":12,"lost":0,"agent":"\#(agent)""#
+        )
+    }
+}
