@@ -22,7 +22,8 @@ struct HealthReport {
             body: Array((isGood ? #"{"alive":true}"# : #"{"alive":false,"reason":"a poll hangs"}"#).utf8) + [0x0A])
     }
 
-    /// Whether every source has said something good in time; over an attached feed also whether that comes.
+    /// Whether every source has said something good in time; over an attached feed also whether that comes. Of a fleet, its own
+    /// sources, and whether any connection to agents is open: one that is away or silent is no fault of who shows that.
     static func readiness(of store: EventStore) -> HealthReport { store.assumeIsolated { readiness($0) } }
 
     private static func readiness(_ store: isolated EventStore) -> HealthReport {
@@ -31,7 +32,9 @@ struct HealthReport {
         var (goodCount, badCount) = (0, 0)
         var walk = store.walk
         while let source = store.nextSource(&walk) {
-            guard source.isListed, source.name != EventStore.ownName else { continue }
+            guard source.isListed, source.name != EventStore.ownName, store.agent(ofSource: source.name) == nil else {
+                continue
+            }
             if source.timeliness.isGood {
                 goodCount += 1
                 if good.count < mostSources { good.append(source) }
@@ -42,15 +45,20 @@ struct HealthReport {
         }
         let numbers = store.numbers
         let complaint = numbers.attachment.flatMap { why($0, isLateAfter: numbers.interval * 2) }
-        let isReady = badCount == 0 && complaint == nil
+        let connections = store.connections
+        let isReady = badCount == 0 && complaint == nil && connections?.open != 0
         let named = (bad + good).prefix(mostSources)
-        let most = (named.count + 2) * (LineWriter.mostEscaped(longestName + longestReason) + mostAround)
+        let most = (named.count + 3) * (LineWriter.mostEscaped(longestName + longestReason) + mostAround)
         let body = LineWriter.bytes(atMost: most) { line in
             line.raw("{\"ready\":")
             line.bool(isReady)
             if numbers.attachment != nil {
                 line.raw(",\"agent\":{")
                 write(complaint == nil, complaint ?? "connected", to: &line)
+            }
+            if let (open, all) = connections {
+                line.raw(",\"agents\":{")
+                write(open > 0, "\(open) of \(all) connected", to: &line)
             }
             line.raw(",\"sources\":[")
             for (index, source) in named.enumerated() {

@@ -57,6 +57,16 @@ struct MetricFamily {
     static let silence = MetricFamily(
         "catwatch_attached_silence_seconds", unit: "seconds", help: "Time since the attached agent's newest line.")
 
+    // MARK: Agents of a fleet
+
+    static let agentUp = MetricFamily(
+        "catwatch_agent_up",
+        help: "Whether an agent of the fleet is live: its lines come, from one of its name: 1 or 0.")
+    static let agentAge = MetricFamily(
+        "catwatch_agent_age_seconds", unit: "seconds", help: "Time since something came of an agent of the fleet.")
+    static let agentLost = MetricFamily(
+        "catwatch_agent_lost_lines", .counter, help: "Lines of an agent of the fleet that are lost.")
+
     // MARK: Sources, endpoints, series
 
     static let up = MetricFamily(
@@ -84,7 +94,8 @@ struct MetricFamily {
     /// In the order in which they are told.
     static let all = [
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
-        stalled, late, future, series, refusedSeries, refusedEndpoints, attached, silence, up, ready, polls, errors,
+        stalled, late, future, series, refusedSeries, refusedEndpoints, attached, silence, agentUp,
+        agentAge, agentLost, up, ready, polls, errors,
         latency, newestLatency, value, age, leftOut,
     ]
 }

@@ -9,18 +9,20 @@ internal import Reactor
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
     /// What is told, in this order.
     private enum Part: Int {
-        case agent, up, ready, polls, errors, latency, newestLatency, value, age, leftOut, end
+        case agent, agentUp, agentAge, agentLost, up, ready, polls, errors, latency, newestLatency, value, age, leftOut,
+            end
     }
 
     /// What there may be too many of.
     private enum Many: Int, CaseIterable {
-        case sources, endpoints, series
+        case sources, endpoints, series, agents
 
         var word: StaticString {
             switch self {
             case .sources: "sources"
             case .endpoints: "endpoints"
             case .series: "series"
+            case .agents: "agents"
             }
         }
     }
@@ -104,6 +106,10 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         let isAhead =
             switch part {
             case .agent: tellAgent(&writer)
+            case .agentUp: tellMember(.agentUp, store, &writer) { .whole($0.isLive ? 1 : 0) }
+            case .agentAge:
+                tellMember(.agentAge, store, &writer) { $0.age.map { .time(microseconds: $0.microseconds) } }
+            case .agentLost: tellMember(.agentLost, store, &writer) { .whole($0.lost) }
             case .up: tellSource(.up, store, &writer) { $0.state == .ok }
             case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
             case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
@@ -123,6 +129,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             switch part {
             case .value, .age: .series
             case .latency: .endpoints
+            case .agentUp, .agentAge, .agentLost: .agents
             default: .sources
             }
         leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)
@@ -220,6 +227,28 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         }
     }
 
+    // MARK: Agents of a fleet
+
+    private func tellMember(
+        _ family: MetricFamily, _ store: isolated EventStore, _ writer: inout MetricsWriter,
+        _ value: (MemberNumbers) -> Value?
+    ) -> Bool {
+        guard let member = store.nextMember(&walk) else { return false }
+        guard let value = value(member), hasRoom else { return true }
+        tellHead(family, &writer)
+        told += 1
+        writer.begin(family)
+        writer.label("agent", member.name)
+        write(value, &writer)
+        return true
+    }
+
+    /// Whose source it is, which stands before it.
+    private func label(_ source: String, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
+        if let agent = store.agent(ofSource: source) { writer.label("agent", agent) }
+        writer.label("source", source)
+    }
+
     // MARK: Sources and endpoints
 
     private func tellSource(
@@ -232,7 +261,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         guard source.isListed, source.name != EventStore.ownName, hasRoom else { return true }
         let start = writer
         writer.begin(family)
-        writer.label("source", source.name)
+        label(source.name, store, &writer)
         if admit(&writer, from: start) { writer.value(isSo(source) ? 1 : 0) }
         return true
     }
@@ -247,7 +276,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         guard !entries.isEmpty, hasRoom else { return true }
         let start = writer
         writer.begin(family)
-        writer.label("source", source.name)
+        label(source.name, store, &writer)
         guard admit(&writer, from: start) else { return true }
         let labels = writer.written
         for (index, entry) in entries.enumerated() {
@@ -267,7 +296,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         guard hasRoom else { return true }
         let start = writer
         writer.begin(.latency, "_bucket")
-        writer.label("source", endpoint.source)
+        label(endpoint.source, store, &writer)
         writer.label("endpoint", endpoint.endpoint)
         guard admit(&writer, from: start) else { return true }
         let labels = writer.written
@@ -302,7 +331,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         guard series.kind == .latency, hasRoom else { return true }
         let start = writer
         writer.begin(.newestLatency)
-        writer.label("source", series.source)
+        label(series.source, store, &writer)
         if admit(&writer, from: start) { writer.value(series.value / 1_000) }
         return true
     }
@@ -327,7 +356,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         guard series.kind == .data, hasRoom else { return true }
         let start = writer
         writer.begin(family)
-        writer.label("source", series.source)
+        label(series.source, store, &writer)
         writer.label("series", series.name, key: series.key)
         if admit(&writer, from: start) { write(series, &writer) }
         return true

@@ -11,9 +11,9 @@ struct MetricsWriter {
 
     /// The most bytes of a label's value, before it is escaped.
     static let longestLabel = 128
-    /// The most that `head` writes, and a sample of two labels besides a bound or a code of ours.
+    /// The most that `head` writes, and a sample of two labels besides an agent's name and a bound or a code of ours.
     static let mostHead = 512
-    static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 64 + LineWriter.mostNumber
+    static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 64 + LineWriter.mostNumber
 
     init(_ line: LineWriter, _ format: MetricsFormat) {
         self.line = line

@@ -44,6 +44,33 @@ import Testing
 
     // MARK: /readyz
 
+    @Test func ofAFleetConnectionsCountAndNotWhoIsSilent() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let (one, two) = (await stage.store.member("web1"), await stage.store.member("web2"))
+            func agents(_ isReady: Bool, _ open: Int, of all: Int) -> String {
+                #"{"ready":\#(isReady),"agents":{"ready":\#(isReady),"reason":"\#(open) of \#(all) connected"},"sources":[],"more_sources":0}"#
+                    + "\n"
+            }
+            await stage.store.note(.opening, of: one)
+            await stage.store.note(.opening, of: two)
+            #expect(ready(stage) == (503, agents(false, 0, of: 2)))
+            await stage.store.note(.open, of: one)
+            await stage.store.note(.broken, of: two)
+            #expect(ready(stage) == (200, agents(true, 1, of: 2)))
+            await stage.store.say(.error(Failure(.dns, "no")), of: two)
+            try await loop.sleep(for: .seconds(3_600))
+            #expect(ready(stage) == (200, agents(true, 1, of: 2)))
+            await stage.store.note(.broken, of: one)
+            #expect(ready(stage).status == 503)
+            // A broker is one connection, however many come by it.
+            await stage.store.noteBroker("nats", isConnected: true)
+            #expect(ready(stage) == (200, agents(true, 1, of: 3)))
+            await stage.store.noteBroker("nats", isConnected: nil)
+            #expect(ready(stage) == (503, agents(false, 0, of: 2)))
+        }
+    }
+
     @Test func isReadyOnceEverySourceHasSaidSomethingAndWhileItIsInTime() async throws {
         try await withLoop(virtual: true) { loop in
             let stage = MetricsStage(on: loop) { $0.interval = .seconds(1) }

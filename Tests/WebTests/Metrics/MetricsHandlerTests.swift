@@ -319,6 +319,44 @@ import Testing
         #expect(rows.count == MetricFamily.all.count)
     }
 
+    // MARK: A fleet
+
+    @Test func whatIsAnAgentsHasItsName() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = MetricsStage(on: loop)
+            let id = await stage.store.member("web1")
+            _ = await stage.store.member("web2")
+            await stage.store.note(.open, of: id)
+            let time = #""time":"2023-11-14T22:13:20.000000Z""#
+            let lines = [
+                #"{"type":"hello",\#(time),"format":1,"run":"r1","first_seq":1,"next_seq":1}"#,
+                #"{"seq":1,\#(time),"type":"fact","source":"fact","series":"fact/a","value":5}"#,
+                #"{"seq":2,\#(time),"type":"latency","source":"fact","endpoint":"GET http://h/","status":200,"ms":4}"#,
+                #"{"seq":6,\#(time),"type":"error","source":"fact","code":"dns","message":"no"}"#,
+            ]
+            _ = await stage.store.receive(
+                try lines.map { .success(try LineDecoder.decode(Array($0.utf8)[...])) }, from: id)
+            let own = await stage.register("web1x.fact")
+            await stage.publish(1, from: own)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try? await stage.store.run() }
+                try await loop.sleep(for: .seconds(1))
+                group.cancelAll()
+            }
+            let scrape = try stage.scrape()
+            #expect(scrape.family("catwatch_agent_up") == ["{agent=\"web1\"} 1", "{agent=\"web2\"} 0"])
+            #expect(scrape.family("catwatch_agent_age_seconds") == ["{agent=\"web1\"} 1"])
+            #expect(scrape.family("catwatch_agent_lost_lines_total") == ["{agent=\"web1\"} 3", "{agent=\"web2\"} 0"])
+            let names = "agent=\"web1\",source=\"web1.fact\""
+            #expect(
+                scrape.family("catwatch_series_value") == [
+                    "{\(names),series=\"web1.fact/a\"} 5", "{source=\"web1x.fact\",series=\"web1x.fact\"} 1",
+                ])
+            #expect(scrape.family("catwatch_errors_total") == ["{\(names),code=\"dns\"} 1"])
+            #expect(scrape.family("catwatch_newest_request_duration_seconds") == ["{\(names)} 0.004"])
+        }
+    }
+
     // MARK: Attached
 
     private static let hello =
