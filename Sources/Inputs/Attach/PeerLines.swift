@@ -19,6 +19,10 @@ struct PeerLines {
     private(set) var hasHello = false
     /// What comes before the answer to what we asked for: a replay that may begin behind lines that the agent's journal has.
     private var isEarly = false
+    /// The greeting before that.
+    private var early: Item?
+    /// What comes next: lines that had to wait for others.
+    private var held: Item?
     private let greetsFirst: Bool
     /// Whether it has said that it ends the connection.
     private(set) var isLeaving = false
@@ -37,6 +41,10 @@ struct PeerLines {
 
     /// The next thing that is to be taken; nil when more bytes are needed.
     mutating func next() -> Item? {
+        if let held {
+            self.held = nil
+            return held
+        }
         while let item = splitter.next() {
             guard case .line(let bytes) = item else { return .breach(Self.tooLong) }
             let line: Line
@@ -52,11 +60,15 @@ struct PeerLines {
             if case .hello = line.body {
                 isEarly = !hasHello && greetsFirst && isResuming
                 hasHello = true
+                early = isEarly ? .line(line, bytes) : nil
             } else if !hasHello {
                 return .refused(Self.refusal(line) ?? Self.stranger)
             }
-            // After a refusal there will be no other answer.
-            if case .refusal = line.body { isEarly = false }
+            // After a refusal there will be no other answer: what follows is of the run that it greeted with.
+            if case .refusal = line.body, let early {
+                (self.early, held, isEarly) = (nil, .line(line, bytes), false)
+                return early
+            }
             if case .bye = line.body { isLeaving = true }
             if !isEarly { return .line(line, bytes) }
         }

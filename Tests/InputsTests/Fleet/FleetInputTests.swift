@@ -1,0 +1,158 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// An agent as a source, by HTTP, against one in memory and in virtual time.
+@Suite(.limited) struct FleetInputTests {
+    private typealias Peer = LoopBound<ScriptedPeer>
+
+    private static let answer = "HTTP/1.1 200 OK\r\n\r\n"
+
+    /// What came of a scripted agent.
+    private struct Came: Sendable {
+        /// When connections were begun, since the first.
+        var attempts: [Duration] = []
+        var lines: [String] = []
+        func said(_ type: String) -> [String] { lines.filter { $0.contains("\"type\":\"\(type)\"") } }
+        var origins: [Int] {
+            lines.compactMap { text in
+                guard let range = text.firstRange(of: "\"origin_seq\":") else { return nil }
+                return Int(text[range.upperBound...].prefix { $0.isNumber })
+            }
+        }
+    }
+
+    private static func run(
+        for duration: Duration, serve: @escaping @Sendable (Int, Peer) async throws -> Void
+    ) async throws -> Came {
+        try await withLoop(virtual: true) { loop in
+            let start = Timestamp(seconds: 1_767_225_600)
+            let wall = SteppedWallClock(following: loop.clock, startingAt: start)
+            let identity = AgentIdentity(run: "fleet", version: "1", started: start)
+            let store = EventStore(on: loop, wall: wall, identity: identity, isFleet: true)
+            let desk = PollDesk(on: loop)
+            let peers = ScriptedPeers(on: loop, serve: serve)
+            let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers, on: loop)
+            let input = FleetInput(
+                "web1", by: feed, store: store, desk: desk, on: loop, random: SeededGenerator(seed: 1))
+            let (reader, _) = await store.open(nil)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await input.run() }
+                group.addTask { await peers.run() }
+                try? await loop.sleep(for: duration)
+                group.cancelAll()
+            }
+            #expect(loop.timerCount <= 1)  // of a greeting
+            var came = Came()
+            let attempts = await peers.attempts
+            came.attempts = attempts.map { attempts[0].duration(to: $0) }
+            while let delivery = await store.take(for: reader) {
+                guard case .lines(let span) = delivery else { continue }
+                let text = span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                came.lines += text.split(separator: "\n").map(String.init)
+            }
+            return came
+        }
+    }
+
+    private static func write(_ lines: [String], to peer: Peer) async throws {
+        try await peer.value.send(raw: Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    private static func stay(_ peer: Peer) async throws { while try await !peer.value.nextBytes().isEmpty {} }
+
+    @Test func oneThatFallsSilentForThreeWindowsIsAskedAnew() async throws {
+        let came = try await Self.run(for: .seconds(200)) { number, peer in
+            try await peer.value.shakeHands(Self.answer)
+            switch number {
+            case 0:
+                #expect(peer.value.request.hasPrefix("GET /feed HTTP/1.0\r\n"))
+                let hello = PeerLinesTests.hello("a", #","interval_s":4"#)
+                try await Self.write([hello, PeerLinesTests.fact(1)], to: peer)
+                // As long as there is something within three windows, all is well.
+                for number in 2...4 {
+                    try await peer.value.sleep(.milliseconds(11_900))
+                    try await Self.write([PeerLinesTests.fact(number)], to: peer)
+                }
+                try await Self.stay(peer)
+            case 1:
+                #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+                // Windows are as wide as it says, 10 s when it does not.
+                try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(5)], to: peer)
+                try await Self.stay(peer)
+            default:
+                #expect(peer.value.request.hasPrefix("GET /feed?since=\(number + 3)&run=a HTTP/1.0\r\n"))
+                try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(number + 4)], to: peer)
+                for _ in 0..<30 {
+                    try await peer.value.sleep(.seconds(29))
+                    try await peer.value.send(raw: Array(" \n".utf8))
+                }
+            }
+        }
+        #expect(came.attempts.count == 3)
+        let first = came.attempts[1] - .milliseconds(3 * 11_900 + 12_000)
+        let second = came.attempts[2] - came.attempts[1] - .seconds(30)
+        // The pause before a try is 250 ms, or 500 at the second, and by chance.
+        #expect(.zero...(.milliseconds(500)) ~= first && .zero...(.seconds(1)) ~= second, "\(came.attempts)")
+        #expect(came.origins == Array(1...6))
+        let errors = came.said("error").filter { $0.contains(#""code":"timeout""#) }
+        #expect(errors.count == 2 && errors[0].contains("web1: the agent has said nothing for 3 windows"), "\(errors)")
+        #expect(came.said("recovered").count == 2)
+    }
+
+    @Test func whatCannotBeHadIsSaidOnceAndTriedOn() async throws {
+        let came = try await Self.run(for: .seconds(120)) { number, peer in
+            switch number {
+            case 0..<3: try await peer.value.shakeHands("HTTP/1.1 401 No\r\n\r\n")
+            case 3..<6: try await peer.value.shakeHands("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            case 6: try await peer.value.shakeHands("SSH-2.0-OpenSSH\r\n\r\n")
+            case 7: try await peer.value.shakeHands("HTTP/1.1 200 " + String(repeating: "x", count: 20_000))
+            case 8:  // It says nothing at all.
+                try await peer.value.sleep(.seconds(100))
+            default:
+                try await peer.value.shakeHands(Self.answer)
+                try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(1)], to: peer)
+                try await Self.stay(peer)
+            }
+            peer.value.close()
+        }
+        let words = [
+            "web1: web1.test lets nobody in without the right token (status 401)", "web1.test answers in chunks",
+            "web1.test does not answer in HTTP/1", "web1.test answers with a head that is too long",
+            "web1.test did not answer within 10 s",
+        ]
+        // Each once; what follows is of the last one, which falls silent.
+        let errors = came.said("error").filter { !$0.contains("has said nothing") }
+        #expect(errors.count == words.count, "\(errors)")
+        for (error, words) in zip(errors, words) { #expect(error.contains(words)) }
+        #expect(came.attempts.count >= 10 && came.origins.first == 1)
+    }
+
+    /// One that greets in order each time, and then goes wrong, is asked less and less often.
+    @Test func aPeerThatBreaksTheProtocolIsLeftAloneForLonger() async throws {
+        let came = try await Self.run(for: .seconds(900)) { number, peer in
+            try await peer.value.shakeHands(Self.answer)
+            try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(number + 1)], to: peer)
+            try await peer.value.sleep(.seconds(29))
+            try await Self.write([String(repeating: "x", count: (1 << 20) + 2)], to: peer)
+            try await Self.stay(peer)
+        }
+        let pauses = zip(came.attempts, came.attempts.dropFirst()).map { $1 - $0 - .seconds(29) }
+        #expect(pauses.count > 15 && pauses.reduce(.zero, +) > .seconds(30), "\(pauses)")
+        #expect(came.origins == Array(1...came.attempts.count))
+        let errors = came.said("error")
+        #expect(errors.allSatisfy { $0.contains("breaks the protocol: a line has more than 1 MiB") }, "\(errors)")
+    }
+
+    @Test func aFleetIsLeftAloneForAMinute() async throws {
+        let came = try await Self.run(for: .seconds(170)) { _, peer in
+            try await peer.value.shakeHands(Self.answer)
+            try await Self.write([PeerLinesTests.hello("a", #","fleet":true"#), PeerLinesTests.fact(1)], to: peer)
+            try await Self.stay(peer)
+        }
+        #expect(came.attempts == [.zero, .seconds(60), .seconds(120)])
+        #expect(came.lines.count == 1 && came.lines[0].contains("web1 is a fleet itself"), "\(came.lines)")
+    }
+}
