@@ -11,8 +11,9 @@ struct JournalPositions {
     }
 
     private let database: SQLiteDatabase
-    /// What the transaction under way has come to.
+    /// What the transaction under way has come to, and the runs in the order they began.
     private var new: [Key: FeedPosition] = [:]
+    private var order: [Key] = []
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
@@ -20,15 +21,19 @@ struct JournalPositions {
     mutating func note(_ line: UnsafeRawBufferPointer) {
         guard let position = FeedPosition(line.bindMemory(to: UInt8.self)) else { return }
         let key = Key(agent: position.agent, run: position.place.run)
-        if let known = new[key], known.place.sequence >= position.place.sequence { return }
+        if let known = new[key] {
+            guard known.place.sequence < position.place.sequence else { return }
+        } else {
+            order.append(key)
+        }
         new[key] = position
     }
 
     /// Writes what was noted, within the transaction under way.
     mutating func write() throws(SQLiteFault) {
-        guard !new.isEmpty else { return }
-        let noted = new.values.sorted { ($0.agent, $0.place.run) < ($1.agent, $1.place.run) }
-        new = [:]
+        guard !order.isEmpty else { return }
+        let noted = order.compactMap { new[$0] }
+        (new, order) = ([:], [])
         if try !isThere {
             try database.run(JournalSchema.positions)
         }

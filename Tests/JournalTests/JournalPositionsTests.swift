@@ -68,6 +68,20 @@ import Testing
         store.close()
     }
 
+    /// The last run is where an agent is asked to go on from.
+    @Test func runsThatOneCommitBringsAreInTheOrderTheyBegan() throws {
+        let store = SQLiteLineStore(path: path, JournalSettings())
+        _ = try store.open()
+        var feed = FeedOfLines(run: "fleet")
+        for (index, run) in ["c", "a", "d", "b", "c"].enumerated() { feed.add(Self.fact("web1", run, 1 + index)) }
+        try store.commit([greeting()] + feed.pieces(), at: now)
+        store.close()
+        #expect(
+            try store.open().positions.map(\.place)
+                == [FeedPlace("c", 5), FeedPlace("a", 2), FeedPlace("d", 3), FeedPlace("b", 4)])
+        store.close()
+    }
+
     /// An agent that is no fleet has no such table, whatever upstreams write into its lines.
     @Test func aJournalOfOneAgentHasNone() throws {
         let store = SQLiteLineStore(path: path, JournalSettings())
