@@ -35,15 +35,14 @@ package struct FleetMember: Sendable {
     package private(set) var repeated = 0
     /// Lines that never came, or could not be taken.
     package private(set) var lost = 0
-    /// Whether anything was ever known of it: what is missing of a run that it begins later is lost.
-    private var isKnown: Bool
+    /// The run in which it was heard of first; empty when a journal knows of it. What is missing of a later one is lost.
+    private var firstRun: String?
     /// What is missing and was not said yet: lines that follow may be missing as well.
     private var missing: (run: String, numbers: ClosedRange<Int>)?
     private var told: Set<Refusal> = []
-    /// Its sources, as it calls them.
-    private var sources: Set<String> = []
+    /// Its sources that there is room for, as it calls them.
+    package private(set) var sources: Set<String> = []
     private let mostSources: Int
-    private let width: Duration
 
     /// - Parameters:
     ///   - width: how wide windows are here.
@@ -52,10 +51,9 @@ package struct FleetMember: Sendable {
     package init(_ name: String, width: Duration, mostSources: Int = 100, after places: [FeedPlace] = []) {
         self.name = name
         self.mostSources = mostSources
-        self.width = width
         clock = MemberClock(width: width)
         marks = RunMarks(places)
-        isKnown = !places.isEmpty
+        firstRun = places.isEmpty ? nil : ""
     }
 
     /// Behind which line it is to go on; nil when it is to begin with whatever there is.
@@ -112,9 +110,9 @@ package struct FleetMember: Sendable {
             return items.append(.breach("it is a fleet itself"))
         }
         hello = new
+        if firstRun == nil { firstRun = new.run }
         // What is missing of the first run that is heard of was before our time.
-        if isKnown, marks[new.run] == nil { marks.advance(to: FeedPlace(new.run, 0)) }
-        isKnown = true
+        if new.run != firstRun, marks[new.run] == nil { marks.advance(to: FeedPlace(new.run, 0)) }
     }
 
     private mutating func take(_ line: Line, _ place: FeedPlace, _ wall: Timestamp, into items: inout [Item]) {
@@ -127,9 +125,7 @@ package struct FleetMember: Sendable {
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
         let isData = if case .data = line.body { true } else { false }
-        // What is ahead of the time here has that: a clock that is wrong is no reason to look into the future.
-        let time = line.time.microseconds > wall.microseconds.addingSaturated(width.microseconds) ? wall : line.time
-        clock.hear(time, isData: isData)
+        clock.hear(line.time, isData: isData, wall: wall)
         if case .window = line.body { return }  // they are computed here
         if let (refusal, message) = refusal(of: line) {
             complain(refusal, message, into: &items)
@@ -144,10 +140,14 @@ package struct FleetMember: Sendable {
     private mutating func list(_ said: Line.Stats, into items: inout [Item]) {
         settle(into: &items)
         var stats = said
-        stats.sources = stats.sources.filter { PeerName.isValid($0.source) }
+        var named: Set<String> = []
+        stats.sources = stats.sources.filter { PeerName.isValid($0.source) && named.insert($0.source).inserted }
+        for index in stats.sources.indices where stats.sources[index].type.map({ !PeerName.isValid($0) }) == true {
+            stats.sources[index].type = nil
+        }
         // Only one that says all of them says that others are gone.
         if stats.moreSources == 0, stats.sources.count == said.sources.count {
-            sources.formIntersection(stats.sources.map(\.source))
+            sources.formIntersection(named)
         }
         stats.sources = stats.sources.filter { addSource($0.source) }
         if stats.sources.count < said.sources.count {

@@ -14,15 +14,22 @@ package struct MemberClock: Sendable, Equatable {
     package init(width: Duration) { self.width = width.microseconds }
 
     /// Takes in the time of a numbered line.
-    package mutating func hear(_ line: Timestamp, isData: Bool) {
-        guard let time else {
+    ///
+    /// - Parameter wall: the time here. What is more than a window ahead of it has that, the time of earlier lines too when the
+    ///   clock here was stepped back since: one that is wrong is no reason to look into the future.
+    package mutating func hear(_ line: Timestamp, isData: Bool, wall: Timestamp) {
+        let line = isAhead(line, of: wall) ? wall : line
+        guard let time = time.map({ isAhead($0, of: wall) ? wall : $0 }) else {
             self.time = line
             return
         }
         let told = isData ? Timestamp(microseconds: line.microseconds.subtractingSaturated(width)) : line
-        if told > time || !isData && told.microseconds < time.microseconds.subtractingSaturated(width) {
-            self.time = told
-        }
+        let isStepped = !isData && told.microseconds < time.microseconds.subtractingSaturated(width)
+        self.time = told > time || isStepped ? told : time
+    }
+
+    private func isAhead(_ time: Timestamp, of wall: Timestamp) -> Bool {
+        time.microseconds > wall.microseconds.addingSaturated(width)
     }
 
     /// What lines may be late by, on their way, before a window closes without them.

@@ -48,7 +48,7 @@ package actor EventStore {
     ) {
         self.isFleet = isFleet
         self.isRelay = isRelay || isRecording
-        relayed = self.isRelay ? Relayed() : nil
+        relayed = self.isRelay ? Relayed(series: limits.series) : nil
         self.isRecording = isRecording
         self.loop = loop
         self.wall = wall
@@ -920,21 +920,19 @@ package actor EventStore {
     private func list(_ stats: Line.Stats, of id: MemberID) {
         let now = wall.now
         var isNews = false
-        var listed: Set<SourceID> = [source(standingFor: id)]
         for status in stats.sources {
             let description = SourceDescription(
                 name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
                 takesN: status.takesN, rhythm: status.rhythm)
             guard let (source, isNew) = state.register(description, of: id, at: now) else { continue }
-            listed.insert(source)
             state.setState(status, of: source, at: now)
             if isNew { isNews = true }
         }
-        if stats.moreSources == 0 {
-            for source in state.sources(of: id) where !listed.contains(source) && !state.isRetired(source) {
-                state.release(source, wall: now, now: loop.clock.now)
-                isNews = true
-            }
+        let own = source(standingFor: id)
+        for source in state.sources(of: id) where source != own && !state.isRetired(source) {
+            guard !members[id.index].sources.contains(state.ownName(of: source, of: id)) else { continue }
+            state.release(source, wall: now, now: loop.clock.now)
+            isNews = true
         }
         if isNews { greetSoon() }
     }

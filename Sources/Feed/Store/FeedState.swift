@@ -12,7 +12,7 @@ package struct FeedState: ~Copyable, Sendable {
         /// Bytes of memory for recent lines.
         package var logCapacity = 8 << 20
         /// How many series have windows.
-        package var series = 10_000
+        package var series = usualSeries
         /// Bytes of memory for names of series as lines have them; those of further ones are encoded for each line.
         package var nameBytes = 4 << 20
         /// How many endpoints have statistics.
@@ -26,7 +26,22 @@ package struct FeedState: ~Copyable, Sendable {
         /// Data events after which no more are taken; nil for no limit.
         package var data: Int?
 
+        package static let usualSeries = 10_000
+        /// How many there may be at the most, where a person asks for it.
+        package static let mostSeries = 100_000
+
         package init() {}
+
+        /// So many series, and of what there is of each as much as usual.
+        package init(series: Int) {
+            self.series = series
+            nameBytes = Self.scaled(nameBytes, series)
+        }
+
+        /// What all series have together, when there are more than usual.
+        package static func scaled(_ amount: Int, _ series: Int) -> Int {
+            amount * max(series, usualSeries) / usualSeries
+        }
     }
 
     package let limits: Limits
@@ -850,6 +865,11 @@ package struct FeedState: ~Copyable, Sendable {
 
     func name(of source: SourceID) -> String { sources.name(of: source.index) }
 
+    /// What a source of an agent's is called there.
+    func ownName(of source: SourceID, of member: MemberID) -> String {
+        String(name(of: source).dropFirst(members[member.index].name.count + 1))
+    }
+
     func type(of source: SourceID) -> String? { sources.type(of: source) }
 
     private func owner(of source: Int) -> Int { source < owners.count ? Int(owners[source]) : -1 }
@@ -902,7 +922,7 @@ package struct FeedState: ~Copyable, Sendable {
         let member = origin.member.index
         if let clock = origin.clock {
             (members[member].told, members[member].heard) = (clock, now)
-            closeWindows(of: member, wall, now)
+            closeWindows(of: member, until: log.totalCost.addingSaturated(slice), wall, now)
         }
         speaker = Int32(member)
         encoder.setTail(
@@ -928,24 +948,26 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether there may be more.
     mutating func closeMemberWindows(atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Bool {
-        let start = log.totalCost
+        let end = log.totalCost.addingSaturated(growth)
         for member in members.indices {
-            guard log.totalCost - start < growth else { return true }
-            closeWindows(of: member, wall, now)
+            guard log.totalCost < end else { return true }
+            closeWindows(of: member, until: end, wall, now)
         }
-        return false
+        return log.totalCost >= end
     }
 
-    private mutating func closeWindows(of member: Int, _ wall: Timestamp, _ now: LoopInstant) {
-        guard let time = members[member].time(at: now),
-            members[member].closings.notice(time, width: width)
-        else { return }
+    /// - Parameter end: how large the log may get, until it is enough for now.
+    private mutating func closeWindows(of member: Int, until end: Int, _ wall: Timestamp, _ now: LoopInstant) {
+        guard let time = members[member].time(at: now) else { return }
+        _ = members[member].closings.notice(time, width: width)
+        guard var place = members[member].closings.place else { return }
         let looksAtAll = members[member].closings.looksAtAll
-        for index in members[member].series
-        where looksAtAll || series[index].ring.nextDue.map({ $0 <= time }) == true {
-            flush(index, wall, now)
+        while place < members[member].series.count, log.totalCost < end {
+            let index = members[member].series[place]
+            if looksAtAll || series[index].ring.nextDue.map({ $0 <= time }) == true { flush(index, wall, now) }
+            place += 1
         }
-        members[member].closings.place = nil
+        members[member].closings.place = place < members[member].series.count ? place : nil
     }
 
     // MARK: Another agent's lines

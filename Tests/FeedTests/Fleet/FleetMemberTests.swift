@@ -36,6 +36,14 @@ import Testing
         #expect(member.place == FeedPlace("r1", 501) && member.lost == 0)
     }
 
+    /// As when its sources change, or the connection breaks, before it has said anything.
+    @Test func thatItGreetsAgainIsNoLossEither() throws {
+        var (member, peer, other) = (member(), PeerScript(from: 500), PeerScript(run: "r2", from: 2))
+        _ = take(try [peer.hello(), peer.hello(), other.hello(), peer.hello()], &member)
+        #expect(try take([peer.fact()], &member) == ["r1 500 fact"])
+        #expect(try take([other.hello(), other.fact()], &member) == ["lost r2 1...1", "r2 2 fact"])
+    }
+
     @Test func whatComesAgainIsDroppedAndCounted() throws {
         var (member, peer) = (member(), PeerScript())
         let lines = try [peer.hello(), peer.fact(), peer.fact()]
@@ -104,6 +112,9 @@ import Testing
         let bye = #"{"type":"bye","time":\#(PeerScript.time(PeerScript.start)),"run":"r1","last_seq":3,"reason":"end"}"#
         #expect(
             try take([peer.hello(), peer.fact(), PeerScript.decoded(bye)], &member) == ["r1 1 fact", "lost r1 2...3"])
+        // Another run's says nothing of this one.
+        let other = PeerScript(run: "r2")
+        #expect(try take([other.hello(), PeerScript.decoded(bye)], &member) == [])
     }
 
     @Test(arguments: [
@@ -149,6 +160,20 @@ import Testing
         #expect(try take([peer.line(#""type":"t","source":"d","series":"d""#)], &member) == ["r1 7 t"])
     }
 
+    @Test func whatItSaysOfItsSourcesIsCheckedToo() throws {
+        var (member, peer) = (member(), PeerScript())
+        let types = ["fact", "two words", "a\\u001bb", ""].enumerated().map { number, type in
+            #"{"source":"s\#(number)","state":"ok","type":"\#(type)"}"#
+        }
+        var items: [FleetMember.Item] = []
+        let sources = #"{"source":"a b","state":"ok"},"# + types[..<3].joined(separator: ",")
+        member.take(try peer.hello(), wall: Self.wall, into: &items)
+        member.take(try peer.stats(sources), wall: Self.wall, into: &items)
+        guard case .stats(let stats)? = items.first else { throw PeerScript.Unexpected() }
+        #expect(stats.sources.map(\.source) == ["s0", "s1", "s2"] && stats.moreSources == 1)
+        #expect(stats.sources.map(\.type) == ["fact", nil, nil])
+    }
+
     @Test func aFleetIsNoMember() throws {
         var (member, peer) = (member(), PeerScript())
         let hello = try peer.hello(#","fleet":true"#)
@@ -180,31 +205,56 @@ import Testing
     }
 }
 
+@Suite(.limited) struct RunMarksTests {
+    @Test func goUpOnly() {
+        var marks = RunMarks([FeedPlace("a", 3), FeedPlace("b", 1)])
+        marks.advance(to: FeedPlace("a", 2))
+        marks.advance(to: FeedPlace("b", 5))
+        #expect(marks.places == [FeedPlace("a", 3), FeedPlace("b", 5)])
+        #expect(RunMarks((0..<10).map { FeedPlace("r\($0)", 1) }).places.map(\.run) == (2..<10).map { "r\($0)" })
+    }
+}
+
 @Suite(.limited) struct MemberClockTests {
     private static let start = PeerScript.start
 
     @Test func goesForwardByWhatTheAgentSays() {
         var clock = MemberClock(width: .seconds(10))
         #expect(clock.time == nil)
-        clock.hear(Self.start, isData: false)
-        clock.hear(Self.start - .seconds(3), isData: false)
+        clock.hear(Self.start, isData: false, wall: Self.start + .seconds(60))
+        clock.hear(Self.start - .seconds(3), isData: false, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start)
-        clock.hear(Self.start + .seconds(2), isData: false)
+        clock.hear(Self.start + .seconds(2), isData: false, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start + .seconds(2))
         // It was stepped back.
-        clock.hear(Self.start - .seconds(60), isData: false)
+        clock.hear(Self.start - .seconds(60), isData: false, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start - .seconds(60))
     }
 
     @Test func anEventSaysOnlyThatTheClockIsNotFarBehindIt() {
         var clock = MemberClock(width: .seconds(10))
-        clock.hear(Self.start, isData: false)
-        clock.hear(Self.start + .seconds(9), isData: true)
+        clock.hear(Self.start, isData: false, wall: Self.start + .seconds(60))
+        clock.hear(Self.start + .seconds(9), isData: true, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start)
-        clock.hear(Self.start + .seconds(25), isData: true)
+        clock.hear(Self.start + .seconds(25), isData: true, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start + .seconds(15))
-        clock.hear(Self.start - .seconds(3_600), isData: true)
+        clock.hear(Self.start - .seconds(3_600), isData: true, wall: Self.start + .seconds(60))
         #expect(clock.time == Self.start + .seconds(15))
+    }
+
+    @Test func isNeverMoreThanAWindowAheadOfTheTimeHere() {
+        var clock = MemberClock(width: .seconds(10))
+        clock.hear(Self.start + .seconds(3_600), isData: false, wall: Self.start)
+        #expect(clock.time == Self.start)
+        clock.hear(Self.start + .seconds(10), isData: false, wall: Self.start)
+        #expect(clock.time == Self.start + .seconds(10))
+        // The time here was stepped back, and all that comes is ahead of it, events too.
+        let back = Self.start - .seconds(3_600)
+        clock.hear(Self.start + .seconds(11), isData: true, wall: back)
+        #expect(clock.time == back)
+        // And forward again.
+        clock.hear(Self.start + .seconds(30), isData: true, wall: Self.start + .seconds(30))
+        #expect(clock.time == Self.start + .seconds(20))
     }
 
     @Test func timePassesButForWhatLinesMayBeLateBy() {

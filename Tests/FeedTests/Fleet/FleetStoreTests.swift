@@ -13,7 +13,7 @@ import Testing
         let reader: ReaderID
 
         init(
-            on loop: EventLoop, at start: Timestamp = PeerScript.start,
+            on loop: EventLoop, at start: Timestamp = PeerScript.start, holdsInputs: Bool = false,
             _ adjust: (inout FeedState.Limits) -> Void = { _ in }
         ) async {
             var limits = FeedState.Limits()
@@ -22,7 +22,7 @@ import Testing
             wall = SteppedWallClock(following: loop.clock, startingAt: start)
             let identity = AgentIdentity(run: "fleet", version: "1", started: start)
             store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
-            (reader, _) = await store.open(nil)
+            (reader, _) = await store.open(nil, holdsInputs: holdsInputs)
         }
 
         @discardableResult
@@ -99,6 +99,11 @@ import Testing
             #expect(place == FeedPosition("web1", FeedPlace("r1", 9)))
             guard case .lost(let lost) = try PeerScript.decoded(said[1]).body else { throw Failed() }
             #expect(lost == Lost(run: "r1", numbers: 2...9))
+            // Also when nothing follows for now.
+            let gap =
+                #"{"type":"gap","time":\#(PeerScript.time(PeerScript.start)),"from":11,"to":12,"reason":"slow_reader"}"#
+            await fleet.receive([try PeerScript.decoded(gap)])
+            #expect(try await fleet.read().lines.last?.contains(#""from":11,"to":12"#) == true)
         }
     }
 
@@ -154,16 +159,19 @@ import Testing
     @Test func manyAgentsThatBeginAreOneGreetingASecond() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await Fleet(on: loop)
+            var greetings = 0
             for second in 0..<3 {
                 for number in 0..<50 {
                     var peer = PeerScript(run: "r\(number)")
                     let stats = try peer.stats(#"{"source":"fact","state":"ok","type":"fact","unit":"\#(second)"}"#)
                     await fleet.receive(try [peer.hello(), stats, peer.fact()], from: "a\(number)")
                     try await loop.sleep(for: .milliseconds(20))
+                    greetings += try await fleet.read().greetings
                 }
             }
             try await loop.sleep(for: .seconds(2))
-            #expect(try await fleet.read().greetings <= 5)
+            greetings += try await fleet.read().greetings
+            #expect(greetings <= 5)
             let sources = await fleet.store.sourceStates
             #expect(sources.count == 100 && sources.allSatisfy { $0.source.hasSuffix("catwatch") || $0.unit == "2" })
         }
@@ -176,10 +184,11 @@ import Testing
             let bands =
                 ##""bands":[{"name":"low","letter":"l","color":"#000000","up_to":5},{"name":"high","letter":"h","color":"#ffffff"}],"higher_is_better":true"##
             let fact = #"{"source":"fact","state":"failing","type":"fact","unit":"µg","every_s":2,\#(bands)}"#
-            let other = #"{"source":"other","state":"ok","type":"other"}"#
+            let other = #"{"source":"other","state":"failing","since":"2026-01-01T00:00:00Z","type":"other"}"#
             await fleet.receive(try [peer.hello(), peer.stats("\(fact),\(other)"), peer.fact(9)])
             var sources = await fleet.store.sourceStates
             #expect(sources.map(\.source) == ["web1.catwatch", "web1.fact", "web1.other"])
+            #expect(sources.map(\.state) == [.starting, .ok, .failing])
             #expect(
                 sources[1].unit == "µg" && sources[1].bands?.bands.count == 2
                     && sources[1].rhythm == .every(.seconds(2)))
@@ -315,6 +324,180 @@ import Testing
                     #expect(windows[key]?.revision == window.revision, "seed \(seed): \(window)")
                 }
             }
+        }
+    }
+
+    // MARK: Clocks that are wrong, and one that is hostile
+
+    /// Values of an agent come each second; nothing but the fleet's clock is other than usual.
+    @Test func theFleetsOwnClockMayBeStepped() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            let got = LoopBound(Got())
+            let start = fleet.wall.now
+            try await fleet.whileRunning {
+                var peer = PeerScript()
+                await fleet.receive([try peer.hello()])
+                for second in 0..<300 {
+                    if second == 100 { fleet.wall.step(by: .seconds(-3_600)) }
+                    if second == 200 { fleet.wall.step(by: .seconds(3_600)) }
+                    // The agent's own clock goes on as it was.
+                    let time = start + .seconds(second)
+                    var lines = [try peer.fact(Double(second), at: time)]
+                    if second % 10 == 0 {
+                        lines.append(
+                            try peer.line(
+                                #""type":"memory","source":"catwatch","rss_bytes":1,"peak_bytes":1,"private_bytes":1"#,
+                                at: time))
+                    }
+                    await fleet.receive(lines)
+                    try await loop.sleep(for: .seconds(1))
+                    got.value.lines += try await fleet.read().lines
+                }
+                try await loop.sleep(for: .seconds(15))
+                got.value.lines += try await fleet.read().lines
+            }
+            let counts = await fleet.store.counts
+            #expect(counts.late == 0)
+            let lines = got.value.lines.filter { $0.contains(#""type":"fact""#) }
+            #expect(lines.count == 300)
+            // While its clock is ahead of the fleet's, its lines have the fleet's time and keep their own.
+            #expect(lines.indices.filter { lines[$0].contains("origin_time") } == Array(100..<200))
+            let windows = try Self.windows(got.value.lines, prefix: "web1.").values.filter { $0.0.series == "fact" }
+            #expect(windows.reduce(0) { $0 + $1.0.count } == 300, "\(windows.map(\.0.count))")
+            #expect(windows.count <= 33)
+        }
+    }
+
+    /// What a hostile agent may say, whatever it likes beside what an honest one says.
+    private static func hostile(_ random: inout SeededGenerator, _ peer: inout PeerScript) throws -> Line {
+        func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        let times = [
+            PeerScript.start, PeerScript.start + .seconds(3_600), PeerScript.start - .seconds(864_000_000),
+            Timestamp(seconds: 253_402_300_799), Timestamp(seconds: -62_135_596_800),
+        ]
+        let time = times[number(times.count)]
+        // What ends a run for good is seldom, or nothing else would be heard.
+        switch number(5) == 0 ? number(12) : number(8) + 5 {
+        case 0:
+            peer.run = "run\(number(1_000_000))"
+            peer.sequence = 0
+            return try peer.hello(#","interval_s":\#([0, 1, 31_556_952_000][number(3)]),"history_s":0"#)
+        case 1:
+            let from = [1, 1 << 40, Int.max - 1][number(3)]
+            return try PeerScript.decoded(
+                #"{"type":"gap","time":\#(PeerScript.time(time)),"from":\#(from),"to":\#(Int.max - 1),"reason":"x"}"#)
+        case 2:
+            return try PeerScript.decoded(
+                #"{"type":"bye","time":\#(PeerScript.time(time)),"run":"\#(peer.run)","last_seq":\#(Int.max),"reason":"x"}"#
+            )
+        case 3:
+            let sources = (0..<number(300)).map { _ in #"{"source":"s\#(number(1_000_000))","state":"failing"}"# }
+            return try peer.stats(sources.joined(separator: ","))
+        case 4:
+            peer.sequence += number(1 << 50)
+            let last = #""last_run":"run\#(number(20))","last_seq":\#(Int.max - 1)"#
+            return try peer.line(#""type":"restart","source":"catwatch",\#(last)"#, at: time)
+        case 5:
+            return try peer.line(
+                #""type":"latency","source":"fact","endpoint":"GET http://h/\#(number(1_000_000))","status":200,"ms":1e300"#,
+                at: time)
+        case 6: return try peer.line(#""type":"new\#(number(1_000_000))","source":"fact""#, at: time)
+        case 7:
+            let text = String(repeating: "x", count: number(5_000))
+            return try peer.line(#""type":"error","source":"fact","code":"\#(text)","message":"\#(text)""#, at: time)
+        case 8:
+            let source = ["good1.fact", "catwatch", "../x", "a\\u0000b"][number(4)]
+            return try peer.line(#""type":"t","source":"\#(source)","series":"good1.fact","value":1"#, at: time)
+        case 9:
+            return try peer.line(
+                #""type":"t\#(number(9))","source":"s\#(number(1_000_000))","series":"s/x","value":1,"agent":"good1""#,
+                at: time)
+        default:
+            return try peer.line(
+                #""type":"fact","source":"fact","series":"fact/\#(number(1_000_000))","value":1e308"#, at: time)
+        }
+    }
+
+    private static let honest = (1...5).map { "good\($0)" }
+    private static let rounds = 60
+
+    /// What comes of honest agents and a hostile one between them.
+    private static func besideAHostileOne(_ fleet: Fleet, _ seed: UInt64, _ got: LoopBound<Got>) async throws {
+        var random = SeededGenerator(seed: seed)
+        var bad = PeerScript()
+        for agent in honest { await fleet.receive([try PeerScript().hello()], from: agent) }
+        await fleet.receive([try bad.hello()], from: "bad")
+        for round in 0..<rounds {
+            for agent in honest {
+                var good = PeerScript(from: round + 1)
+                await fleet.receive([try good.fact(Double(round), at: fleet.wall.now)], from: agent)
+            }
+            var lines: [Line] = []
+            for _ in 0..<25 { lines.append(try hostile(&random, &bad)) }
+            await fleet.receive(lines, from: "bad")
+            got.value.lines += try await fleet.read().lines
+            try await fleet.loop.sleep(for: .seconds(1))
+        }
+        try await fleet.loop.sleep(for: .seconds(15))
+        got.value.lines += try await fleet.read().lines
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func aHostileAgentIsBoundedAndNobodyElseLosesAnything(_ seed: UInt64) async throws {
+        let all = try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop) { ($0.memberSeries, $0.memberSources, $0.memberEndpoints) = (10, 10, 10) }
+            let got = LoopBound(Got())
+            try await fleet.whileRunning { try await Self.besideAHostileOne(fleet, seed, got) }
+            let counts = await fleet.store.counts
+            #expect(counts.series <= 5 + 10)
+            let endpoints = await fleet.store.endpoints.count
+            let sources = await fleet.store.sourceStates.count
+            #expect(endpoints <= 10 && sources <= 2 * 5 + 11)
+            let bad = await fleet.store.member("bad")
+            let runs = await fleet.store.member(bad).marks.places.count
+            #expect(runs <= RunMarks.most)
+            return got.value.lines
+        }
+        for agent in Self.honest {
+            let theirs = all.filter { $0.contains(#""agent":"\#(agent)""#) }
+            let facts = theirs.filter { $0.contains(#""type":"fact""#) }
+            #expect(facts.count == Self.rounds && !theirs.contains { $0.contains(#""type":"lost""#) }, "seed \(seed)")
+            let windows = try Self.windows(theirs, prefix: "\(agent).").values
+            #expect(windows.reduce(0) { $0 + $1.0.count } == Self.rounds, "seed \(seed)")
+        }
+        // What it says bears its name, and no other.
+        let claimed = all.filter { $0.contains(#""source":"good1.fact""#) }
+        #expect(claimed.allSatisfy { $0.contains(#""agent":"good1""#) })
+        let errors = all.filter { $0.contains(#""source":"bad.catwatch""#) && $0.contains(#""type":"error""#) }
+        #expect((3...8).contains(errors.count), "seed \(seed): \(errors)")
+        #expect(errors.allSatisfy { $0.utf8.count < 600 })
+        #expect(all.allSatisfy { $0.utf8.count < 2_000 })
+    }
+
+    /// Windows of a thousand series that end at one moment come a slice at a time, and all of them come.
+    @Test func windowsOfAnAgentThatEndTogetherComeInSlices() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop, holdsInputs: true) { $0.logCapacity = 1 << 18 }
+            let got = LoopBound(Got())
+            try await fleet.whileRunning {
+                var peer = PeerScript()
+                await fleet.receive([try peer.hello()])
+                for start in stride(from: 0, to: 1_000, by: 50) {
+                    var lines: [Line] = []
+                    for number in start..<start + 50 { lines.append(try peer.fact(1, series: "fact/\(number)")) }
+                    await fleet.receive(lines)
+                    got.value.lines += try await fleet.read().lines
+                }
+                // The log has no room for all of them, and who holds the inputs up gets each.
+                await fleet.receive([try peer.fact(1, at: PeerScript.start + .seconds(30))])
+                for _ in 0..<400 {
+                    try await loop.sleep(for: .milliseconds(50))
+                    got.value.lines += try await fleet.read().lines
+                }
+            }
+            let windows = try Self.windows(got.value.lines, prefix: "web1.").values
+            #expect(windows.count { $0.0.start == PeerScript.start } == 1_000, "\(windows.count)")
         }
     }
 

@@ -4,6 +4,8 @@ import Testing
 
 /// Lines as another agent would write them, one behind the other.
 struct PeerScript {
+    struct Unexpected: Error {}
+
     var run: String
     var sequence = 0
     static let start = Timestamp(seconds: 1_700_000_000)
