@@ -24,6 +24,10 @@ final class ConfigHandler: WebHandler {
                     writer.raw(",\"demo\":")
                     writer.string(demo)
                 }
+                if let series = settings.series {
+                    writer.raw(",\"series\":")
+                    writer.integer(series)
+                }
                 writer.raw(settings.isAttached ? ",\"attached\":true}" : ",\"attached\":false}")
             })
     }

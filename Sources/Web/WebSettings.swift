@@ -15,6 +15,8 @@ package struct WebSettings: Sendable, Equatable {
     package var metricsSeries = 1_000
     /// The program's, as `--version` says it.
     package var version = ""
+    /// How many series there may be; nil for as many as usual.
+    package var series: Int?
     /// Whether the feed is another agent's.
     package var isAttached = false
     /// Where the stand-in API says that it is, when it was started: `http://127.0.0.1:PORT`.

@@ -96,7 +96,7 @@ actor Agent {
         }
         if let replay { surroundings.wall = replay }
         self.surroundings = surroundings
-        var limits = FeedState.Limits()
+        var limits = FeedState.Limits(series: options[\.maxSeries])
         limits.interval = options[\.interval]
         limits.history = options.resolvedHistory
         limits.logCapacity = surroundings.logBytes(options)

@@ -1,3 +1,4 @@
+internal import Feed
 internal import Glibc
 internal import Outputs
 internal import Reactor
@@ -81,6 +82,7 @@ extension WebSettings {
         hosts = options[\.httpHost]
         frames = options[\.httpFrame]
         metricsSeries = options[\.metricsSeries]
+        series = options[\.maxSeries] == FeedState.Limits.usualSeries ? nil : options[\.maxSeries]
         version = Version.current
         pictures = plan.pictures
         isAttached = options.passedOn != nil

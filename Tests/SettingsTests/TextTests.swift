@@ -31,7 +31,8 @@ import Testing
             ("history", DurationText.format(options.resolvedHistory)), ("output", "view in a terminal"),
             ("timeout", DurationText.format(options[\.timeout])),
             ("max-body", ByteSize.format(options[\.maxBody])),
-            ("max-redirects", "\(options[\.maxRedirects])"), ("log-bytes", ByteSize.format(options[\.logBytes])),
+            ("max-series", "\(options[\.maxSeries])"), ("max-redirects", "\(options[\.maxRedirects])"),
+            ("log-bytes", ByteSize.format(options[\.logBytes])),
             ("url", "https://catfact.ninja/fact"), ("preset", "fact"), ("number", options[\.number].rawValue),
             ("max-readers", "\(options[\.maxReaders])"), ("listen-mode", String(options[\.listenMode], radix: 8)),
         ]

@@ -18,13 +18,14 @@ struct ConfigHandlerTests {
         settings.version = "1.2 \"x\""
         settings.pictures = ["https://a.example", "https://b.example:8443"]
         settings.isAttached = true
+        settings.series = 20_000
         settings.demo = "http://127.0.0.1:1"
         try await WebStage.run(settings) { (stage) async throws -> Void in
             let answer = try await stage.get("/config")
             #expect(
                 answer.text
                     == #"{"version":"1.2 \"x\"","pictures":["https://a.example","https://b.example:8443"],"#
-                    + #""demo":"http://127.0.0.1:1","attached":true}"# + "\n")
+                    + #""demo":"http://127.0.0.1:1","series":20000,"attached":true}"# + "\n")
             #expect(
                 answer.fields["content-security-policy"]?.split(separator: "; ").contains(
                     "img-src 'self' https://a.example https://b.example:8443") == true)

@@ -4,7 +4,7 @@ import assert from "node:assert"
 import test from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { Board } from "../../Sources/Page/Files/board.mjs"
+import { Board, limits, limitsFor } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock, PacedTime } from "../../Sources/Page/Files/clock.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { readLine } from "../../Sources/Page/Files/line.mjs"
@@ -35,6 +35,13 @@ test("no prefix of a line is one, and none throws", () => {
         for (let end = 0; end < line.length; end += 1) assert.strictEqual(board.apply(line.slice(0, end)), false, line)
     }
     assert.strictEqual(board.lastSequence, 0)
+})
+
+test("of more series there is as much for each as usual", () => {
+    const more = limitsFor(30_000)
+    for (const key of ["series", "points", "windows", "names"]) assert.strictEqual(more[key], 3 * limits[key], key)
+    assert.deepStrictEqual(limitsFor(limits.series), limits)
+    assert.deepStrictEqual(limitsFor(50), { ...limits, series: 50 })
 })
 
 test("whatever a line is broken into, it is taken or not", () => {

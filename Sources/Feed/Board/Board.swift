@@ -90,6 +90,13 @@ package struct Board: Sendable {
         package var agents = 4_096
 
         package init() {}
+
+        /// So many series, and of what all of them have together as much for each as usual.
+        package init(series: Int) {
+            func scaled(_ amount: Int) -> Int { FeedState.Limits.scaled(amount, series) }
+            self.series = series
+            (points, windows, names) = (scaled(points), scaled(windows), scaled(names))
+        }
     }
 
     static let longestText = 1_000

@@ -22,7 +22,7 @@ package enum RecordedLine {
 /// What is known of the agent whose lines are passed on.
 struct Relayed: Sendable {
     /// The fold of its lines, for the `stats` of those who attach here in turn.
-    private var board = Board()
+    private var board: Board
     /// Lines that are not in it yet.
     private var tally = PlainTally()
     /// How many times the board's endpoints may have got other places.
@@ -35,6 +35,9 @@ struct Relayed: Sendable {
     var isConnected = false
     /// When the newest came.
     var heard: LoopInstant?
+
+    /// - Parameter series: how many there may be.
+    init(series: Int) { board = Board(limits: Board.Limits(series: series)) }
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {

@@ -33,6 +33,12 @@ export const limits = Object.freeze({
     agents: 4096,
 })
 
+/** The same for so many series, and of what all of them have together as much for each. */
+export function limitsFor(series) {
+    const scaled = amount => Math.floor((amount * Math.max(series, limits.series)) / limits.series)
+    return { ...limits, series, points: scaled(limits.points), windows: scaled(limits.windows), names: scaled(limits.names) }
+}
+
 const longestText = 1000
 const longestName = 2048
 const longestCode = 64

@@ -40,7 +40,7 @@
 // Times are microseconds since the epoch, as Number. A module imports others as `from "./name.mjs"` on one line, screens but
 // the list are imported here as `import("./name.mjs")`, and in no other way: a snapshot has that text replaced.
 
-import { Board, isStale, newestTime } from "./board.mjs"
+import { Board, isStale, limits, limitsFor, newestTime } from "./board.mjs"
 import { AgentClock, PacedTime } from "./clock.mjs"
 import { worker } from "./connect.mjs"
 import { element, setClass, setText, visible } from "./dom.mjs"
@@ -235,7 +235,7 @@ function setFilter(text) {
 // Lines
 
 function begin() {
-    board = new Board()
+    board = new Board(limitsFor(context.config.series ?? limits.series))
     runs = new FibonacciRuns()
     order = new ListOrder()
     clock = new AgentClock()
@@ -327,6 +327,8 @@ async function configure() {
         const response = await fetch("config")
         if (!response.ok) return false
         Object.assign(context.config, await response.json())
+        // What came before is little.
+        if (context.config.series > board.limits.series) port?.postMessage("start")
     } catch {
         return false
     }

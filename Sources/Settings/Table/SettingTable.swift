@@ -191,7 +191,7 @@ package struct SettingTable: Sendable {
             nil, .feed, "let pages of that origin show it; repeatable", argument: "ORIGIN", repeats: .words,
             traits: .reloads))
     package let metricsSeries = SettingKey(
-        "metrics_series", Types.integer(0...FeedState.Limits().series), initial: 1_000,
+        "metrics_series", Types.integer(0...FeedState.Limits.usualSeries), initial: 1_000,
         option: .init(
             nil, .feed, "how many series /metrics tells of, 0 to 10000 (1000)", argument: "N", traits: .reloads))
     package let attach = SettingKey(
@@ -415,6 +415,9 @@ package struct SettingTable: Sendable {
     package let logBytes = SettingKey(
         "log_bytes", Types.size((1 << 20)...(4 << 30)), initial: FeedState.Limits().logCapacity,
         option: .init(nil, .program, "recent lines kept for readers, 1MiB to 4GiB (8MiB)"))
+    package let maxSeries = SettingKey(
+        "max_series", Types.integer(1_000...FeedState.Limits.mostSeries), initial: FeedState.Limits.usualSeries,
+        option: .init(nil, .program, "how many series have windows, 1000 to 100000 (10000)", argument: "N"))
     let online = RequestRow(
         "online", .boolean,
         .init(nil, .program, "with check: ask every source once, show what comes", effect: .with([.check])))

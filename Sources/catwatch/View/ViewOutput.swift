@@ -30,7 +30,8 @@ struct ViewOutput: Sendable {
         self.surroundings = surroundings
         let (loop, wall, capabilities) = (surroundings.loop, surroundings.wall, surroundings.capabilities)
         var view = TerminalView(
-            size: surroundings.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now))
+            size: surroundings.screenSize(STDOUT_FILENO), connection: .waiting(target: target, since: wall.now),
+            limits: Board.Limits(series: options[\.maxSeries]))
         view.utcOffset = LocalTime.offset(at: wall.now)
         view.playback = replay?.playback
         switch mode {
