@@ -28,7 +28,7 @@ if [[ ! -x $program ]]; then
 fi
 "$here/../setup.sh" fleet
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/catwatch-fleet-XXXXXX")
+folder=$(mktemp -d "${TMPDIR:-/tmp}/catwatch-demo-XXXXXX")
 # All that runs, by its process: what is killed here leaves it.
 declare -A running=()
 tidy_up() {
