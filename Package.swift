@@ -72,7 +72,7 @@ let package = Package(
         module("WebSocket", []),
         module("Journal", ["Feed", "Reactor", "CSQLite"]),
         module("Nats", ["Reactor", "CNATS"], small),
-        module("Inputs", ["Journal", "Feed", "Reactor", "WebSocket", "CCurl"]),
+        module("Inputs", ["Journal", "Nats", "Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Journal", "Nats", "Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
         module("HTTPServer", ["Reactor", "CMicroHTTPD"]),
@@ -103,7 +103,10 @@ let package = Package(
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
             "InputsTests",
-            ["Inputs", "Outputs", "Journal", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport", "LineRules"]),
+            [
+                "Inputs", "Outputs", "Journal", "Nats", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport",
+                "LineRules",
+            ]),
         tests("NatsTests", ["Nats", "Reactor", "TestSupport"]),
         tests(
             "OutputsTests",

@@ -1,4 +1,5 @@
 package import Feed
+package import Nats
 package import Reactor
 
 /// Makes the inputs of sources, and holds what they share.
@@ -11,6 +12,8 @@ package struct InputFactory: Sendable {
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     private let connectSocket: @Sendable (_ path: String?) throws -> any ByteStream
+    private let makeWorker: @Sendable (_ name: String) -> Worker
+    private let broker: @Sendable (NatsServers) -> any BrokerReader
     /// What was read of standard input and not looked at yet.
     private let lines = LoopBound(StdinLines())
     private let files: LoopBound<FileQueue>
@@ -20,12 +23,16 @@ package struct InputFactory: Sendable {
     ///   - computer: where long sums are done, and long documents read.
     ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
     ///   - connectSocket: connects to an agent's socket, or to the usual one.
+    ///   - makeWorker: a thread for one who waits for what may never come.
+    ///   - broker: makes a connection to servers of NATS for who reads them; it does nothing yet.
     ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
     package init(
         on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: Worker,
         computer: Worker,
         random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
         connectSocket: @escaping @Sendable (_ path: String?) throws -> any ByteStream,
+        makeWorker: @escaping @Sendable (_ name: String) -> Worker,
+        broker: @escaping @Sendable (NatsServers) -> any BrokerReader,
         openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
         self.loop = loop
@@ -36,6 +43,8 @@ package struct InputFactory: Sendable {
         self.random = random
         self.openStandardInput = openStandardInput
         self.connectSocket = connectSocket
+        self.makeWorker = makeWorker
+        self.broker = broker
         files = LoopBound(FileQueue(on: loop))
     }
 
@@ -66,6 +75,10 @@ package struct InputFactory: Sendable {
             FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
         case .feed(let source):
             FleetInput(source.name, by: feed(at: source.place), store: store, desk: desk, on: loop, random: random())
+        case .nats(let source):
+            NatsInput(
+                source, from: broker(source.servers), store: store, desk: desk, on: loop,
+                worker: makeWorker("broker reader"), random: random())
         }
     }
 

@@ -9,6 +9,8 @@ package enum Source: Sendable, Equatable {
     case fibonacci(FibonacciSource)
     /// Another agent.
     case feed(FeedSource)
+    /// A stream with many of them.
+    case nats(NatsSource)
 
     package var description: SourceDescription {
         switch self {
@@ -18,6 +20,7 @@ package enum Source: Sendable, Equatable {
         case .stdin(let source): source.description
         case .fibonacci(let source): source.description
         case .feed(let source): source.description
+        case .nats(let source): source.description
         }
     }
 }

@@ -67,14 +67,21 @@ package struct NatsStream: Sendable, Equatable {
     package var duplicateWindow = Duration.seconds(120)
     /// Whether each of its servers may be asked for a message.
     package var allowsDirect = true
+    /// When it was made, in nanoseconds since 1970: which one of its name it is.
+    package var created: Int64 = 0
+    /// The number of the newest message that it has had; 0 before there was one.
+    package var last: UInt64 = 0
 
     package init() {}
 
     /// Whether messages of a subject get into it.
     package func takes(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
 
+    /// Whether any subject that a pattern stands for may get into it.
+    package func mayTake(_ pattern: String) -> Bool { subjects.contains { NatsSubject.overlap($0, pattern) } }
+
     /// A pattern has `*` for one token, and `>` for all that follow.
-    static func pattern(_ pattern: String, matches subject: String) -> Bool {
+    package static func pattern(_ pattern: String, matches subject: String) -> Bool {
         let (pattern, tokens) = (pattern.split(separator: "."), subject.split(separator: "."))
         for (index, part) in pattern.enumerated() {
             guard index < tokens.count else { return false }
@@ -101,6 +108,20 @@ package protocol Broker: AnyObject, Sendable {
     func stream(_ name: String) throws(NatsFault) -> NatsStream
 
     func close()
+}
+
+/// The same for who reads what others publish.
+package protocol BrokerReader: Broker {
+    /// Begins to read, in the place of what was read before.
+    ///
+    /// - Parameters:
+    ///   - subject: whose messages; may be a pattern.
+    ///   - isBrief: whether they come without what is in them.
+    /// - Returns: how many there are already, or more: the server has them counted twice that come meanwhile.
+    func read(_ subject: String, of stream: String, from start: NatsStart, isBrief: Bool) throws(NatsFault) -> UInt64
+
+    /// The next messages: those there are, 1 MiB of them or a longer one, or those that come within 3 s.
+    func next() throws(NatsFault) -> [NatsDelivery]
 }
 
 /// What our messages say beside the library's own headers.

@@ -9,8 +9,10 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     private let servers: NatsServers
     private let name: String
     private let inbox: String
-    private var connection: OpaquePointer?
-    private var context: OpaquePointer?
+    private(set) var connection: OpaquePointer?
+    private(set) var context: OpaquePointer?
+    /// What is read.
+    var subscription: OpaquePointer?
 
     /// How long an answer may take, and a write, and a server to say hello: in milliseconds. A server that was stopped takes as
     /// long as that, each of them.
@@ -31,9 +33,10 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     deinit { close() }
 
     package func close() {
+        natsSubscription_Destroy(subscription)
         jsCtx_Destroy(context)
         natsConnection_Destroy(connection)
-        (context, connection) = (nil, nil)
+        (subscription, context, connection) = (nil, nil, nil)
     }
 
     package var mostMessage: Int { Int(natsConnection_GetMaxPayload(connection)) }
@@ -163,7 +166,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             host: Self.header(NatsHeader.host, of: raw))
     }
 
-    private static func header(_ name: String, of message: OpaquePointer?) -> String? {
+    static func header(_ name: String, of message: OpaquePointer?) -> String? {
         var value: UnsafePointer<CChar>?
         guard natsMsgHeader_Get(message, name, &value) == NATS_OK else { return nil }
         return value.map { String(cString: $0) }
@@ -189,15 +192,17 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         stream.discardsOld = set.Discard == js_DiscardOld
         stream.duplicateWindow = .nanoseconds(set.Duplicates)
         stream.allowsDirect = set.AllowDirect
+        stream.created = information?.pointee.Created ?? 0
+        stream.last = information?.pointee.State.LastSeq ?? 0
         return stream
     }
 
     // MARK: What is wrong
 
-    private static let lost = NatsFault(.lost, "the connection is gone")
+    static let lost = NatsFault(.lost, "the connection is gone")
 
     /// - Parameter path: the file that it is about.
-    private func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ path: String? = nil) throws(NatsFault) {
+    func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ path: String? = nil) throws(NatsFault) {
         guard status != NATS_OK else { return }
         throw NatsFault(kind, (path.map { "\($0): " } ?? "") + Self.words(status))
     }
@@ -230,7 +235,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     }
 
     /// - Parameter subject: what was sent to, or a part of it.
-    private func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
+    func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
         case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
             return NatsFault(.outrun, "the last message is another one")

@@ -24,6 +24,19 @@ package struct NatsFault: Error, Sendable, Equatable {
         /// A setting or a file makes no sense.
         case settings
         case other
+
+        /// What an `error` line calls it.
+        package var code: String {
+            switch self {
+            case .unreachable: "connect"
+            case .secure: "tls"
+            case .silent, .nobody: "timeout"
+            case .lost: "closed"
+            case .tooLarge: "too_large"
+            case .outrun, .other: "protocol"
+            case .refused, .denied, .absent, .settings: "config"
+            }
+        }
     }
 
     package let kind: Kind

@@ -1,9 +1,11 @@
 internal import Feed
+internal import Inputs
 internal import Nats
 internal import Reactor
 internal import Settings
 
-/// What does not fit between a plan that publishes and the servers, for `check --online`. It blocks, and publishes nothing.
+/// What does not fit between a plan that publishes, or reads what is published, and the servers, for `check --online`. It blocks, and
+/// publishes nothing.
 enum NatsCheck {
     /// A line for each that is wrong, or one that says that all is well.
     static func run(_ settings: NatsSettings, as name: String, _ broker: any Broker) -> (report: String, isFine: Bool) {
@@ -16,9 +18,34 @@ enum NatsCheck {
         } catch {
             faults = [error.reason]
         }
-        let texts = faults.isEmpty ? ["\(subject) can be published to \(settings.stream)"] : faults
-        let report = texts.map { "nats: \(Sanitizer.visible($0, limit: 1_000))\n" }.joined()
-        return (report, faults.isEmpty)
+        return report(faults, "nats: ", "\(subject) can be published to \(settings.stream)")
+    }
+
+    /// The same of a source that reads: whether its stream is there, and a consumer may be made and asked.
+    static func run(_ source: NatsSource, _ broker: any BrokerReader) -> (report: String, isFine: Bool) {
+        var faults: [String] = []
+        do throws(NatsFault) {
+            defer { broker.close() }
+            try broker.connect()
+            let stream = try broker.stream(source.stream)
+            if stream.mayTake(source.subject) {
+                let left = try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true)
+                if left > 0 { _ = try broker.next() }
+            } else {
+                let subjects = stream.subjects.joined(separator: ", ")
+                faults.append("stream \(source.stream) takes \(subjects), and not \(source.subject)")
+            }
+        } catch {
+            faults = [error.kind == .absent ? "stream \(source.stream): \(error.reason)" : error.reason]
+        }
+        return report(
+            faults, "\(Sanitizer.visible(source.description.name, limit: 100)): ",
+            "\(source.subject) can be read of \(source.stream)")
+    }
+
+    private static func report(_ faults: [String], _ head: String, _ praise: String) -> (report: String, isFine: Bool) {
+        let texts = faults.isEmpty ? [praise] : faults
+        return (texts.map { "\(head)\(Sanitizer.visible($0, limit: 1_000))\n" }.joined(), faults.isEmpty)
     }
 
     private static func problems(

@@ -47,11 +47,12 @@ actor OnlineCheck {
         decided = Wakeup(loop: loop)
     }
 
-    /// Tries the sources until each has come to something, or has had its time.
+    /// Tries the sources but streams until each has come to something, or has had its time.
     ///
     /// - Returns: the report, a line or more for each source, and whether every source had something to tell.
     func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
         // Standard input and what comes through a FIFO are not to be eaten by somebody who only looks.
+        let sources = sources.filter { if case .nats = $0 { false } else { true } }
         let tried = sources.filter { if case .stdin = $0 { false } else { true } }
         for source in tried { results[source.description.name] = Result() }
         let patience = (tried.map(\.patience).max() ?? .zero) + Self.grace
@@ -128,7 +129,7 @@ extension Source {
         case .http(let source): source.request.timeout
         case .pages(let source): source.request.timeout
         case .webSocket(let source): source.request.timeout + source.pingEvery
-        case .stdin: .zero
+        case .stdin, .nats: .zero
         case .fibonacci: .seconds(60)
         case .feed: .seconds(15)
         }
@@ -148,6 +149,10 @@ extension OnlineCheck {
                 try? await notices.run { _ throws(SystemError) in try surroundings.openStandard(STDERR_FILENO) }
             }
             var result = await OnlineCheck(in: surroundings).run(sources)
+            for case .nats(let source) in sources {
+                let (report, isFine) = NatsCheck.run(source, surroundings.reader(source.servers))
+                result = (result.report + report, result.isFine && isFine)
+            }
             if let settings = plan.options[\.nats] {
                 let name = plan.options[\.agentName] ?? AgentName.of(host: surroundings.host.name)
                 let (report, isFine) = NatsCheck.run(settings, as: name, surroundings.broker(settings, name))

@@ -56,6 +56,8 @@ struct Surroundings: Sendable {
     let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
     /// Makes a connection to servers of NATS, for an agent of that name; it does nothing yet.
     let broker: @Sendable (NatsSettings, _ name: String) -> any Broker
+    /// The same for who reads what agents publish.
+    let reader: @Sendable (NatsServers) -> any BrokerReader
     /// Connects to an agent's socket, or to the usual one, and says whose it is, if it is somebody else's.
     let attach: @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
@@ -75,7 +77,7 @@ struct Surroundings: Sendable {
     var inputs: InputFactory {
         InputFactory(
             on: loop, wall: wall, transport: transport, disk: files, computer: computer, random: random,
-            connectSocket: { [attach] in try attach($0).stream },
+            connectSocket: { [attach] in try attach($0).stream }, makeWorker: makeWorker, broker: reader,
             openStandardInput: { [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO) })
     }
 
@@ -142,6 +144,7 @@ extension Surroundings {
             return (lines, lines.history())
         }
         broker = { NatsConnection(to: $0.servers, name: "catwatch \($1)", inbox: NatsSubject.inbox(of: $1)) }
+        reader = { NatsConnection(to: $0, name: "catwatch reader", inbox: NatsSubject.readersInbox) }
         attach = { path in
             let socket =
                 try path.map { path in try StreamSocket.connected(to: path) }

@@ -281,6 +281,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
                 parts.journal?(self) ?? (machine.journal(at: path), SQLiteHistory(path: path))
             },
             broker: { _, _ in preconditionFailure("there is no broker") },
+            reader: { _ in preconditionFailure("there is no broker") },
             attach: { (try self.connect(to: $0 ?? ""), nil) },
             connect: { path throws(SystemError) in try self.connect(to: path) },
             connectHost: { host, _ in throw SystemError(code: EHOSTUNREACH, call: "connect", subject: host) },

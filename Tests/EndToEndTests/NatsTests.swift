@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real servers of NATS, and what happens to them, by Tests/python/nats_trials.py: it says what each of the trials is.
+/// Real servers of NATS, and what happens to them, by Tests/python/nats_trials.py and nats_fleet_trials.py: these say what each of the
+/// trials is.
 @Suite(.limited) struct NatsTests {
     /// Tests/run.sh installs them, so with it nothing is left out.
     private static let canRun =
@@ -12,12 +13,17 @@ import Testing
     @Test(
         .enabled(if: canRun),
         arguments: ["leader", "cut", "stopped", "overtaken", "access", "tls", "setup", "rights", "names", "lines"])
-    func aStreamHasWhatWasWatched(trial: String) async throws {
+    func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }
+
+    @Test(.enabled(if: canRun), arguments: ["fleet", "anew", "restart", "hostile", "times", "reader"])
+    func aFleetHasWhatAStreamHad(trial: String) async throws { try await run("nats_fleet_trials", trial) }
+
+    private func run(_ script: String, _ trial: String) async throws {
         try await Stage.run { stage in
             let python = try #require(Installation.python)
             var launch = Launch(
                 python,
-                ["\(Installation.root)/Tests/python/nats_trials.py", Installation.program, trial]
+                ["\(Installation.root)/Tests/python/\(script).py", Installation.program, trial]
                     + (LongRun.isOn ? ["--long"] : []))
             launch.environment = ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
             let run = try await Finished(

@@ -55,6 +55,30 @@ import Testing
         store.close()
     }
 
+    @Test func theyHaveTheMessageOfAStreamThatALineCameBy() throws {
+        let store = SQLiteLineStore(path: path, JournalSettings())
+        _ = try store.open()
+        var feed = FeedOfLines(run: "fleet")
+        feed.add(Self.fact("web1", "a", 41) + #","origin_stream":7"#)
+        feed.add(Self.fact("web1", "a", 42) + #","origin_stream":9"#)
+        feed.add(
+            #""type":"lost","source":"web2.catwatch","from":8,"to":9,"agent":"web2","origin_run":"b","origin_stream":10"#
+        )
+        try store.commit([greeting()] + feed.pieces(), at: now)
+        store.close()
+        let wanted = [
+            FeedPosition("web1", FeedPlace("a", 42), stream: 9), FeedPosition("web2", FeedPlace("b", 9), stream: 10),
+        ]
+        #expect(try store.open().positions == wanted)
+        // Another stream's numbers may be less; a line that came by none says nothing of it.
+        feed.add(Self.fact("web1", "a", 43) + #","origin_stream":2"#)
+        feed.add(Self.fact("web2", "b", 10))
+        try store.commit([greeting()] + feed.pieces(), at: now)
+        store.close()
+        #expect(try store.open().positions.map(\.stream) == [2, 10])
+        store.close()
+    }
+
     @Test func theLastEightRunsOfAnAgentAreKnown() throws {
         let store = SQLiteLineStore(path: path, JournalSettings())
         _ = try store.open()

@@ -7,12 +7,20 @@ package final class MemoryStream: Sendable {
     package enum Trouble: Sendable {
         case before(NatsFault)
         case after(NatsFault)
+        /// Of what is delivered the first message gets lost on the way.
+        case missing
     }
 
-    package enum Call: Sendable, Equatable { case connect, publish, last, stream }
+    package enum Call: Sendable, Equatable { case connect, publish, last, stream, read, next }
 
     private struct State {
-        var stored: [(sequence: UInt64, message: NatsMessage)] = []
+        var stored: [(sequence: UInt64, time: Int64, message: NatsMessage)] = []
+        var time: Int64 = 0
+        var consumers = 0
+        /// Those before are gone.
+        var firstConsumer = 0
+        var starts: [NatsStart] = []
+        var overcount = 0
         var ids: [String: UInt64] = [:]
         var sent: [NatsMessage] = []
         var next: UInt64 = 1
@@ -31,7 +39,29 @@ package final class MemoryStream: Sendable {
     package func remember(_ id: String) { state.withLock { $0.ids[id] = $0.next } }
     package func removeAll() { state.withLock { $0.stored = [] } }
 
-    fileprivate func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
+    /// When messages are stored from now on, in nanoseconds since 1970.
+    package func setTime(_ time: Int64) { state.withLock { $0.time = time } }
+    /// Where consumers have begun, one after the other.
+    package var starts: [NatsStart] { state.withLock(\.starts) }
+    /// More messages are said to be there than are.
+    package func setOvercount(_ count: Int) { state.withLock { $0.overcount = count } }
+    /// All consumers are gone, as those of a server that was restarted.
+    package func dropConsumers() { state.withLock { $0.firstConsumer = $0.consumers } }
+    /// Another stream of the same name takes its place.
+    package func remake() {
+        dropConsumers()
+        state.withLock {
+            ($0.stored, $0.ids, $0.next) = ([], [:], 1)
+            $0.setUp.created += 1
+        }
+    }
+    /// Lets go of messages up to this number, as a stream that is full.
+    package func remove(through sequence: UInt64) {
+        state.withLock { state in state.stored.removeAll { $0.sequence <= sequence } }
+    }
+
+    @discardableResult
+    package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
         let result: Result<NatsReceipt, NatsFault> = state.withLock { state in
             state.sent.append(message)
             if let most = state.setUp.mostMessage, message.payload.count > most {
@@ -44,7 +74,7 @@ package final class MemoryStream: Sendable {
                 return .success(NatsReceipt(sequence: sequence, isRepeated: true))
             }
             defer { state.next += 1 }
-            state.stored.append((state.next, message))
+            state.stored.append((state.next, state.time, message))
             if let id = message.id { state.ids[id] = state.next }
             return .success(NatsReceipt(sequence: state.next))
         }
@@ -61,31 +91,102 @@ package final class MemoryStream: Sendable {
         }
     }
 
-    fileprivate var stream: NatsStream { state.withLock(\.setUp) }
+    fileprivate var stream: NatsStream {
+        state.withLock { state in
+            var stream = state.setUp
+            stream.last = state.next - 1
+            return stream
+        }
+    }
+
+    fileprivate struct Consumer: Sendable {
+        let id: Int
+        let subject: String
+        let isBrief: Bool
+        /// The numbers of the messages that it is about, when these are known from the start.
+        var listed: [UInt64]?
+        /// The least number of what comes next.
+        var next: UInt64
+        var delivered: UInt64 = 0
+    }
+
+    fileprivate func consumer(of subject: String, from start: NatsStart, isBrief: Bool) -> (Consumer, left: Int) {
+        state.withLock { state in
+            state.consumers += 1
+            state.starts.append(start)
+            let matching = state.stored.filter { NatsStream.pattern(subject, matches: $0.message.subject) }
+            var consumer = Consumer(id: state.consumers, subject: subject, isBrief: isBrief, next: 1)
+            switch start {
+            case .lastOfEach:
+                let last = Dictionary(
+                    matching.map { ($0.message.subject, $0.sequence) }, uniquingKeysWith: { $1 })
+                consumer.listed = last.values.sorted()
+            case .time(let time):
+                consumer.next = state.stored.first { $0.time >= time }?.sequence ?? state.next
+            case .sequence(let sequence): consumer.next = min(sequence, state.next)
+            }
+            return (
+                consumer,
+                consumer.listed.map { $0.count + state.overcount } ?? matching.count { $0.sequence >= consumer.next }
+            )
+        }
+    }
+
+    /// - Parameter most: how many messages are delivered together.
+    fileprivate func next(for consumer: inout Consumer, atMost most: Int) throws(NatsFault) -> [NatsDelivery] {
+        let (isThere, found) = state.withLock { [consumer] state in
+            (
+                consumer.id > state.firstConsumer,
+                state.stored.filter { stored in
+                    stored.sequence >= consumer.next && consumer.listed?.contains(stored.sequence) != false
+                        && NatsStream.pattern(consumer.subject, matches: stored.message.subject)
+                }.prefix(most)
+            )
+        }
+        guard isThere else { throw NatsFault(.silent, "the consumer is gone") }
+        return found.map { stored in
+            consumer.delivered += 1
+            consumer.next = stored.sequence + 1
+            let size = stored.message.payload.count
+            func header(_ name: String) -> String? { stored.message.headers.first { $0.name == name }?.value }
+            return NatsDelivery(
+                subject: stored.message.subject, sequence: stored.sequence, number: consumer.delivered,
+                time: stored.time, run: header(NatsHeader.run), last: header(NatsHeader.last),
+                host: header(NatsHeader.host),
+                payload: consumer.isBrief || size > NatsDelivery.mostPayload ? [] : stored.message.payload,
+                size: consumer.isBrief ? 0 : size)
+        }
+    }
 }
 
 /// A connection to a stream in memory.
-package final class MemoryBroker: Broker {
+package final class MemoryBroker: BrokerReader {
     private let memory: MemoryStream
     private let trouble: @Sendable (MemoryStream.Call) -> MemoryStream.Trouble?
     package let mostMessage: Int
     /// Whether it was connected since it was last lost.
     private let isConnected = Mutex(false)
+    private let consumer = Mutex<MemoryStream.Consumer?>(nil)
+    private let mostTogether: Int
 
     /// - Parameter trouble: asked at every call, what is wrong with it.
     package init(
-        _ memory: MemoryStream, mostMessage: Int = 1 << 20,
+        _ memory: MemoryStream, mostMessage: Int = 1 << 20, together: Int = 64,
         trouble: @escaping @Sendable (MemoryStream.Call) -> MemoryStream.Trouble? = { _ in nil }
     ) {
         self.memory = memory
         self.mostMessage = mostMessage
+        mostTogether = together
         self.trouble = trouble
     }
 
     private func enter<Value>(
         _ call: MemoryStream.Call, _ body: () throws(NatsFault) -> Value
+    ) throws(NatsFault) -> Value { try enter(call, trouble(call), body) }
+
+    private func enter<Value>(
+        _ call: MemoryStream.Call, _ trouble: MemoryStream.Trouble?, _ body: () throws(NatsFault) -> Value
     ) throws(NatsFault) -> Value {
-        let trouble = trouble(call)
         guard call == .connect || isConnected.withLock(\.self) else {
             throw NatsFault(.lost, "there is no connection")
         }
@@ -112,5 +213,25 @@ package final class MemoryBroker: Broker {
         try enter(.last) { memory.last(of: subject) }
     }
     package func stream(_ name: String) throws(NatsFault) -> NatsStream { try enter(.stream) { memory.stream } }
+    package func read(
+        _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
+    ) throws(NatsFault) -> UInt64 {
+        try enter(.read) {
+            let (made, left) = memory.consumer(of: subject, from: start, isBrief: isBrief)
+            consumer.withLock { $0 = made }
+            return UInt64(left)
+        }
+    }
+    package func next() throws(NatsFault) -> [NatsDelivery] {
+        let trouble = trouble(.next)
+        var messages = try enter(.next, trouble) { () throws(NatsFault) in
+            guard var current = consumer.withLock(\.self) else { throw NatsFault(.lost, "nothing is read") }
+            let messages = try memory.next(for: &current, atMost: mostTogether)
+            consumer.withLock { [current] in $0 = current }
+            return messages
+        }
+        if case .missing? = trouble, !messages.isEmpty { messages.removeFirst() }
+        return messages
+    }
     package func close() {}
 }

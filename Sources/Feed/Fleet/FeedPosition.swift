@@ -22,7 +22,7 @@ extension FeedPosition {
             else { return nil }
             let isLost = try members.stringIfAny(.type) == "lost"
             guard let sequence = try members.intIfAny(isLost ? .to : .originSeq, from: 1) else { return nil }
-            return FeedPosition(agent, FeedPlace(run, sequence))
+            return FeedPosition(agent, FeedPlace(run, sequence), stream: try members.intIfAny(.originStream, from: 1))
         }
         guard let position = found.flatMap({ $0 }).flatMap({ $0 }) else { return nil }
         self = position

@@ -31,6 +31,8 @@ package struct FleetMember: Sendable {
     package var state = MemberState()
     /// Who it says it is; nil before it has said so.
     package private(set) var hello: Line.Hello?
+    /// Whose lines come: the run that it greeted with, or that the message says.
+    private var run: String?
     /// Lines that were here already.
     package private(set) var repeated = 0
     /// Lines that never came, or could not be taken.
@@ -78,14 +80,14 @@ package struct FleetMember: Sendable {
         case .hello(let hello): begin(hello, into: &items)
         case .stats(let stats): list(stats, into: &items)
         case .gap(let gap):
-            guard let run = hello?.run else { return }
+            guard let run else { return }
             miss(through: gap.to, of: run, from: gap.from, into: &items)
         case .bye(let bye):
-            guard let run = hello?.run, bye.run == run, let last = bye.lastSeq, marks[run] != nil else { return }
+            guard let run, bye.run == run, let last = bye.lastSeq, marks[run] != nil else { return }
             miss(through: last, of: run, from: 1, into: &items)
         case .resync, .refusal: break
         default:
-            guard let run = hello?.run, let sequence = line.seq, sequence < .max else { return }
+            guard let run, let sequence = line.seq, sequence < .max else { return }
             take(line, FeedPlace(run, sequence), wall, into: &items)
         }
     }
@@ -110,9 +112,24 @@ package struct FleetMember: Sendable {
             return items.append(.breach("it is a fleet itself"))
         }
         hello = new
-        if firstRun == nil { firstRun = new.run }
+        hear(of: new.run)
+    }
+
+    /// The lines that follow are of this run, also where no greeting says so.
+    package mutating func hear(of run: String) {
+        guard self.run != run else { return }
+        self.run = run
+        if hello?.run != run { hello = nil }
+        if firstRun == nil { firstRun = run }
         // What is missing of the first run that is heard of was before our time.
-        if new.run != firstRun, marks[new.run] == nil { marks.advance(to: FeedPlace(new.run, 0)) }
+        if run != firstRun, marks[run] == nil { marks.advance(to: FeedPlace(run, 0)) }
+    }
+
+    /// It has said nothing for longer than anybody looks back; that was the last line of it.
+    package mutating func recall(_ place: FeedPlace) {
+        guard place.sequence < .max else { return }
+        marks.advance(to: place)
+        if firstRun == nil { firstRun = place.run }
     }
 
     private mutating func take(_ line: Line, _ place: FeedPlace, _ wall: Timestamp, into items: inout [Item]) {

@@ -12,12 +12,16 @@ package struct LineOrigin: Sendable, Equatable {
     package var member: MemberID
     /// Which line of the agent's it was; nil for what the fleet itself says of the agent.
     package var place: FeedPlace?
+    /// The number of the message of a stream that it came by; nil for what came by none.
+    package var stream: Int?
     /// The agent's time as of this line; nil where it tells nothing of that.
     package var clock: Timestamp?
     /// The `type` of a data line that has another one than its source.
     package var type: String?
 
-    package init(_ member: MemberID, _ place: FeedPlace? = nil, clock: Timestamp? = nil, type: String? = nil) {
-        (self.member, self.place, self.clock, self.type) = (member, place, clock, type)
+    package init(
+        _ member: MemberID, _ place: FeedPlace? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
+    ) {
+        (self.member, self.place, self.stream, self.clock, self.type) = (member, place, stream, clock, type)
     }
 }

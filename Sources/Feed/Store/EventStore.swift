@@ -29,6 +29,8 @@ package actor EventStore {
     private let isFleet: Bool
     /// What is known of those agents, as `state` has them.
     private var members: [FleetMember] = []
+    /// By these: the source that their lines come by; nil while none does.
+    private var ways: [SourceID?] = []
     /// The brokers that agents come by, and whether each is there.
     private var brokers: [String: Bool] = [:]
     /// Where agents were that a journal knows of, which have yet to join.
@@ -251,7 +253,11 @@ package actor EventStore {
     /// Adds a source; one of a name that is known, retired or not, is that source with its series and their history, and
     /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
     package func register(_ description: SourceDescription) -> SourceID {
-        if let agent = description.agent { return join(agent).source }
+        if let agent = description.agent {
+            let (member, source) = join(agent)
+            ways[member.index] = source
+            return source
+        }
         return state.register(description, at: wall.now)
     }
 
@@ -260,7 +266,14 @@ package actor EventStore {
     /// What it has still to publish is published; its windows close.
     package func retire(named name: String) {
         guard let id = state.source(named: name) else { return }
-        for source in state.member(standingFor: id).map({ state.sources(of: $0) }) ?? [id] { state.retire(source) }
+        state.retire(id)
+        for source in agents(by: id).flatMap({ state.sources(of: $0) }) { state.retire(source) }
+    }
+
+    /// The agents that go with a source: the one that it stands for, or all whose lines come by it.
+    private func agents(by source: SourceID) -> [MemberID] {
+        if let member = state.member(standingFor: source) { return [member] }
+        return ways.indices.filter { ways[$0] == source }.map { MemberID(index: $0) }
     }
 
     /// A source has come to its end by itself: nothing more is expected of it until it is registered again.
@@ -273,15 +286,20 @@ package actor EventStore {
     /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
     /// outputs that must get everything are waited for, for as long as a window is wide at most.
     package func release(named name: String) async {
-        if let id = state.source(named: name), let member = state.member(standingFor: id) {
-            if !members[member.index].state.isForgotten {
+        if let id = state.source(named: name), case let agents = agents(by: id), !agents.isEmpty {
+            for member in agents where !members[member.index].state.isForgotten {
                 let (now, lost) = (wall.now, members[member.index].lost)
                 say(.peer(members[member.index].state.farewell(at: now, lost: lost)), of: member)
             }
             retire(named: name)
-            for source in state.sources(of: member) where source != id { await release(one: state.name(of: source)) }
+            for member in agents {
+                ways[member.index] = nil
+                for source in state.sources(of: member) where source != id {
+                    await release(one: state.name(of: source))
+                }
+            }
             await release(one: name)
-            if members[member.index].state.isForgotten { state.free(member) }
+            for member in agents where members[member.index].state.isForgotten { state.free(member) }
             return
         }
         await release(one: name)
@@ -777,7 +795,13 @@ package actor EventStore {
             let places = positions.filter { $0.agent == name }.map(\.place)
             let member = FleetMember(
                 name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places)
-            if id.index == members.count { members.append(member) } else { members[id.index] = member }
+            if id.index == members.count {
+                members.append(member)
+                ways.append(nil)
+            } else {
+                members[id.index] = member
+                ways[id.index] = nil
+            }
         }
         if members[id.index].state.isForgotten { members[id.index].state = MemberState() }
         return (id, source(standingFor: id))
@@ -795,6 +819,36 @@ package actor EventStore {
     /// nobody has configured asks anew for whatever comes.
     package func member(_ name: String) -> MemberID { join(name).member }
 
+    /// Why the lines of an agent that no configuration names are not taken.
+    package enum Stranger: Error, Sendable, Equatable {
+        /// They come by another source, or another source has a name that would be one of the agent's.
+        case taken(by: String)
+        /// There are so many agents.
+        case tooMany(Int)
+    }
+
+    /// The agent that is called so, whose lines come by a source that has those of many; joins it.
+    package func member(_ name: String, by source: SourceID) -> Result<MemberID, Stranger> {
+        if let known = state.member(named: name) {
+            if let way = ways[known.index], way != source { return .failure(.taken(by: state.name(of: way))) }
+            if ways[known.index] == nil {
+                _ = join(name)
+                ways[known.index] = source
+                greetSoon()
+            }
+            return .success(known)
+        }
+        guard state.hasRoomForMember else { return .failure(.tooMany(members.count)) }
+        if let other = state.source(inTheNameOf: name) { return .failure(.taken(by: other)) }
+        let member = join(name).member
+        ways[member.index] = source
+        greetSoon()
+        return .success(member)
+    }
+
+    /// Up to where a journal had the lines of agents when this began, the newest run of each last.
+    package var knownPositions: [FeedPosition] { positions }
+
     /// What is known of an agent.
     package func member(_ id: MemberID) -> FleetMember { members[id.index] }
 
@@ -803,8 +857,11 @@ package actor EventStore {
 
     /// An agent is known by something else than its lines: by the last message that a broker has of it.
     ///
-    /// - Parameter heard: when that came to the broker.
-    package func meet(_ id: MemberID, run: String, host: AgentIdentity.Host, heard: Timestamp) {
+    /// - Parameters:
+    ///   - last: the number of the last line that it has; nil where that is not said.
+    ///   - heard: when that came to the broker.
+    package func meet(_ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, heard: Timestamp) {
+        if let last { members[id.index].recall(FeedPlace(run, last)) }
         members[id.index].state.identify(run: run, host: host)
         members[id.index].state.hear(at: heard)
     }
@@ -814,14 +871,16 @@ package actor EventStore {
     ///
     /// Waits, like an input that can, for outputs that must get everything.
     ///
-    /// - Parameter heard: when they came to a broker that had them; nil for now.
+    /// - Parameter message: which one of a stream they came by, if they came by one.
     /// - Returns: why nothing more of the connection is to be taken; nil while more is.
     package func receive(
-        _ lines: [Result<Line, LineFault>], from id: MemberID, heard: Timestamp? = nil
+        _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage? = nil
     ) async -> String? {
+        if let message { members[id.index].hear(of: message.run) }
+        let stream = message?.sequence
         var items: [FleetMember.Item] = []
         let now = wall.now
-        if !lines.isEmpty { members[id.index].state.hear(at: min(heard ?? now, now)) }
+        if !lines.isEmpty { members[id.index].state.hear(at: min(message?.heard ?? now, now)) }
         for line in lines {
             switch line {
             case .success(let line): members[id.index].take(line, wall: now, into: &items)
@@ -833,9 +892,10 @@ package actor EventStore {
         for item in items {
             switch item {
             case .line(let line, let place, let clock):
-                add(line, LineOrigin(id, place, clock: clock), to: &batch)
+                add(line, LineOrigin(id, place, stream: stream, clock: clock), to: &batch)
             case .lost(let run, let numbers):
-                add(.lost(Lost(run: run, numbers: numbers)), LineOrigin(id, FeedPlace(run, 0)), to: &batch)
+                let origin = LineOrigin(id, FeedPlace(run, 0), stream: stream)
+                add(.lost(Lost(run: run, numbers: numbers)), origin, to: &batch)
             case .complaint(let failure): add(.error(failure), LineOrigin(id), to: &batch)
             case .stats(let stats):
                 // Of lines before it the sources are as they were.

@@ -17,6 +17,8 @@ package struct FeedState: ~Copyable, Sendable {
         package var nameBytes = 4 << 20
         /// How many endpoints have statistics.
         package var endpoints = 10_000
+        /// How many agents of a fleet there may be, if no configuration names them.
+        package var members = 10_000
         /// How many of each one agent of a fleet may have.
         package var memberSeries = 1_000
         package var memberSources = 100
@@ -845,6 +847,19 @@ package struct FeedState: ~Copyable, Sendable {
         return MemberID(index: members.count - 1)
     }
 
+    func member(named name: String) -> MemberID? { membersByName[name].map { MemberID(index: $0) } }
+
+    /// Whether there may be one more that no configuration names.
+    var hasRoomForMember: Bool {
+        members.count < limits.members || freeMembers.contains { members[$0].sources.isEmpty }
+    }
+
+    /// A source of nobody's that has the name of one of this agent's.
+    func source(inTheNameOf agent: String) -> String? {
+        let prefix = "\(agent)."
+        return sources.names.first { $0.hasPrefix(prefix) }
+    }
+
     /// Has an agent's place be another's one day, unless it joins again before.
     mutating func free(_ member: MemberID) {
         if !freeMembers.contains(member.index) { freeMembers.append(member.index) }
@@ -927,7 +942,8 @@ package struct FeedState: ~Copyable, Sendable {
         speaker = Int32(member)
         encoder.setTail(
             origin.place.map {
-                LineEncoder.tail(agent: members[member].name, $0, time: isFuture(time, wall) ? time : nil)
+                LineEncoder.tail(
+                    agent: members[member].name, $0, stream: origin.stream, time: isFuture(time, wall) ? time : nil)
             } ?? members[member].tail)
     }
 

@@ -58,6 +58,9 @@ struct SourceTable: Sendable {
     /// How many were released and not forgotten yet.
     var releasedCount: Int { released.count }
 
+    /// What those are called that are known.
+    var names: some Sequence<String> { indices.keys }
+
     @inline(__always) func state(of source: SourceID) -> SourceStatus.State? { sources[source.index]?.status.state }
     @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
     /// `"type":"…","source":"…","series":"…`, without the closing quote.

@@ -406,24 +406,11 @@ package actor NatsOutput {
         store.assumeIsolated { $0.setState(isConflict ? fault.reason : "retrying: \(fault.reason)", of: reader) }
         // What is over with the next try is not worth a line.
         let isBrief = [.nobody, .silent, .lost, .unreachable].contains(fault.kind) && outage.attempts < 2
-        if !isBrief, outage.told.insert(fault.kind).inserted { complain(fault.kind.code, fault.reason) }
+        if !isBrief, outage.told.insert(fault.kind).inserted {
+            complain(Failure.Code(rawValue: fault.kind.code), fault.reason)
+        }
         self.outage = outage
     }
 
     private func complain(_ code: Failure.Code, _ text: String) { tell(.error(Failure(code, "nats: \(text)"))) }
-}
-
-extension NatsFault.Kind {
-    /// What an `error` line calls it.
-    fileprivate var code: Failure.Code {
-        switch self {
-        case .unreachable: .connect
-        case .secure: .tls
-        case .silent, .nobody: .timeout
-        case .lost: .closed
-        case .tooLarge: .tooLarge
-        case .outrun, .other: .protocol
-        case .refused, .denied, .absent, .settings: .config
-        }
-    }
 }

@@ -1,10 +1,16 @@
-/// An http, https, ws or wss URL that was checked, or `unix:PATH` for an agent's socket; it prints without its secrets.
+internal import Nats
+
+/// An http, https, ws or wss URL that was checked, `unix:PATH` for an agent's socket, or `nats://HOST,HOST` for the servers that many
+/// agents publish to; it prints without its secrets.
 ///
 /// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query, as
 /// API keys live there.
 package struct FeedURL: Sendable, Hashable {
     package enum Scheme: String, Sendable {
-        case http, https, ws, wss, unix
+        case http, https, ws, wss, unix, nats, tls
+
+        /// Whether servers of NATS are behind it.
+        package var isNats: Bool { self == .nats || self == .tls }
 
         /// Whether a WebSocket (RFC 6455, 3) is behind it.
         package var isWebSocket: Bool { self == .ws || self == .wss }
@@ -21,6 +27,8 @@ package struct FeedURL: Sendable, Hashable {
     package let path: String
     /// Without its question mark; not ASCII is percent-encoded. May hold a secret.
     package let query: String?
+    /// Of NATS; then there is nothing else.
+    private(set) var servers: [NatsAddress] = []
 
     /// The socket of an agent.
     ///
@@ -53,6 +61,12 @@ package struct FeedURL: Sendable, Hashable {
             return
         }
         guard !text.isEmpty else { throw UsageError("the URL is empty; write http://HOST/PATH") }
+        if ["nats://", "tls://"].contains(where: { text.lowercased().hasPrefix($0) }) {
+            let servers = try NatsAddress.list(text)
+            self = FeedURL(scheme: servers.contains(where: \.isSecure) ? .tls : .nats, path: "")
+            self.servers = servers
+            return
+        }
         for byte in text.utf8 where byte <= 0x20 || byte == 0x7F {
             throw fault("holds a space or a control character; write %20 for a space")
         }
@@ -79,7 +93,9 @@ package struct FeedURL: Sendable, Hashable {
 
     /// `https://host:port`: where the requests go, without any secret.
     package var origin: String {
-        scheme == .unix ? "unix:" : "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
+        scheme.isNats
+            ? servers.map(\.description).joined(separator: ",")
+            : scheme == .unix ? "unix:" : "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
 
     /// Name and password as they were typed, percent-decoded; nil when the URL has none. Never to be shown.

@@ -110,10 +110,11 @@ package struct Options: Sendable, Equatable {
         !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || !feeds.isEmpty
     }
 
-    /// The agent whose feed is passed on as it is: one alone, and no source beside it. With others they are a fleet.
+    /// The agent whose feed is passed on as it is: one alone, and no source beside it. With others they are a fleet, as are those
+    /// that publish to NATS.
     package var passedOn: FeedURL? {
         guard self[\.attach].count == 1, !hasOwnSources, configuration?.sources.isEmpty != false else { return nil }
-        return self[\.attach].first
+        return self[\.attach].first { !$0.scheme.isNats }
     }
 
     /// Whether the feed is another agent's, or a recording of one: then there are no sources of one's own.

@@ -4,12 +4,12 @@ internal import Nats
 extension ConfigReader {
     private enum Key {
         static let urls = "urls"
-        static let stream = "stream"
-        static let creds = "creds_file"
-        static let nkey = "nkey_file"
-        static let token = "token_file"
         static let lines = "lines"
-        // As the requests of sources have them.
+        // As sources have them.
+        static var stream: String { SettingTable.rows.stream.name }
+        static var creds: String { SettingTable.rows.credsFile.name }
+        static var nkey: String { SettingTable.rows.nkeyFile.name }
+        static var token: String { SettingTable.rows.tokenFile.name }
         static var authorities: String { SettingTable.rows.authorities.name }
         static var certificate: String { SettingTable.rows.certificate.name }
         static var key: String { SettingTable.rows.keyFile.name }
@@ -61,10 +61,7 @@ extension ConfigReader {
             switch member.name {
             case Key.urls: settings.servers.addresses = addresses(value, path)
             case Key.stream:
-                settings.stream = string(value, path, limit: NatsSettings.longestStream) ?? settings.stream
-                if !settings.stream.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !".*>/\\".utf8.contains($0) }) {
-                    issues.add(value.offset, path, "is no name of a stream: no blank, dot, *, > or slash stands in one")
-                }
+                settings.stream = Types.stream.value(of: value, path, &self) ?? settings.stream
             case Key.creds: prove(NatsCredentials.creds, value, path)
             case Key.nkey: prove(NatsCredentials.nkey, value, path)
             case Key.token: prove(NatsCredentials.token, value, path)
@@ -108,21 +105,11 @@ extension ConfigReader {
 
 extension NatsSettings {
     /// Why not all servers would be spoken to alike.
-    fileprivate static let mixture = "has nats:// beside tls://; write the same for all servers of a cluster"
+    static let mixture = "has nats:// beside tls://; write the same for all servers of a cluster"
     fileprivate static let pace = Types.duration(.milliseconds(10)...(.seconds(60)))
 
     /// Servers, with commas between them.
-    init(urls text: String) throws(UsageError) {
-        var addresses: [NatsAddress] = []
-        for url in text.split(separator: ",", omittingEmptySubsequences: false) {
-            addresses.append(try NatsAddress(url: String(url)))
-        }
-        guard addresses.count <= ConfigReader.mostServers else {
-            throw UsageError("names more than \(ConfigReader.mostServers) servers")
-        }
-        guard Set(addresses.map(\.isSecure)).count < 2 else { throw UsageError(Self.mixture) }
-        self.init(to: NatsServers(addresses))
-    }
+    init(urls text: String) throws(UsageError) { self.init(to: NatsServers(try NatsAddress.list(text))) }
 
     /// As a configuration has it; its files' names only.
     var tree: JSONTree {
@@ -146,6 +133,21 @@ extension NatsSettings {
 }
 
 extension NatsAddress {
+    /// Reads servers with commas between them; those behind the first one need no scheme.
+    static func list(_ text: String) throws(UsageError) -> [NatsAddress] {
+        var addresses: [NatsAddress] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let scheme =
+                String(part).utf8.containsScheme ? nil : addresses.first.map { $0.isSecure ? "tls://" : "nats://" }
+            addresses.append(try NatsAddress(url: (scheme ?? "") + part))
+        }
+        guard addresses.count <= ConfigReader.mostServers else {
+            throw UsageError("names more than \(ConfigReader.mostServers) servers")
+        }
+        guard Set(addresses.map(\.isSecure)).count < 2 else { throw UsageError(NatsSettings.mixture) }
+        return addresses
+    }
+
     /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port may be left out.
     ///
     /// - Throws: `UsageError`, which does not tell what may be a password.

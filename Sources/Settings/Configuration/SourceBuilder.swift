@@ -2,6 +2,7 @@ import CLinux
 internal import Feed
 internal import Glibc
 internal import Inputs
+internal import Nats
 internal import Reactor
 
 /// Makes sources ready to be started: their secrets are read and their files looked at.
@@ -45,7 +46,7 @@ struct SourceBuilder {
             var fibonacci = FibonacciSource(description, n: n, every: source[\.every])
             fibonacci.emission = source[\.emit]
             return .fibonacci(fibonacci)
-        case .feed: return feed(source).map { .feed($0) }
+        case .feed: return source.isAgent ? feed(source).map { .feed($0) } : nats(source).map { .nats($0) }
         }
     }
 
@@ -106,6 +107,26 @@ struct SourceBuilder {
             return FeedSource(source.name, at: .socket(path: url.path.isEmpty ? nil : url.path), target: "\(url)")
         }
         return request(source).map { FeedSource(source.name, at: .http($0), target: "\(url)") }
+    }
+
+    /// A stream of many agents' lines; nil, and told, when a file cannot be read.
+    private mutating func nats(_ source: EffectiveSource) -> NatsSource? {
+        guard let url = source[\.url] else { return nil }
+        let before = issues.count
+        var servers = NatsServers(url.servers)
+        // With authorities or a certificate TLS is used: what is said of all sources is no reason for that.
+        func path(_ key: SettingKey<String?>) -> String? {
+            url.scheme == .tls || source.draft.given(key) != nil ? file(key, source) : nil
+        }
+        servers.authorities = path(rows.authorities)
+        servers.certificate = path(rows.certificate)
+        servers.key = path(rows.keyFile)
+        if let path = file(rows.credsFile, source) { servers.credentials = .creds(path) }
+        if let path = file(rows.nkeyFile, source) { servers.credentials = .nkey(path) }
+        if let path = file(rows.tokenFile, source) { servers.credentials = .token(path) }
+        guard issues.count == before else { return nil }
+        return NatsSource(
+            source.name, at: servers, stream: source[\.stream], subject: source[\.subject], target: "\(url)")
     }
 
     private func extraction(_ source: EffectiveSource) -> Extraction {

@@ -16,7 +16,7 @@ extension SourceKind {
     /// What a URL of this scheme is taken for when nobody says more.
     init(of scheme: FeedURL.Scheme?) {
         switch scheme {
-        case .unix: self = .feed
+        case .unix, .nats, .tls: self = .feed
         case .ws, .wss: self = .websocket
         case .http, .https, nil: self = .http
         }

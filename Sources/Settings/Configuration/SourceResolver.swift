@@ -17,6 +17,9 @@ struct EffectiveSource: Sendable {
 
     subscript<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Value { values[key] }
 
+    /// Whether it is one agent, which is called what the source is called.
+    var isAgent: Bool { kind == .feed && self[\.url]?.scheme.isNats != true }
+
     /// Whether there is a value, and be it null.
     func has<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Bool {
         values.entry(of: SettingTable.rows[keyPath: key]) != nil
@@ -80,11 +83,11 @@ struct SourceResolver {
 
     /// Names of agents end at the first dot of their sources' names, which nobody else may have.
     private mutating func checkAgents(among sources: [EffectiveSource]) {
-        let agents = Set(sources.filter { $0.kind == .feed }.map(\.name))
+        let agents = Set(sources.filter(\.isAgent).map(\.name))
         guard !agents.isEmpty else { return }
         for source in sources {
             let mark = source.draft.mark(rows.name)
-            if source.kind == .feed {
+            if source.isAgent {
                 guard !AgentName.isValid(source.name) else { continue }
                 let text = "\(UsageError.quoted(source.name)) is no name of an agent, which has \(AgentName.rule)"
                 issues.add(mark, option: source.draft.option, text)
@@ -131,6 +134,7 @@ struct SourceResolver {
             source.values.set(\.url, url, from: options.values.entry(of: rows.demo)?.origin ?? .initial)
         }
         checkPlace(of: source)
+        if kind == .feed { checkStream(of: &source) }
         checkPaging(of: source)
         checkRequest(of: source)
         source.scale = scale(of: source)
@@ -161,7 +165,7 @@ struct SourceResolver {
                 let schemes: [FeedURL.Scheme] =
                     switch source.kind {
                     case .websocket: [.ws, .wss]
-                    case .feed: [.unix, .http, .https]
+                    case .feed: [.unix, .http, .https, .nats, .tls]
                     default: [.http, .https]
                     }
                 if !schemes.contains(url.scheme) {
@@ -182,6 +186,26 @@ struct SourceResolver {
         } else if source[\.key] == .position {
             issues.add(
                 draft.mark(rows.key), option: rows.key.flag, "# counts items; say with items where they are")
+        }
+    }
+
+    /// What is said of a stream says nothing of an agent, and the other way round.
+    private mutating func checkStream(of source: inout EffectiveSource) {
+        guard let isNats = source[\.url]?.scheme.isNats else { return }
+        let ofStreams: [any Setting] = [rows.stream, rows.subject, rows.credsFile, rows.nkeyFile, rows.tokenFile]
+        let ofRequests: [any Setting] = [rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy]
+        for setting in isNats ? ofRequests : ofStreams {
+            if let mark = source.draft.given(setting) {
+                issues.add(mark, isNats ? "says nothing to NATS" : "is for nats:// or tls:// only")
+            }
+            source.values.remove(setting)
+        }
+        let secrets = [rows.credsFile, rows.nkeyFile, rows.tokenFile].filter {
+            source.values.entry(of: $0)?.value != nil
+        }
+        if secrets.count > 1, let last = secrets.last {
+            issues.add(
+                source.draft.mark(last), "more than one of \(secrets.map(\.name).joined(separator: ", ")); leave one")
         }
     }
 
@@ -247,7 +271,9 @@ struct SourceResolver {
     /// What was said it is called, and else what it can be told by.
     private func name(of source: EffectiveSource, _ names: inout SourceName.Register) -> String {
         if let name = source.draft.values[\.name] { return name }
-        if source.kind == .feed, let url = source[\.url] { return names.name(SourceName.agent(at: url)) }
+        if source.kind == .feed, let url = source[\.url] {
+            return names.name(url.scheme.isNats ? rows.nats.name : SourceName.agent(at: url))
+        }
         return names.name(
             source[\.name] ?? source[\.url].map { SourceName.base(for: $0) }
                 ?? source[\.path].flatMap { SourceName.base(forPath: $0) } ?? source.kind.rawValue)

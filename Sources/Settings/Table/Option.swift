@@ -137,13 +137,14 @@ struct Option: Sendable {
 struct InSource: Sendable {
     /// Where the documentation has it; the keys of one kind stand together.
     enum Section: Sendable, CaseIterable {
-        case general, place, items, fields, request, pages, webSocket, lines, fibonacci
+        case general, place, nats, items, fields, request, pages, webSocket, lines, fibonacci
 
         fileprivate var kinds: [SourceKind] {
             switch self {
             case .general: SourceKind.allCases
             case .place, .request: SourceKind.remote
             case .items, .fields: SourceKind.documents
+            case .nats: [.feed]
             case .pages: [.pages]
             case .webSocket: [.websocket]
             case .lines: [.stdin, .file]

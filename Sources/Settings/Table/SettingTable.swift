@@ -29,7 +29,7 @@ package struct SettingTable: Sendable {
         source: .init(
             .general,
             "Where its events come from. Without it: `file` with a `path`, `websocket` for a ws or wss URL, `feed` for "
-                + "`unix:`, else `http`. A `feed` is another agent."
+                + "`unix:`, `nats:` and `tls:`, else `http`. A `feed` is another agent, or many of them."
         ))
     let preset = SettingKey(
         "preset", Types.words(Preset.single),
@@ -52,8 +52,9 @@ package struct SettingTable: Sendable {
         "url", Types.url,
         source: .init(
             .place,
-            "http or https; ws or wss for a WebSocket; of an agent also `unix:PATH`. Without user name and password: `basic` "
-                + "is for them."))
+            "http or https; ws or wss for a WebSocket; of an agent also `unix:PATH`; of many agents `nats://HOST,HOST`, or "
+                + "`tls://HOST,HOST`, the servers of one cluster. Without user name and password: `basic` is for them.")
+    )
 
     // MARK: What is watched, and what comes of it
 
@@ -197,7 +198,7 @@ package struct SettingTable: Sendable {
     package let attach = SettingKey(
         "attach", Types.agents, absent: [],
         option: .init(
-            "a", .feed, "read a running agent: a socket, or http://…; repeatable", repeats: .words,
+            "a", .feed, "read agents: a socket, http://…, nats://…; repeatable", repeats: .words,
             traits: .choosesFeed),
         secret: { urls in
             urls.contains { $0.userInfo != nil }
@@ -303,6 +304,27 @@ package struct SettingTable: Sendable {
     let proxy = SettingKey(
         "proxy", Types.flag, initial: request.usesProxy,
         source: .init(.request, "Whether the proxies of the environment are used."))
+
+    // MARK: NATS
+
+    let subject = SettingKey(
+        "subject", Types.subject, initial: NatsSubject.all,
+        source: .init(
+            .nats,
+            "The subjects that are read, whose last tokens are the agents' names; `*` stands for one token, `>` for all that follow."
+        ))
+    let stream = SettingKey(
+        "stream", Types.stream, initial: NatsSettings(to: NatsServers([])).stream,
+        source: .init(.nats, "The stream that has them."))
+    let credsFile = SettingKey(
+        "creds_file", Types.path,
+        source: .init(.nats, "A file with a user's JWT and the seed of its key, read at every connect."))
+    let nkeyFile = SettingKey(
+        "nkey_file", Types.path,
+        source: .init(.nats, "A file with the seed of a user's nkey, read at every connect."))
+    let tokenFile = SettingKey(
+        "token_file", Types.path,
+        source: .init(.nats, "A file with a token, which is sent as it is: only by TLS."))
 
     // MARK: Pages
 

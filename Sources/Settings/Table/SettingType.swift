@@ -190,6 +190,25 @@ enum Types {
     static let scale = SettingType(
         .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
 
+    /// A name of a stream of NATS.
+    static let stream = SettingType(
+        .string(limit: NatsSettings.longestStream),
+        parse: { text throws(UsageError) in
+            let isName = text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !".*>/\\".utf8.contains($0) }
+            guard 1...NatsSettings.longestStream ~= text.utf8.count, isName else {
+                throw UsageError("is no name of a stream: no blank, dot, *, > or slash stands in one")
+            }
+            return text
+        }, tree: JSONTree.string)
+    /// What is read of it.
+    static let subject = SettingType(
+        .string(limit: NatsSubject.longest),
+        parse: { text throws(UsageError) in
+            guard NatsSubject.isPattern(text) else {
+                throw UsageError("\(UsageError.quoted(text)) is no subject; write one like \(NatsSubject.all)")
+            }
+            return text
+        }, tree: JSONTree.string)
     static let nats = SettingType<NatsSettings>(
         .nats, parse: { text throws(UsageError) in try NatsSettings(urls: text) }, tree: \.tree,
         read: { $2.nats($0, $1) })

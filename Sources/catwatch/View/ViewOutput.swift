@@ -160,6 +160,7 @@ extension Source {
         case .stdin(let source): source.path ?? "standard input"
         case .fibonacci: "F(n)"
         case .feed(let source): source.name
+        case .nats(let source): source.target
         }
     }
 }

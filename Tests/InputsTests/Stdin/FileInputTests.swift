@@ -25,6 +25,8 @@ import Testing
                 on: loop, wall: wall, transport: try CurlTransport(on: loop), disk: worker, computer: worker,
                 random: { SystemRandomNumberGenerator() },
                 connectSocket: { _ in throw SystemError(code: ENOENT, call: "connect") },
+                makeWorker: { _ in worker },
+                broker: { _ in MemoryBroker(MemoryStream()) },
                 openStandardInput: { _ throws(SystemError) in throw SystemError(code: EBADF, call: "read") })
             self.loop = loop
             folder = try TestSupport.TemporaryFolder()

@@ -69,7 +69,7 @@ extension Source {
         case .pages(let source): source.request
         case .webSocket(let source): source.request
         case .feed(let source): if case .http(let request) = source.place { request } else { nil }
-        case .stdin, .fibonacci: nil
+        case .stdin, .fibonacci, .nats: nil
         }
     }
 }

@@ -1,5 +1,6 @@
 import Feed
 import Inputs
+import Nats
 import TestSupport
 import Testing
 
@@ -37,7 +38,22 @@ import Testing
 
     @Test(arguments: [
         (#"{"kind":"feed","name":"a.b","url":"unix:/x"}"#, "is no name of an agent, which has 1 to 63 ASCII letters"),
-        (#"{"kind":"feed","url":"ws://h/"}"#, "sources of kind feed need unix or http or https, not ws"),
+        (#"{"kind":"feed","url":"ws://h/"}"#, "sources of kind feed need unix or http or https or nats or tls, not ws"),
+        (#"{"kind":"http","url":"nats://h"}"#, "sources of kind http need http or https, not nats"),
+        (#"{"url":"nats://h,tls://i"}"#, "has nats:// beside tls://"),
+        (#"{"url":"nats://me:sesame@h"}"#, "holds a user name or password"),
+        (#"{"url":"nats://"}"#, "has a host that is no valid name"),
+        (#"{"url":"nats://h","bearer":{"env":"X"}}"#, "bearer: says nothing to NATS"),
+        (#"{"url":"nats://h","timeout":"2s"}"#, "timeout: says nothing to NATS"),
+        (#"{"kind":"feed","url":"unix:/x","stream":"S"}"#, "stream: is for nats:// or tls:// only"),
+        (#"{"url":"nats://h","subject":"a*"}"#, "'a*' is no subject; write one like catwatch.v1.*"),
+        (#"{"url":"nats://h","stream":"a.b"}"#, "is no name of a stream"),
+        (
+            #"{"url":"nats://h","creds_file":"/dev/null","token_file":"/dev/null"}"#,
+            "more than one of creds_file, token_file"
+        ),
+        (#"{"url":"nats://h","nkey_file":"/nowhere"}"#, "nkey_file: '/nowhere': "),
+        (#"{"url":"nats://h","key_file":"/dev/null"}"#, "needs the certificate it belongs to"),
         (#"{"kind":"feed"}"#, "needs url"),
         (#"{"kind":"http","url":"unix:/x"}"#, "sources of kind http need http or https, not unix"),
         (#"{"kind":"feed","url":"unix:/x","every":"2s"}"#, "every: says nothing to sources of kind feed"),
@@ -68,6 +84,36 @@ import Testing
         #expect(try file.isFleet && file.sources(demoOrigin: nil).count == 3)
         #expect(try file.effectiveText().contains("/x"))
         #expect(throws: UsageError.self) { try ConfigFixture.plan(#"{"attach":"http://a:b@h/"}"#) }
+    }
+
+    @Test func aStreamHasManyAgents() throws {
+        let all = try sources(
+            #"""
+            {"sources": [
+                {"kind": "feed", "name": "prod", "url": "tls://n1,n2:4333,tls://[::1]/", "stream": "S", "subject": "x.>",
+                 "nkey_file": "/dev/null", "ca_file": "/dev/null", "certificate": "/dev/zero"},
+                {"url": "nats://h"}, {"url": "nats://i", "creds_file": "/dev/null"}
+            ]}
+            """#, ["--cacert=/dev/null"])
+        let streams = all.compactMap { if case .nats(let source) = $0 { source } else { nil } }
+        #expect(streams.map(\.description.name) == ["prod", "nats", "nats-2"])
+        #expect(
+            streams[0].servers.addresses.map(\.description) == ["tls://n1:4222", "tls://n2:4333", "tls://[::1]:4222"])
+        #expect(streams[0].stream == "S" && streams[0].subject == "x.>" && streams[0].description.agent == nil)
+        #expect(streams[0].servers.credentials == .nkey("/dev/null") && streams[0].servers.certificate == "/dev/zero")
+        #expect(streams[1].stream == "CATWATCH" && streams[1].subject == "catwatch.v1.*")
+        // What is said of all sources is no reason to use TLS.
+        #expect(streams[1].servers == NatsServers([NatsAddress(host: "h")]))
+        #expect(streams[2].servers.credentials == .creds("/dev/null"))
+        // Also alone it is a fleet, and its agents' names are not the configuration's.
+        for arguments in [["--attach=nats://h,i"], ["nats://h,i"], ["-a=tls://h:1"]] {
+            let plan = try ConfigFixture.plan(nil, arguments)
+            #expect(try plan.passedOn() == nil && plan.isFleet && !plan.options.isRelay, "\(arguments)")
+            #expect(try plan.sources(demoOrigin: nil).count == 1)
+        }
+        #expect(try ConfigFixture.plan(nil, ["-a=nats://h,i"]).effectiveText().contains("nats://h:4222,nats://i:4222"))
+        #expect(
+            try sources(#"{"sources":[{"url":"nats://h","name":"a.b"},{"kind":"stdin","name":"nats.x"}]}"#).count == 2)
     }
 
     @Test func aSecretGoesWithTheRequest() throws {

@@ -6,7 +6,8 @@ import Feed
 enum SchemaPattern {
     static let name = "^[^\\u0000-,/:-@\\[-^`{-\\u007f]+$"
     static let token = "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
-    static let url = "^(([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://[^/?#@]+([/?#].*)?|unix:.*)$"
+    static let url =
+        "^(([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://[^/?#@]+([/?#].*)?|unix:.*|([Nn][Aa][Tt][Ss]|[Tt][Ll][Ss])://[^/?#@]+/?(,.*)?)$"
     static let origin = "^[Hh][Tt][Tt][Pp][Ss]://[-.0-9A-Za-z]+(:[0-9]+)?/?$"
     static let color = "^#[0-9A-Fa-f]{6}$"
     static let duration = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)?$"
@@ -27,7 +28,7 @@ enum SchemaPattern {
         case token: !text.isEmpty && text.utf8.allSatisfy(HeaderField.isTokenByte)
         case url:
             text.hasPrefix("unix:")
-                || ["http://", "https://", "ws://", "wss://"].contains { prefix in
+                || ["http://", "https://", "ws://", "wss://", "nats://", "tls://"].contains { prefix in
                     guard text.lowercased().hasPrefix(prefix) else { return false }
                     let authority = text.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
                     return !authority.isEmpty && !authority.contains("@")

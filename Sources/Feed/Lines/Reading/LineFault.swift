@@ -25,6 +25,7 @@ package struct LineFault: Error, Sendable, Hashable, CustomStringConvertible {
         case missing(key: String)
         /// A value of the wrong kind or out of range; `expected` in words, with article.
         case wrong(key: String, expected: String)
+        case tooLong
         /// A `hello` of a format that this version cannot read.
         case format(Int)
 
@@ -34,6 +35,7 @@ package struct LineFault: Error, Sendable, Hashable, CustomStringConvertible {
             case .notAnObject: "it is not a JSON object"
             case .missing(let key): "\"\(key)\" is missing"
             case .wrong(let key, let expected): "\"\(key)\" is not \(expected)"
+            case .tooLong: "it is longer than any line may be"
             case .format(let format): "format \(format) is newer than this program, which reads format 1"
             }
         }

@@ -17,7 +17,7 @@ enum LineKey: UInt8, CaseIterable {
     case unit, bands, higherIsBetter, letter, color, upTo, refusedEndpoints, takesN, everyS, runsOnce
     case moreEndpoints, moreSources
     case lastRun, ended, durableSeq, journalFirstSeq
-    case agent, originRun, originSeq, fleet, stalled, future, heard, skewMs, lost
+    case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost
 
     /// How many there are; raw values are less than that.
     static let keyCount = allCases.count

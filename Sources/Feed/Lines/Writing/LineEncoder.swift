@@ -33,15 +33,19 @@ package struct LineEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - place: which line it was there.
+    ///   - stream: by which message of a stream it came.
     ///   - time: the line's own time, where it has another one here.
-    static func tail(agent: String, _ place: FeedPlace? = nil, time: Timestamp? = nil) -> [UInt8] {
-        LineWriter.bytes(atMost: 160 + LineWriter.mostEscaped(agent.utf8.count + (place?.run.utf8.count ?? 0))) {
+    static func tail(
+        agent: String, _ place: FeedPlace? = nil, stream: Int? = nil, time: Timestamp? = nil
+    ) -> [UInt8] {
+        LineWriter.bytes(atMost: 200 + LineWriter.mostEscaped(agent.utf8.count + (place?.run.utf8.count ?? 0))) {
             $0.byte(UInt8(ascii: ","))
             $0.raw("\"agent\":")
             $0.string(agent)
             $0.string("origin_run", place?.run)
             // A line that names several has no number of its own.
             $0.integer("origin_seq", place.flatMap { $0.sequence > 0 ? $0.sequence : nil })
+            $0.integer("origin_stream", stream)
             $0.time("origin_time", time)
         }
     }

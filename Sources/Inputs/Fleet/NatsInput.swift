@@ -1,0 +1,315 @@
+package import Feed
+package import Nats
+package import Reactor
+
+/// Reads a stream that many agents publish to, as many sources of a fleet: what their lines come to is up to the store.
+///
+/// It goes on by itself whatever happens to servers and stream, behind the last message that was taken. What there is on the way is
+/// one answer: the next one is asked for when the store has that.
+package actor NatsInput: Input {
+    private let source: NatsSource
+    private let broker: any BrokerReader
+    private let store: EventStore
+    private let desk: PollDesk
+    private let loop: EventLoop
+    private let worker: Worker
+    private var random: any RandomNumberGenerator & Sendable
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var isConnected = false
+    /// Nil before the stream was looked through.
+    private var cursor: StreamCursor?
+    private var backoff = Backoff()
+    private var outage: Outage?
+    private var slice: TimeSlice
+    /// By agents, by their names.
+    private var agents: [String: Agent] = [:]
+    /// What was said of agents, which is said once.
+    private var told: Set<String> = []
+
+    private struct Agent {
+        let subject: String
+        /// Of which run nothing is taken.
+        var refused: String?
+    }
+
+    /// Since when nothing can be read, and what was said of it.
+    private struct Outage {
+        let since: LoopInstant
+        var attempts = 0
+        var told: String?
+    }
+
+    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    private static let linesAtOnce = 16
+    /// Of how many subjects the last message is looked at, or a few more: not all of them need to be agents.
+    private static let mostFound = 20_000
+    /// The least time between two questions that nothing comes of.
+    private static let pause = Duration.milliseconds(20)
+
+    /// - Parameters:
+    ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
+    package init(
+        _ source: NatsSource, from broker: any BrokerReader, store: EventStore, desk: PollDesk, on loop: EventLoop,
+        worker: Worker, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
+        self.source = source
+        self.broker = broker
+        self.store = store
+        self.desk = desk
+        self.loop = loop
+        self.worker = worker
+        self.random = random
+        slice = TimeSlice(of: loop)
+    }
+
+    package func run() async throws(CancellationError) {
+        let id = await store.register(source.description)
+        guard let thread = worker.loop else {
+            return await say(.error(Failure(.config, "\(name): there is no thread left for it")), id)
+        }
+        defer {
+            loop.leave(to: thread) { [broker] in broker.close() }
+            worker.stop()
+        }
+        while true {
+            do {
+                try await begin(id, on: thread)
+                try await readOn(id, on: thread)
+            } catch let fault as NatsFault {
+                guard (try? await wait(after: fault, id)) != nil else { throw CancellationError() }
+            } catch {
+                throw CancellationError()
+            }
+        }
+    }
+
+    private var name: String { source.description.name }
+
+    private func ask<Value: Sendable>(
+        on thread: EventLoop, _ work: @escaping @Sendable (any BrokerReader) throws(NatsFault) -> Value
+    ) async throws -> Value {
+        let broker = broker
+        return try await loop.offload(to: thread) { try work(broker) }
+    }
+
+    // MARK: Where to begin
+
+    /// Has a consumer behind the last message that was taken.
+    private func begin(_ id: SourceID, on thread: EventLoop) async throws {
+        let (streamName, subject) = (source.stream, source.subject)
+        if !isConnected { try await ask(on: thread) { broker throws(NatsFault) in try broker.connect() } }
+        isConnected = true
+        let stream = try await ask(on: thread) { broker throws(NatsFault) in try broker.stream(streamName) }
+        guard stream.mayTake(subject) else {
+            let subjects = stream.subjects.joined(separator: ", ")
+            throw NatsFault(.absent, "stream \(streamName) takes \(subjects), and not \(subject)")
+        }
+        var cursor: StreamCursor
+        if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id, on: thread) }
+        let start = cursor.begin(on: stream)
+        self.cursor = cursor
+        _ = try await ask(on: thread) { broker throws(NatsFault) in
+            try broker.read(subject, of: streamName, from: start, isBrief: false)
+        }
+    }
+
+    /// Looks at the last message of each agent: who is there, or was, and from where on there is something new.
+    private func lookThrough(_ now: NatsStream, _ id: SourceID, on thread: EventLoop) async throws -> StreamCursor {
+        let (stream, subject) = (source.stream, source.subject)
+        var left = try await ask(on: thread) { broker throws(NatsFault) in
+            try broker.read(subject, of: stream, from: .lastOfEach, isBrief: true)
+        }
+        var found: [NatsDelivery] = []
+        while left > 0 {
+            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+            for message in messages {
+                guard message.number == UInt64(found.count) + 1 else { throw Self.hole }
+                found.append(message)
+                left -= min(left, 1)
+            }
+            // There may be fewer than was said; what has come since is not waited for.
+            if messages.isEmpty || messages.contains(where: { $0.sequence > now.last }) || found.count > Self.mostFound
+            {
+                left = 0
+            }
+            try await loop.sleep(for: .zero)
+        }
+        let history = await store.numbers.history
+        let from = (store.wallTime - history).microseconds.multipliedReportingOverflow(by: 1_000).partialValue
+        let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
+        let start = NatsStart(
+            behind: await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max), else: .time(from))
+        for message in found {
+            let isOld =
+                switch start {
+                case .sequence(let sequence): message.sequence < sequence
+                case .time(let time): message.time < time
+                case .lastOfEach: false
+                }
+            if isOld { await recall(message, id) }
+        }
+        return StreamCursor(from: start)
+    }
+
+    /// Knows an agent by its last message, of which nothing is read.
+    private func recall(_ message: NatsDelivery, _ id: SourceID) async {
+        guard let member = await member(of: message, id), let run = message.run, RunName.isValid(run) else { return }
+        let last = message.last.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let host = AgentIdentity.Host(name: message.host ?? "")
+        await store.meet(member, run: run, last: last, host: host, heard: Self.time(of: message))
+    }
+
+    // MARK: Messages
+
+    private static let hole = NatsFault(.silent, "messages have been lost on the way")
+
+    /// Takes what comes, until it cannot be had any more.
+    private func readOn(_ id: SourceID, on thread: EventLoop) async throws {
+        while true {
+            // A slow output slows this down, and then messages wait where they are.
+            try await store.admit()
+            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+            for message in messages {
+                switch cursor?.see(message) {
+                case .next?:
+                    try await take(message, id)
+                    cursor?.take(message)
+                case .known?: break
+                case .hole?, nil: throw Self.hole
+                }
+            }
+            await recover(id)
+            // A server that answers at once that there is nothing is not asked again at once.
+            if messages.isEmpty { try await loop.sleep(for: Self.pause) }
+        }
+    }
+
+    /// The agent that a message is of; nil, and said once, when there is none.
+    private func member(of message: NatsDelivery, _ id: SourceID) async -> MemberID? {
+        let agent = String(NatsSubject.agent(of: message.subject))
+        guard AgentName.isValid(agent) else {
+            await complain(
+                "names", "subject \(message.subject) names no agent, whose name has \(AgentName.rule)", id)
+            return nil
+        }
+        if let known = agents[agent], known.subject != message.subject {
+            await complain("subject \(agent)", "\(agent) publishes to \(known.subject), and not \(message.subject)", id)
+            return nil
+        }
+        switch await store.member(agent, by: id) {
+        case .success(let member):
+            if agents[agent] == nil {
+                agents[agent] = Agent(subject: message.subject)
+                await desk.allowPolling(ofAgent: agent) { _, _ in
+                    PollRefusal("an agent that is read by NATS cannot be asked")
+                }
+            }
+            return member
+        case .failure(.taken(let other)):
+            await complain(
+                "taken \(agent)", "agent \(agent) is not read, as that name is taken: by the source \(other)", id)
+        case .failure(.tooMany(let most)):
+            await complain("many", "there are more than \(most) agents: further ones are not read", id)
+        }
+        return nil
+    }
+
+    private func take(_ message: NatsDelivery, _ id: SourceID) async throws {
+        guard let member = await member(of: message, id) else { return }
+        let agent = String(NatsSubject.agent(of: message.subject))
+        guard message.size == message.payload.count else {
+            return await complain(
+                "size \(agent)", "a message of \(agent) has \(message.size) bytes: more than a line may have", id)
+        }
+        guard let run = message.run, RunName.isValid(run) else {
+            return await complain(
+                "run \(agent)", "a message of \(agent) does not say of which run it is: it is none of catwatch's", id)
+        }
+        if agents[agent]?.refused == run { return }
+        if agents[agent]?.refused != nil {
+            agents[agent]?.refused = nil
+            await store.note(.none, of: member)
+        }
+        let origin = StreamMessage(
+            run: run, sequence: Int(clamping: message.sequence), heard: Self.time(of: message))
+        var lines = LineSplitter(limit: LineEncoder.longestLine)
+        lines.push(message.payload[...])
+        var rest: LineSplitter.Item? = lines.next() ?? lines.finish()
+        while rest != nil {
+            var some: [Result<Line, LineFault>] = []
+            while let item = rest, some.count < Self.linesAtOnce {
+                some.append(Self.line(item))
+                rest = lines.next() ?? lines.finish()
+            }
+            try await store.admit()
+            if await store.receive(some, from: member, by: origin) != nil {
+                agents[agent]?.refused = run
+                return await store.note(.refused, of: member)
+            }
+            guard !slice.goesOn() else { continue }
+            // Others have their turn: an agent may write as much as it likes.
+            try await loop.sleep(for: .zero)
+            slice.restart()
+        }
+    }
+
+    private static func time(of message: NatsDelivery) -> Timestamp {
+        Timestamp(microseconds: message.time / 1_000)
+    }
+
+    private static func line(_ item: LineSplitter.Item) -> Result<Line, LineFault> {
+        switch item {
+        case .line(let bytes): Result { () throws(LineFault) in try LineDecoder.decode(bytes) }
+        case .tooLong: .failure(LineFault(offset: LineEncoder.longestLine, reason: .tooLong))
+        }
+    }
+
+    // MARK: What is wrong
+
+    /// Says what is in the way, and lets some time pass.
+    private func wait(after fault: NatsFault, _ id: SourceID) async throws {
+        var now = outage ?? Outage(since: loop.clock.now)
+        now.attempts += 1
+        // What may be over soon is not worth a line, nor is it when something else of that kind was said: `tries` is how often.
+        let most: Duration
+        let tries: Int
+        switch fault.kind {
+        case .nobody, .silent, .outrun, .tooLarge, .other: (most, tries) = (.seconds(1), 3)
+        case .lost, .unreachable:
+            isConnected = false
+            (most, tries) = (.seconds(5), 3)
+        case .absent: (most, tries) = (.seconds(5), 2)
+        case .secure, .refused, .settings, .denied: (most, tries) = (.seconds(30), 1)
+        }
+        let pause = backoff.fail(upTo: most, using: &random)
+        let isNews = tries < 3 ? now.told != fault.kind.code : now.told == nil
+        if now.attempts >= tries, isNews {
+            now.told = fault.kind.code
+            var failure = Failure(Failure.Code(rawValue: fault.kind.code), "\(name): \(fault.reason)")
+            (failure.attempt, failure.retryIn) = (now.attempts, pause)
+            await say(.error(failure), id)
+        }
+        outage = now
+        if now.attempts > 1 || tries < 3 { try await loop.sleep(for: pause) }
+    }
+
+    /// It can be read.
+    private func recover(_ id: SourceID) async {
+        backoff.succeed()
+        guard let outage else { return }
+        self.outage = nil
+        guard outage.told != nil else { return }
+        let down = outage.since.duration(to: loop.clock.now)
+        await say(.recovered(Recovery(down: down, attempts: outage.attempts)), id)
+    }
+
+    private func complain(_ topic: String, _ text: String, _ id: SourceID) async {
+        guard told.insert(topic).inserted else { return }
+        await say(.error(Failure(.protocol, "\(name): \(text)")), id)
+    }
+
+    private func say(_ body: Event.Body, _ id: SourceID) async {
+        await store.publish([Event(time: store.wallTime, source: id, body: body)])
+    }
+}

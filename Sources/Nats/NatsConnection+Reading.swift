@@ -1,0 +1,119 @@
+internal import CNATS
+internal import Glibc
+
+/// By pull consumers of our own making, as the library's ordered ones begin anew in the wrong place: without acknowledgements,
+/// in memory, gone by themselves half a minute after the last question.
+extension NatsConnection: BrokerReader {
+    /// How many messages are asked for at once, and how many bytes.
+    private static let mostMessages: Int32 = 256
+    private static let mostBytes: Int64 = 1 << 20
+    /// How long a question stands, and how often the server says meanwhile that it knows of it: in nanoseconds.
+    private static let standing: Int64 = 3_000_000_000
+    /// How long more messages are waited for when one is there: they come together mostly.
+    private static let gathering: Int64 = 50_000_000
+    private static let heartbeat: Int64 = 1_000_000_000
+    /// How long a consumer outlives its last question, likewise.
+    private static let idle: Int64 = 30_000_000_000
+
+    package func read(
+        _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
+    ) throws(NatsFault) -> UInt64 {
+        guard let context else { throw Self.lost }
+        natsSubscription_Destroy(subscription)
+        subscription = nil
+        var configuration = jsConsumerConfig()
+        try check(jsConsumerConfig_Init(&configuration), .other)
+        configuration.AckPolicy = js_AckNone
+        configuration.MemoryStorage = true
+        configuration.Replicas = 1
+        configuration.InactiveThreshold = Self.idle
+        configuration.HeadersOnly = isBrief
+        switch start {
+        case .lastOfEach: configuration.DeliverPolicy = js_DeliverLastPerSubject
+        case .time(let time):
+            configuration.DeliverPolicy = js_DeliverByStartTime
+            configuration.OptStartTime = max(1, time)
+        case .sequence(let sequence):
+            configuration.DeliverPolicy = js_DeliverByStartSequence
+            configuration.OptStartSeq = max(1, sequence)
+        }
+        let filter = strdup(subject)
+        defer { free(filter) }
+        configuration.FilterSubject = UnsafePointer(filter)
+        var code = jsErrCode(0)
+        var information: UnsafeMutablePointer<jsConsumerInfo>?
+        var status = js_AddConsumer(&information, context, stream, &configuration, nil, &code)
+        defer { jsConsumerInfo_Destroy(information) }
+        guard status == NATS_OK, let made = information?.pointee, let name = made.Name else {
+            throw fault(reading: status, code, "CONSUMER.CREATE.\(stream)")
+        }
+        // Bound to and not made by it, as it would wait for an answer when it is given up.
+        var options = jsSubOptions()
+        try check(jsSubOptions_Init(&options), .other)
+        let streamName = strdup(stream)
+        defer { free(streamName) }
+        (options.Stream, options.Consumer) = (UnsafePointer(streamName), UnsafePointer(name))
+        options.Config = configuration
+        status = js_PullSubscribe(&subscription, context, subject, nil, nil, &options, &code)
+        guard status == NATS_OK else { throw fault(reading: status, code, "CONSUMER.INFO.\(stream)") }
+        return made.NumPending
+    }
+
+    package func next() throws(NatsFault) -> [NatsDelivery] {
+        // One first, however long it is: a limit of bytes would have it refused.
+        var messages = try fetch(1, waits: true)
+        if !messages.isEmpty { messages += try fetch(Self.mostMessages, waits: false) }
+        return messages
+    }
+
+    private func fetch(_ most: Int32, waits: Bool) throws(NatsFault) -> [NatsDelivery] {
+        guard connection != nil, let subscription else { throw Self.lost }
+        var request = jsFetchRequest()
+        try check(jsFetchRequest_Init(&request), .other)
+        request.Batch = most
+        request.Expires = waits ? Self.standing : Self.gathering
+        request.NoWait = !waits
+        if waits {
+            request.Heartbeat = Self.heartbeat
+        } else {
+            request.MaxBytes = Self.mostBytes
+        }
+        var list = natsMsgList(Msgs: nil, Count: 0)
+        let status = natsSubscription_FetchRequest(&list, subscription, &request)
+        defer { natsMsgList_Destroy(&list) }
+        switch status {
+        case NATS_OK, NATS_TIMEOUT, NATS_NOT_FOUND: break
+        case _ where list.Count > 0 || !waits: break  // the next question has the same answer
+        // Of the answers that end a question the library tells no more than this; mostly the consumer is gone.
+        case NATS_ERR: throw NatsFault(.silent, "the stream's server knows nothing of this reader any more")
+        case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "CONSUMER.MSG.NEXT")
+        default: throw fault(reading: status, jsErrCode(0), "CONSUMER.MSG.NEXT")
+        }
+        return (0..<Int(list.Count)).compactMap { index in list.Msgs?[index].flatMap(Self.delivery) }
+    }
+
+    /// - Parameter subject: a part of what was asked.
+    private func fault(reading status: natsStatus, _ code: jsErrCode, _ subject: String) -> NatsFault {
+        switch (status, code) {
+        case (NATS_NO_RESPONDERS, _), (_, JSNotEnabledErr), (_, JSClusterNotAvailErr), (_, JSConsumerNotFoundErr):
+            NatsFault(.nobody, "nobody answers for the stream: it has no leader, or JetStream is off")
+        default: fault(status, code, about: subject)
+        }
+    }
+
+    /// Nil for what is no message of a stream.
+    private static func delivery(_ message: OpaquePointer) -> NatsDelivery? {
+        var about: UnsafeMutablePointer<jsMsgMetaData>?
+        guard natsMsg_GetMetaData(&about, message) == NATS_OK, let data = about?.pointee,
+            let subject = natsMsg_GetSubject(message)
+        else { return nil }
+        defer { jsMsgMetaData_Destroy(about) }
+        let size = Int(natsMsg_GetDataLength(message))
+        let bytes = UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: size)
+        return NatsDelivery(
+            subject: String(cString: subject), sequence: data.Sequence.Stream, number: data.Sequence.Consumer,
+            time: data.Timestamp, run: header(NatsHeader.run, of: message), last: header(NatsHeader.last, of: message),
+            host: header(NatsHeader.host, of: message),
+            payload: size <= NatsDelivery.mostPayload ? Array(bytes) : [], size: size)
+    }
+}

@@ -1,0 +1,481 @@
+import Feed
+import Nats
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Inputs
+
+/// A stream in memory that a fleet reads, in virtual time.
+@Suite(.limited) struct NatsInputTests {
+    private static let start = Timestamp(seconds: 1_700_000_000)
+    private static let second: Int64 = 1_000_000_000
+    private static let now = start.microseconds * 1_000
+
+    /// What is wrong with the servers, for a test to change.
+    private final class Trouble: Sendable {
+        private let trouble = Mutex<(call: MemoryStream.Call, MemoryStream.Trouble, left: Int)?>(nil)
+
+        func set(_ trouble: MemoryStream.Trouble, at call: MemoryStream.Call, times: Int = .max) {
+            self.trouble.withLock { $0 = (call, trouble, times) }
+        }
+        func end() { trouble.withLock { $0 = nil } }
+        func at(_ call: MemoryStream.Call) -> MemoryStream.Trouble? {
+            trouble.withLock { trouble in
+                guard let now = trouble, now.call == call, now.left > 0 else { return nil }
+                trouble?.left -= 1
+                return now.1
+            }
+        }
+    }
+
+    private struct Fleet: Sendable {
+        let loop: EventLoop
+        let store: EventStore
+        let desk: PollDesk
+        let stream: MemoryStream
+        let trouble = Trouble()
+
+        init(on loop: EventLoop, _ stream: MemoryStream) {
+            var limits = FeedState.Limits()
+            limits.history = .seconds(60)
+            limits.logCapacity = 1 << 20
+            self.loop = loop
+            self.stream = stream
+            let wall = SteppedWallClock(following: loop.clock, startingAt: NatsInputTests.start)
+            let identity = AgentIdentity(run: "fleet", version: "1", started: NatsInputTests.start)
+            store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
+            desk = PollDesk(on: loop)
+        }
+
+        /// Reads the stream while `body` runs.
+        func whileReading(
+            _ name: String = "nats", subject: String = NatsSubject.all, together: Int = 64,
+            _ body: @escaping @Sendable () async throws -> Void
+        ) async throws {
+            let source = NatsSource(
+                name, at: NatsServers([NatsAddress(host: "h")]), stream: "CATWATCH", subject: subject, target: "h")
+            let broker = MemoryBroker(stream, together: together) { [trouble] in trouble.at($0) }
+            let input = NatsInput(
+                source, from: broker, store: store, desk: desk, on: loop, worker: Worker(simulatedOn: loop),
+                random: SeededGenerator(seed: 1))
+            let reading = Task(executorPreference: loop) { try? await input.run() }
+            try await body()
+            reading.cancel()
+            _ = await reading.value
+        }
+
+        /// All numbered lines so far.
+        func lines() async throws -> [Line] {
+            let (reader, _) = await store.open(nil)
+            var lines: [Line] = []
+            while let delivery = await store.take(for: reader) {
+                guard case .lines(let span) = delivery else { continue }
+                let bytes = span.withUnsafeBytes { Array($0) }
+                lines += try bytes.split(separator: 0x0A).map { try LineDecoder.decode($0) }
+            }
+            await store.close(reader)
+            return lines
+        }
+
+        /// What was said to be wrong, by whom.
+        func errors(of source: String? = nil) async throws -> [String] {
+            try await lines().compactMap { line in
+                guard case .error(let failure) = line.body, source == nil || line.source == source else { return nil }
+                return failure.message
+            }
+        }
+
+        /// The values that came of an agent, in their order.
+        func values(_ agent: String = "web1") async throws -> [Double] {
+            try await lines().compactMap { line in
+                guard case .data(let data) = line.body, line.source == "\(agent).fact" else { return nil }
+                return data.value
+            }
+        }
+
+        func pass(_ time: Duration) async throws { try await loop.sleep(for: time) }
+    }
+
+    private static func hello(_ run: String, _ more: String = "", format: Int = 1) -> String {
+        #"{"type":"hello","time":"2023-11-14T22:13:20Z","format":\#(format),"run":"\#(run)","first_seq":1,"next_seq":1\#(more)}"#
+    }
+
+    private static func fact(_ number: Int) -> String {
+        #"{"seq":\#(number),"time":"2023-11-14T22:13:20Z","type":"fact","source":"fact","series":"fact","value":\#(number)}"#
+    }
+
+    private static func message(
+        _ lines: [String], of agent: String = "web1", run: String? = "r1", last: Int? = nil, raw: [UInt8]? = nil
+    ) -> NatsMessage {
+        var message = NatsMessage(subject: "catwatch.v1.\(agent)", stream: "CATWATCH")
+        message.payload = raw ?? lines.flatMap { Array("\($0)\n".utf8) }
+        if let run { message.headers.append(.init(NatsHeader.run, run)) }
+        if let last { message.headers.append(.init(NatsHeader.last, "\(last)")) }
+        return message
+    }
+
+    private static func stream(_ numbers: ClosedRange<Int>, of agent: String = "web1") throws -> MemoryStream {
+        let stream = MemoryStream()
+        stream.setTime(now)
+        for number in numbers { try stream.publish(message([fact(number)], of: agent, last: number)) }
+        return stream
+    }
+
+    private static func run(
+        _ stream: MemoryStream, _ body: @escaping @Sendable (Fleet) async throws -> Void
+    ) async throws {
+        try await withLoop(virtual: true) { loop in try await body(Fleet(on: loop, stream)) }
+    }
+
+    // MARK: What comes
+
+    @Test func everyAgentIsASourceThatIsCalledWhatItsSubjectSays() async throws {
+        let stream = try Self.stream(1...3)
+        try stream.publish(Self.message([Self.fact(1), Self.fact(2)], of: "web2", run: "r2"))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                #expect(try await fleet.values() == [1, 2, 3])
+                #expect(try await fleet.values("web2") == [1, 2])
+                try stream.publish(Self.message([Self.fact(4)]))
+                try await fleet.pass(.seconds(1))
+                #expect(try await fleet.values() == [1, 2, 3, 4])
+            }
+            #expect(try await fleet.errors().isEmpty)
+            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("NATS") == true)
+        }
+    }
+
+    @Test func eachLineSaysByWhichMessageItCame() async throws {
+        let stream = try Self.stream(1...1)
+        try stream.publish(Self.message([Self.fact(2), Self.fact(5)]))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            let (reader, _) = await fleet.store.open(nil)
+            var text = ""
+            while let delivery = await fleet.store.take(for: reader) {
+                if case .lines(let span) = delivery {
+                    text += span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                }
+            }
+            let places = text.split(separator: "\n").compactMap { line in
+                Array(line.utf8).withUnsafeBufferPointer { FeedPosition($0) }
+            }
+            let wanted = [(1, 1), (2, 2), (4, 2), (5, 2)].map { number, message in
+                FeedPosition("web1", FeedPlace("r1", number), stream: message)
+            }
+            #expect(places == wanted)
+        }
+    }
+
+    @Test func itBeginsAHistoryAgoAndKnowsWhoWasThereBefore() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 61 * Self.second)
+        try stream.publish(Self.message([Self.fact(1)], of: "gone", last: 1))
+        try stream.publish(Self.message([Self.fact(7)], last: 7))
+        stream.setTime(Self.now - 59 * Self.second)
+        try stream.publish(Self.message([Self.fact(8)], last: 8))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                #expect(stream.starts == [.lastOfEach, .time(Self.now - 60 * Self.second)])
+                #expect(try await fleet.values() == [8])
+                #expect(try await fleet.values("gone") == [])
+                #expect(await fleet.store.sourceStates.contains { $0.source == "gone.catwatch" })
+                // What it is back with, and what is missing of it, is told.
+                try stream.publish(Self.message([Self.fact(1), Self.fact(2), Self.fact(4)], of: "gone"))
+                try await fleet.pass(.seconds(1))
+                #expect(try await fleet.values("gone") == [2, 4])
+            }
+            let lost = try await fleet.lines().compactMap {
+                if case .lost(let lost) = $0.body { lost.numbers } else { nil }
+            }
+            #expect(lost == [3...3])
+        }
+    }
+
+    @Test func fewerAgentsThanWereSaidAreNotWaitedFor() async throws {
+        let stream = try Self.stream(1...3)
+        stream.setOvercount(5)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1, 2, 3])
+            #expect(stream.starts.count == 2)
+        }
+    }
+
+    @Test func behindAJournalItGoesOnWithTheMessageOfTheLastLine() async throws {
+        let stream = try Self.stream(1...9)
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume([
+                FeedPosition("old", FeedPlace("r1", 3), stream: 8), FeedPosition("web1", FeedPlace("r0", 9), stream: 9),
+                FeedPosition("web1", FeedPlace("r1", 5), stream: 5),
+            ])
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(stream.starts == [.lastOfEach, .sequence(5)])
+            #expect(try await fleet.values() == [6, 7, 8, 9])
+        }
+    }
+
+    @Test(
+        arguments: [
+            // Nothing is known.
+            ([], NatsStart.time(1)), ([FeedPosition("a", FeedPlace("r", 1))], .time(1)),
+            ([FeedPosition("other", FeedPlace("r", 1), stream: 7)], .time(1)),
+            // The newest of all agents that are there.
+            (
+                [FeedPosition("a", FeedPlace("r", 1), stream: 3), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
+                .sequence(4)
+            ),
+            // The newest run counts, be its number less.
+            (
+                [FeedPosition("a", FeedPlace("r", 1), stream: 5), FeedPosition("a", FeedPlace("s", 1), stream: 2)],
+                .sequence(2)
+            ),
+            // It had more than is there: that was another stream.
+            ([FeedPosition("a", FeedPlace("r", 1), stream: 6)], .sequence(1)),
+            (
+                [FeedPosition("a", FeedPlace("r", 1), stream: 6), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
+                .sequence(4)
+            ),
+        ] as [([FeedPosition], NatsStart)])
+    func whereToBeginIsTold(by positions: [FeedPosition], _ start: NatsStart) {
+        #expect(NatsStart(behind: positions, last: ["a": 5, "b": 4], else: .time(1)) == start)
+    }
+
+    // MARK: Servers
+
+    @Test(arguments: [1, 2, 64])
+    func messagesThatAreLostOnTheWayAreAskedForAgain(together: Int) async throws {
+        let stream = try Self.stream(1...9)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading(together: together) {
+                try await fleet.pass(.seconds(1))
+                for number in 10...40 {
+                    if number % 7 == 0 { fleet.trouble.set(.missing, at: .next, times: 1) }
+                    try stream.publish(Self.message([Self.fact(number)]))
+                    try await fleet.pass(.milliseconds(100))
+                }
+                try await fleet.pass(.seconds(5))
+            }
+            #expect(try await fleet.values() == (1...40).map(Double.init))
+            #expect(try await fleet.errors().isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: [.connect, .stream, .read, .next] as [MemoryStream.Call],
+        [NatsFault.Kind.lost, .silent, .nobody, .unreachable])
+    func whateverFailsForAWhileNothingIsMissing(_ call: MemoryStream.Call, _ kind: NatsFault.Kind) async throws {
+        let stream = try Self.stream(1...3)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                // Once is not worth a line.
+                stream.dropConsumers()
+                fleet.trouble.set(.before(NatsFault(kind, "it is \(kind)")), at: call, times: 1)
+                try stream.publish(Self.message([Self.fact(4)]))
+                try await fleet.pass(.seconds(10))
+                #expect(try await fleet.values() == [1, 2, 3, 4])
+                #expect(try await fleet.errors().isEmpty)
+                fleet.trouble.set(.before(NatsFault(call == .connect ? .lost : kind, "gone")), at: .next, times: 1)
+                try await fleet.pass(.seconds(1))
+                fleet.trouble.set(.after(NatsFault(kind, "it is \(kind)")), at: call)
+                stream.dropConsumers()
+                try stream.publish(Self.message([Self.fact(5)]))
+                try await fleet.pass(.seconds(30))
+                fleet.trouble.end()
+                try await fleet.pass(.seconds(30))
+            }
+            #expect(try await fleet.values() == [1, 2, 3, 4, 5])
+            let said = try await fleet.errors(of: "nats")
+            #expect(said.count <= 1 && said.allSatisfy { $0 == "nats: it is \(kind)" })
+            let recoveries = try await fleet.lines().count { if case .recovered = $0.body { true } else { false } }
+            #expect(recoveries == said.count)
+            if call != .connect { #expect(said.count == 1) }
+        }
+    }
+
+    @Test func aStreamThatIsMadeAnewIsReadFromItsFirstMessageOn() async throws {
+        let stream = try Self.stream(1...5)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                stream.remake()
+                stream.setTime(Self.now + 10 * Self.second)
+                // As many as there were, so that the numbers tell nothing.
+                for number in 6...14 { try stream.publish(Self.message([Self.fact(number)])) }
+                try await fleet.pass(.seconds(30))
+            }
+            #expect(try await fleet.values() == (1...14).map(Double.init))
+        }
+    }
+
+    @Test func whatAStreamHasLetGoOfIsLost() async throws {
+        let stream = try Self.stream(1...3)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                fleet.trouble.set(.before(NatsFault(.unreachable, "no server is there")), at: .connect)
+                stream.dropConsumers()
+                fleet.trouble.set(.before(NatsFault(.lost, "lost")), at: .next, times: 1)
+                for number in 4...9 { try stream.publish(Self.message([Self.fact(number)])) }
+                stream.remove(through: 6)
+                try await fleet.pass(.seconds(30))
+            }
+            let lines = try await fleet.lines()
+            #expect(try await fleet.values() == [1, 2, 3, 7, 8, 9])
+            #expect(lines.compactMap { if case .lost(let lost) = $0.body { lost.numbers } else { nil } } == [4...6])
+        }
+    }
+
+    @Test func aStreamThatTakesOthersSubjectsIsNamed() async throws {
+        let stream = MemoryStream(subjects: ["other.*"])
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(60))
+                #expect(
+                    try await fleet.errors() == ["nats: stream CATWATCH takes other.*, and not catwatch.v1.*"])
+                stream.setUp { $0.subjects = [NatsSubject.all] }
+                try stream.publish(Self.message([Self.fact(1)]))
+                stream.setTime(Self.now + 60 * Self.second)
+                try stream.publish(Self.message([Self.fact(2)]))
+                try await fleet.pass(.seconds(30))
+            }
+            #expect(try await fleet.values() == [2])
+        }
+    }
+
+    /// What waits for an output waits in the stream, but for one answer.
+    @Test func aSlowOutputSlowsReadingDown() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        let text = String(repeating: "x", count: 4_000)
+        for number in 1...400 {
+            let line = Self.fact(number).replacing("\"value\"", with: "\"text\":\"\(text)\",\"value\"")
+            try stream.publish(Self.message([line]))
+        }
+        try await Self.run(stream) { fleet in
+            let (slow, _) = await fleet.store.open("slow", holdsInputs: true)
+            try await fleet.whileReading(together: 8) {
+                try await fleet.pass(.seconds(10))
+                let before = await fleet.store.nextSequence
+                #expect(before < 200)
+                try await fleet.pass(.seconds(10))
+                #expect(await fleet.store.nextSequence == before)
+                var count = 0
+                while count < 400 {
+                    if let delivery = await fleet.store.take(for: slow) {
+                        if case .lines(let span) = delivery { count += span.sequences.count }
+                        if case .gap = delivery { Issue.record("lines were let go of") }
+                    } else {
+                        try await fleet.pass(.milliseconds(100))
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: What is not believed
+
+    @Test func whatNamesNoAgentIsRefusedOnce() async throws {
+        let stream = try Self.stream(1...1)
+        for name in ["we%b", "ünï", String(repeating: "x", count: 64), "", "a\u{202E}b"] {
+            try stream.publish(Self.message([Self.fact(1)], of: name))
+        }
+        try stream.publish(Self.message([Self.fact(2)]))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1, 2])
+            let errors = try await fleet.errors()
+            #expect(errors.count == 1 && errors[0].contains("we%b names no agent"), "\(errors)")
+        }
+    }
+
+    @Test func anAgentOfAnotherSubjectOrSourceIsRefusedOnce() async throws {
+        let stream = MemoryStream(subjects: ["catwatch.>"])
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.fact(1)]))
+        var other = Self.message([Self.fact(2)])
+        other.subject = "catwatch.v2.web1"
+        try stream.publish(other)
+        try stream.publish(other)
+        try stream.publish(Self.message([Self.fact(1)], of: "web2"))
+        try stream.publish(Self.message([Self.fact(1)], of: "web3"))
+        try await Self.run(stream) { fleet in
+            _ = await fleet.store.register(SourceDescription(agent: "web2"))
+            _ = await fleet.store.register(SourceDescription(name: "web3.fact"))
+            try await fleet.whileReading(subject: "catwatch.>") { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1])
+            #expect(try await fleet.values("web2") == [])
+            #expect(
+                try await fleet.errors(of: "nats") == [
+                    "nats: web1 publishes to catwatch.v1.web1, and not catwatch.v2.web1",
+                    "nats: agent web2 is not read, as that name is taken: by the source web2.catwatch",
+                    "nats: agent web3 is not read, as that name is taken: by the source web3.fact",
+                ])
+            // Once it is gone, its agents may come by others.
+            await fleet.store.retire(named: "nats")
+            await fleet.store.release(named: "nats")
+            #expect(await !fleet.store.sourceStates.contains { $0.source.hasPrefix("web1.") })
+            try await fleet.whileReading("second") {
+                try await fleet.pass(.seconds(1))
+                #expect(await fleet.store.sourceStates.contains { $0.source == "web1.catwatch" })
+            }
+            #expect(try await fleet.errors(of: "second").count == 2)
+        }
+    }
+
+    @Test func noMoreAgentsAreTakenThanThereMayBe() async throws {
+        try await withLoop(virtual: true) { loop in
+            var limits = FeedState.Limits()
+            limits.members = 2
+            let identity = AgentIdentity(run: "fleet", version: "1", started: Self.start)
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
+            let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
+            let source = await store.register(SourceDescription(name: "nats"))
+            for name in ["a", "b", "a"] { _ = try await store.member(name, by: source).get() }
+            #expect(await store.member("c", by: source) == .failure(.tooMany(2)))
+        }
+    }
+
+    @Test func whatIsNoMessageOfOursIsSaidOnceForEachAgent() async throws {
+        let stream = try Self.stream(1...1)
+        for _ in 0..<2 {
+            try stream.publish(Self.message([], raw: Array("no line\n{}\n\n[".utf8)))
+            try stream.publish(Self.message([Self.fact(2)], run: nil))
+            try stream.publish(Self.message([Self.fact(2)], run: "r 1"))
+            try stream.publish(Self.message([], raw: [UInt8](repeating: 0x20, count: NatsDelivery.mostPayload + 1)))
+            try stream.publish(Self.message([], raw: [UInt8](repeating: 0x20, count: LineEncoder.longestLine + 1)))
+            try stream.publish(Self.message([Self.hello("r2", format: 2)], of: "late", run: "r2"))
+        }
+        try stream.publish(Self.message([Self.fact(2)]))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1, 2])
+            let errors = try await fleet.errors()
+            for words in [
+                "web1 sends what is no line", "does not say of which run", "2097153 bytes",
+                "late sends what is no line",
+            ] {
+                #expect(errors.count { $0.contains(words) } == 1, "\(words): \(errors)")
+            }
+            #expect(errors.count == 4, "\(errors)")
+        }
+    }
+
+    @Test func aFleetIsNoMemberUntilAnotherRunOfItsIsNone() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.hello("r1", #","fleet":true"#), Self.fact(1)]))
+        try stream.publish(Self.message([Self.fact(2)]))
+        try stream.publish(Self.message([Self.hello("r2"), Self.fact(1)], run: "r2"))
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [1])
+            #expect(try await fleet.errors().count == 1)
+        }
+    }
+}

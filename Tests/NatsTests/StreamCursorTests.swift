@@ -1,0 +1,67 @@
+import Nats
+import TestSupport
+import Testing
+
+@Suite(.limited) struct StreamCursorTests {
+    private static func stream(last: UInt64, created: Int64 = 1) -> NatsStream {
+        var stream = NatsStream()
+        (stream.last, stream.created) = (last, created)
+        return stream
+    }
+
+    private static func message(_ sequence: UInt64, number: UInt64, time: Int64 = 0) -> NatsDelivery {
+        NatsDelivery(subject: "s.a", sequence: sequence, number: number, time: time)
+    }
+
+    @Test func aConsumerBeginsWhereItIsToldUntilAMessageIsTaken() {
+        var cursor = StreamCursor(from: .time(5))
+        #expect(cursor.begin(on: Self.stream(last: 9)) == .time(5))
+        #expect(cursor.see(Self.message(4, number: 1)) == .next)
+        // It was not taken.
+        #expect(cursor.begin(on: Self.stream(last: 9)) == .time(5))
+        #expect(cursor.see(Self.message(4, number: 1)) == .next)
+        cursor.take(Self.message(4, number: 1))
+        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(5))
+    }
+
+    @Test func aHoleInAConsumersNumbersIsSeenAndOneInTheStreamsIsNone() {
+        var cursor = StreamCursor(from: .sequence(1))
+        _ = cursor.begin(on: Self.stream(last: 9))
+        #expect(cursor.see(Self.message(3, number: 1)) == .next)
+        cursor.take(Self.message(3, number: 1))
+        #expect(cursor.see(Self.message(8, number: 2)) == .next)
+        cursor.take(Self.message(8, number: 2))
+        #expect(cursor.see(Self.message(9, number: 4)) == .hole)
+        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(9))
+        // Also the first one may be missing.
+        #expect(cursor.see(Self.message(10, number: 2)) == .hole)
+    }
+
+    @Test func whatComesAgainIsKnown() {
+        var cursor = StreamCursor(from: .sequence(1))
+        _ = cursor.begin(on: Self.stream(last: 9))
+        cursor.take(Self.message(3, number: 1))
+        #expect(cursor.see(Self.message(3, number: 1)) == .known)
+        #expect(cursor.see(Self.message(4, number: 2)) == .next)
+    }
+
+    @Test(arguments: [(last: 3, created: 2), (3, 1), (90, 2)] as [(UInt64, Int64)])
+    func anotherStreamIsReadFromTheTimeOfTheLastMessageOn(last: UInt64, created: Int64) {
+        let minute: Int64 = 60_000_000_000
+        var cursor = StreamCursor(from: .sequence(1))
+        _ = cursor.begin(on: Self.stream(last: 9))
+        cursor.take(Self.message(8, number: 1, time: 10 * minute))
+        #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .time(8 * minute))
+        // Its numbers have nothing to do with those before.
+        #expect(cursor.see(Self.message(1, number: 1)) == .next)
+        cursor.take(Self.message(1, number: 1, time: 9 * minute))
+        #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .sequence(2))
+    }
+
+    @Test func anEmptiedStreamIsTheSame() {
+        var cursor = StreamCursor(from: .sequence(1))
+        _ = cursor.begin(on: Self.stream(last: 9))
+        cursor.take(Self.message(9, number: 1))
+        #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(10))
+    }
+}
