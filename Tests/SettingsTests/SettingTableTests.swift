@@ -28,7 +28,7 @@ import Testing
             "bands", "config", "connect", "count", "format", "from", "n", "name", "output", "series", "since", "source",
             "time", "timeout", "total", "type", "unit", "until", "version",
         ],
-        "Inputs": ["http", "limit", "replay"],
+        "Inputs": ["http", "limit", "n", "replay"],
         "Outputs": ["connect", "from", "journal", "n", "replay", "since", "until"],
         "Reactor": ["connect", "listen"],
         "catwatch": ["count", "duration", "journal", "source", "until"], "Settings": ["source"],
@@ -38,6 +38,7 @@ import Testing
             "until",
             "url",
             "value",
+            "version",
         ],
     ]
 
