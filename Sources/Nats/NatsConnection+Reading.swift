@@ -32,7 +32,7 @@ extension NatsConnection: BrokerReader {
         case .lastOfEach: configuration.DeliverPolicy = js_DeliverLastPerSubject
         case .time(let time):
             configuration.DeliverPolicy = js_DeliverByStartTime
-            configuration.OptStartTime = max(1, time)
+            configuration.OptStartTime = NatsStart.second(of: time)
         case .sequence(let sequence):
             configuration.DeliverPolicy = js_DeliverByStartSequence
             configuration.OptStartSeq = max(1, sequence)

@@ -6,6 +6,10 @@ package enum NatsStart: Sendable, Equatable {
     case time(Int64)
     /// The one of this number, or the first one after it.
     case sequence(UInt64)
+
+    /// The whole second that a time is in, from the epoch's first one on, in nanoseconds as the time is: nats.c 3.4.1 reads .012 s as
+    /// .12 s, and then refuses the consumer that it has made as another one than was asked for.
+    package static func second(of time: Int64) -> Int64 { max(1_000_000_000, time - time % 1_000_000_000) }
 }
 
 /// A message of a stream, as a reader gets it.

@@ -24,6 +24,16 @@ import Testing
         #expect(cursor.begin(on: Self.stream(last: 9)) == .sequence(5))
     }
 
+    @Test(
+        arguments: [
+            (1_794_000_000_012_345_000, 1_794_000_000_000_000_000),
+            (1_794_000_000_000_000_000, 1_794_000_000_000_000_000),
+            (999_999_999, 1_000_000_000), (-5, 1_000_000_000), (.max, 9_223_372_036_000_000_000),
+        ] as [(Int64, Int64)])
+    func aTimeToBeginAtIsAWholeSecond(_ time: Int64, _ second: Int64) {
+        #expect(NatsStart.second(of: time) == second)
+    }
+
     @Test func aHoleInAConsumersNumbersIsSeenAndOneInTheStreamsIsNone() {
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))
