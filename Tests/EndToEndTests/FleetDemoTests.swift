@@ -9,11 +9,8 @@ import Testing
         access(path, X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil
     }
 
-    /// A program that knows `nats://` among the feeds that it reads.
-    private static let readsStreams = access("\(Installation.root)/Sources/Inputs/Fleet/NatsInput.swift", F_OK) == 0
-
     /// Three servers, of which one is killed, five agents, and the fleet that reads them: the script says itself what is wrong.
-    @Test(.enabled(if: has("/usr/sbin/nats-server") && readsStreams))
+    @Test(.enabled(if: has("/usr/sbin/nats-server")))
     func noLineIsMissingWhenAServerIsKilled() async throws {
         try await Stage.run { stage in
             var launch = Launch("\(Installation.root)/examples/fleet/demo.sh", ["--check"])
