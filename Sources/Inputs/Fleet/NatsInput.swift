@@ -17,6 +17,8 @@ package actor NatsInput: Input {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var isConnected = false
+    /// Whether something could be read since it was last said that nothing can.
+    private var isThere = false
     /// Nil before the stream was looked through.
     private var cursor: StreamCursor?
     private var backoff = Backoff()
@@ -72,15 +74,19 @@ package actor NatsInput: Input {
             loop.leave(to: thread) { [broker] in broker.close() }
             worker.stop()
         }
-        while true {
-            do {
-                try await begin(id, on: thread)
-                try await readOn(id, on: thread)
-            } catch let fault as NatsFault {
-                guard (try? await wait(after: fault, id)) != nil else { throw CancellationError() }
-            } catch {
-                throw CancellationError()
+        await store.noteBroker(name, isConnected: false)
+        do {
+            while true {
+                do {
+                    try await begin(id, on: thread)
+                    try await readOn(id, on: thread)
+                } catch let fault as NatsFault {
+                    try await wait(after: fault, id)
+                }
             }
+        } catch {
+            await store.noteBroker(name, isConnected: nil)
+            throw CancellationError()
         }
     }
 
@@ -139,7 +145,8 @@ package actor NatsInput: Input {
         let from = (store.wallTime - history).microseconds.multipliedReportingOverflow(by: 1_000).partialValue
         let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
         let start = NatsStart(
-            behind: await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max), else: .time(from))
+            behind: await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max),
+            else: .time(from))
         for message in found {
             let isOld =
                 switch start {
@@ -227,10 +234,7 @@ package actor NatsInput: Input {
                 "run \(agent)", "a message of \(agent) does not say of which run it is: it is none of catwatch's", id)
         }
         if agents[agent]?.refused == run { return }
-        if agents[agent]?.refused != nil {
-            agents[agent]?.refused = nil
-            await store.note(.none, of: member)
-        }
+        agents[agent]?.refused = nil
         let origin = StreamMessage(
             run: run, sequence: Int(clamping: message.sequence), heard: Self.time(of: message))
         var lines = LineSplitter(limit: LineEncoder.longestLine)
@@ -245,7 +249,7 @@ package actor NatsInput: Input {
             try await store.admit()
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
-                return await store.note(.refused, of: member)
+                return
             }
             guard !slice.goesOn() else { continue }
             // Others have their turn: an agent may write as much as it likes.
@@ -286,6 +290,8 @@ package actor NatsInput: Input {
         let isNews = tries < 3 ? now.told != fault.kind.code : now.told == nil
         if now.attempts >= tries, isNews {
             now.told = fault.kind.code
+            isThere = false
+            await store.noteBroker(name, isConnected: false)
             var failure = Failure(Failure.Code(rawValue: fault.kind.code), "\(name): \(fault.reason)")
             (failure.attempt, failure.retryIn) = (now.attempts, pause)
             await say(.error(failure), id)
@@ -297,6 +303,8 @@ package actor NatsInput: Input {
     /// It can be read.
     private func recover(_ id: SourceID) async {
         backoff.succeed()
+        if !isThere { await store.noteBroker(name, isConnected: true) }
+        isThere = true
         guard let outage else { return }
         self.outage = nil
         guard outage.told != nil else { return }

@@ -95,6 +95,9 @@ import Testing
             }
         }
 
+        /// How many brokers can be read, of how many.
+        func connections() async -> [Int?] { [await store.connections?.open, await store.connections?.all] }
+
         func pass(_ time: Duration) async throws { try await loop.sleep(for: time) }
     }
 
@@ -295,6 +298,34 @@ import Testing
             let recoveries = try await fleet.lines().count { if case .recovered = $0.body { true } else { false } }
             #expect(recoveries == said.count)
             if call != .connect { #expect(said.count == 1) }
+        }
+    }
+
+    @Test func theFleetIsReadyWhileTheStreamCanBeRead() async throws {
+        let stream = try Self.stream(1...1)
+        try await Self.run(stream) { fleet in
+            fleet.trouble.set(.before(NatsFault(.refused, "no")), at: .connect)
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                #expect(await fleet.connections() == [0, 1])
+                fleet.trouble.end()
+                try await fleet.pass(.seconds(60))
+                #expect(await fleet.connections() == [1, 1])
+                // What is over at once is not worth a word.
+                fleet.trouble.set(.before(NatsFault(.silent, "no")), at: .next, times: 1)
+                try await fleet.pass(.seconds(1))
+                #expect(await fleet.connections() == [1, 1])
+                fleet.trouble.set(.before(NatsFault(.silent, "no")), at: .read)
+                stream.dropConsumers()
+                try await fleet.pass(.seconds(30))
+                #expect(await fleet.connections() == [0, 1])
+                fleet.trouble.end()
+                // A fleet that is refused is no reason not to be ready.
+                try stream.publish(Self.message([Self.hello("r9", #","fleet":true"#)], of: "circle", run: "r9"))
+                try await fleet.pass(.seconds(30))
+                #expect(await fleet.connections() == [1, 1])
+            }
+            #expect(await fleet.store.connections == nil)
         }
     }
 
