@@ -46,6 +46,10 @@ package struct MemberState: Sendable {
     private var since: Timestamp?
     /// When something came of it last, by the time here; nil before anything has.
     package private(set) var heard: Timestamp?
+    /// When it became one of the fleet's, and when something came of it last, by the loop's clock: a wall clock leaps, and a
+    /// broker has lines of days ago.
+    private let joined: LoopInstant?
+    private var came: LoopInstant?
     private var run: String?
     private var host = AgentIdentity.Host()
     private var app = Line.App()
@@ -69,7 +73,8 @@ package struct MemberState: Sendable {
     package static let lifetime = Duration.seconds(86_400)
     private static let minute: Int64 = 60_000_000
 
-    package init() {}
+    /// - Parameter joined: when it became one of the fleet's.
+    package init(joined: LoopInstant? = nil) { self.joined = joined }
 
     // MARK: What there is to hear
 
@@ -78,6 +83,9 @@ package struct MemberState: Sendable {
         heard = max(heard ?? time, time)
         isDismissed = false
     }
+
+    /// Something of it came at this time of the loop's, whatever its own was.
+    mutating func come(at time: LoopInstant) { came = max(came ?? time, time) }
 
     /// Takes in what a line tells of the agent; `wall` is the time here.
     mutating func hear(_ line: Line, wall: Timestamp) {
@@ -173,8 +181,8 @@ package struct MemberState: Sendable {
     }
 
     /// Whether nothing came of it for so long that it need not be remembered, where nobody has configured it.
-    package func isOver(at wall: Timestamp) -> Bool {
-        guard !isForgotten, link == .none, let since = heard ?? since else { return false }
-        return isDismissed || wall - since > Self.lifetime
+    package func isOver(at now: LoopInstant) -> Bool {
+        guard !isForgotten, link == .none, let last = came ?? joined else { return false }
+        return isDismissed || last.duration(to: now) > Self.lifetime
     }
 }

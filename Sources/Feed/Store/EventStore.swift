@@ -209,7 +209,7 @@ package actor EventStore {
             for index in next..<min(next + 32, members.count) {
                 next = index + 1
                 let id = MemberID(index: index)
-                if members[index].state.isOver(at: now) {
+                if members[index].state.isOver(at: loop.clock.now) {
                     await release(named: state.name(of: source(standingFor: id)))
                 } else if let peer = members[index].state.report(at: now, index: index, lost: members[index].lost) {
                     say(.peer(peer), of: id)
@@ -793,8 +793,9 @@ package actor EventStore {
         let id = state.join(name)
         if id.index == members.count || members[id.index].name != name {
             let places = positions.filter { $0.agent == name }.map(\.place)
-            let member = FleetMember(
+            var member = FleetMember(
                 name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places)
+            member.state = MemberState(joined: loop.clock.now)
             if id.index == members.count {
                 members.append(member)
                 ways.append(nil)
@@ -803,7 +804,7 @@ package actor EventStore {
                 ways[id.index] = nil
             }
         }
-        if members[id.index].state.isForgotten { members[id.index].state = MemberState() }
+        if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: loop.clock.now) }
         return (id, source(standingFor: id))
     }
 
@@ -864,6 +865,7 @@ package actor EventStore {
         if let last { members[id.index].recall(FeedPlace(run, last)) }
         members[id.index].state.identify(run: run, host: host)
         members[id.index].state.hear(at: heard)
+        members[id.index].state.come(at: loop.clock.now.advanced(by: min(heard - wall.now, .zero)))
     }
 
     /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
@@ -880,7 +882,10 @@ package actor EventStore {
         let stream = message?.sequence
         var items: [FleetMember.Item] = []
         let now = wall.now
-        if !lines.isEmpty { members[id.index].state.hear(at: min(message?.heard ?? now, now)) }
+        if !lines.isEmpty {
+            members[id.index].state.hear(at: min(message?.heard ?? now, now))
+            members[id.index].state.come(at: loop.clock.now)
+        }
         for line in lines {
             switch line {
             case .success(let line): members[id.index].take(line, wall: now, into: &items)

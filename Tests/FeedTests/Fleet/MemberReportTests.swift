@@ -8,12 +8,13 @@ import Testing
 @Suite(.limited) struct MemberReportTests {
     private struct Fleet: Sendable {
         let loop: EventLoop
+        let wall: SteppedWallClock
         let store: EventStore
         let reader: ReaderID
 
         init(on loop: EventLoop) async {
             self.loop = loop
-            let wall = SteppedWallClock(following: loop.clock, startingAt: PeerScript.start)
+            wall = SteppedWallClock(following: loop.clock, startingAt: PeerScript.start)
             store = EventStore(
                 on: loop, wall: wall, identity: AgentIdentity(run: "fleet", version: "1", started: PeerScript.start),
                 isFleet: true)
@@ -84,6 +85,44 @@ import Testing
                 #expect(await fleet.store.member("other").index == id.index)
                 try await loop.sleep(for: .seconds(1))
                 #expect(try await fleet.peers() == ["other connecting"])
+            }
+        }
+    }
+
+    /// A machine that was suspended, or whose clock was wrong when it began, has forgotten nobody.
+    @Test func aClockThatLeapsByDaysForgetsNobody() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                let id = await fleet.store.member("web1")
+                var script = PeerScript()
+                _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 live"])
+                fleet.wall.step(by: .seconds(172_800))
+                try await loop.sleep(for: .seconds(2))
+                #expect(try await fleet.peers() == ["web1 silent"])
+                _ = await fleet.store.receive(try [.success(script.fact())], from: id)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers() == ["web1 live"])
+            }
+        }
+    }
+
+    /// A fleet that was away works off what a stream has of days ago.
+    @Test func whatABrokerGotDaysAgoIsOfAnAgentThatIsThere() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                let id = await fleet.store.member("web1")
+                var script = PeerScript()
+                let message = StreamMessage(run: "r1", sequence: 1, heard: PeerScript.start - .seconds(172_800))
+                _ = await fleet.store.receive([.success(try script.hello())], from: id, by: message)
+                for _ in 0..<5 {
+                    _ = await fleet.store.receive([.success(try script.fact())], from: id, by: message)
+                    try await loop.sleep(for: .seconds(1))
+                }
+                #expect(try await fleet.peers() == ["web1 silent"])
             }
         }
     }

@@ -155,16 +155,18 @@ import Testing
     }
 
     @Test func oneThatNobodyConfiguredIsOverAfterADay() throws {
-        var state = MemberState()
+        func after(_ seconds: Int64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
+        var state = MemberState(joined: after(-1))
+        #expect(!state.isOver(at: after(86_399)) && state.isOver(at: after(86_400)))
         state.identify(run: "a", host: .init(name: "box"))
-        state.hear(at: Self.at(0))
-        #expect(!state.isOver(at: Self.at(86_400)))
-        #expect(state.isOver(at: Self.at(86_401)))
+        state.come(at: after(0))
+        #expect(!state.isOver(at: after(86_400)))
+        #expect(state.isOver(at: after(86_401)))
         state.link = .broken
-        #expect(!state.isOver(at: Self.at(86_401)))
+        #expect(!state.isOver(at: after(86_401)))
         state.link = .none
         _ = state.farewell(at: Self.at(86_401), lost: 0)
-        #expect(!state.isOver(at: Self.at(86_402)))
+        #expect(!state.isOver(at: after(86_402)))
         #expect(Self.said(&state, at: 86_402) == nil)
     }
 
