@@ -44,6 +44,22 @@ test("of more series there is as much for each as usual", () => {
     assert.deepStrictEqual(limitsFor(50), { ...limits, series: 50 })
 })
 
+test("lines of agents that there is no room for cost little", () => {
+    const board = new Board({ agents: 3 })
+    const say = (agent, seconds) => board.apply(data(board.lastSequence + 1, seconds, "x", `"value":1,"agent":"${agent}"`)
+        .replace('"fact","series":"x"', `"${agent}.fact","series":"${agent}.fact"`))
+    board.apply(lines.find(line => line.includes('"hello"')))
+    for (const agent of ["a", "b", "c"]) assert.ok(say(agent, 100))
+    let looks = 0
+    const [{ told }] = board.agents
+    Object.defineProperty(board.agents[0], "told", { get: () => (looks += 1, told), set: () => {} })
+    for (let count = 0; count < 100; count += 1) assert.ok(say(`new${count}`, 101))
+    assert.strictEqual(board.refusedAgents, 100)
+    assert.ok(looks < 5, `${looks} looks`)
+    assert.ok(say("new", 100 + 86_400))
+    assert.deepStrictEqual(board.agents.map(({ name }) => name), ["new"])
+})
+
 test("whatever a line is broken into, it is taken or not", () => {
     const seed = 20
     const random = seeded(seed)

@@ -87,7 +87,8 @@ package struct Board: Sendable {
         package var outputs = 64
         package var errorsPerSource = 256
         package var errors = 16_384
-        package var agents = 4_096
+        /// As many as a store takes: lines of further ones would be refused one by one.
+        package var agents = FeedState.Limits().members
 
         package init() {}
 
@@ -186,6 +187,8 @@ package struct Board: Sendable {
     private var endpointsByName: [EndpointName: Int] = [:]
     private var sourcesByName: [Name: Int] = [:]
     private var agentsByName: [String: Int] = [:]
+    /// Before when none of them has been unheard of for a day: until then nobody is looked for who could give way.
+    private var agentsKeptUntil: Timestamp?
     private var windowCount = 0
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget
@@ -560,7 +563,10 @@ package struct Board: Sendable {
     private mutating func agentIndex(_ name: String, _ clock: Timestamp) -> Int? {
         if let index = agentsByName[name] { return index }
         guard AgentName.isValid(name) else { return nil }
-        if agents.count >= limits.agents { removeAgents { clock - $0.told >= Self.day } }
+        if agents.count >= limits.agents, agentsKeptUntil.map({ $0 <= clock }) ?? true {
+            removeAgents { clock - $0.told >= Self.day }
+            agentsKeptUntil = agents.lazy.map(\.told).min().map { $0 + Self.day }
+        }
         guard agents.count < limits.agents else { return nil }
         agentsByName[name] = agents.count
         agents.append(BoardAgent(name: name, told: clock))

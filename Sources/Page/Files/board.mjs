@@ -30,7 +30,7 @@ export const limits = Object.freeze({
     outputs: 64,
     errorsPerSource: 256,
     errors: 16_384,
-    agents: 4096,
+    agents: 10_000,
 })
 
 /** The same for so many series, and of what all of them have together as much for each. */
@@ -118,6 +118,8 @@ export class Board {
             endpointsByName: new Map(),
             sourcesByName: new Map(),
             agentsByName: new Map(),
+            // Before when none of them has been unheard of for a day.
+            agentsKeptUntil: -Infinity,
             statsAsOf: 0,
             windowCount: 0,
             eventData: new Budget(limits.series),
@@ -502,7 +504,10 @@ export class Board {
         const known = agentsByName.get(name)
         if (known !== undefined) return known
         if (!/^[A-Za-z0-9_-]{1,63}$/.test(name)) return null
-        if (this.agents.length >= this.limits.agents) this.#removeAgents(({ told }) => this.clock - told >= day)
+        if (this.agents.length >= this.limits.agents && this.clock >= this.#state.agentsKeptUntil) {
+            this.#removeAgents(({ told }) => this.clock - told >= day)
+            this.#state.agentsKeptUntil = this.agents.reduce((least, { told }) => Math.min(least, told), Infinity) + day
+        }
         if (this.agents.length >= this.limits.agents) return null
         const agent = new BoardAgent(name)
         this.agents.push(agent)

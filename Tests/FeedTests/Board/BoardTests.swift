@@ -321,4 +321,9 @@ import Testing
             #expect(board.series.map(\.windows.count).reduce(0, +) <= 10, "seed \(random.seed)")
         }
     }
+
+    /// Else each line of the rest is refused by every view.
+    @Test func aBoardHasRoomForTheAgentsThatAStoreTakes() {
+        #expect(Board.Limits().agents == FeedState.Limits().members)
+    }
 }
