@@ -855,10 +855,7 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// A source of nobody's that has the name of one of this agent's.
-    func source(inTheNameOf agent: String) -> String? {
-        let prefix = "\(agent)."
-        return sources.names.first { $0.hasPrefix(prefix) }
-    }
+    func source(inTheNameOf agent: String) -> String? { sources.name(headedBy: agent) }
 
     /// Has an agent's place be another's one day, unless it joins again before.
     mutating func free(_ member: MemberID) {

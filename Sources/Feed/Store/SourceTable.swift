@@ -40,6 +40,8 @@ struct SourceTable: Sendable {
     private var sources: [Source?] = []
     private var free: [Int] = []
     private var indices: [String: Int] = [:]
+    /// By what stands before the first dot of their names, as the agent's does in those of a fleet.
+    private var heads: [String: [Int]] = [:]
     /// In the order they were first registered.
     private var order: [Int] = []
     /// In the order they were released.
@@ -58,8 +60,12 @@ struct SourceTable: Sendable {
     /// How many were released and not forgotten yet.
     var releasedCount: Int { released.count }
 
-    /// What those are called that are known.
-    var names: some Sequence<String> { indices.keys }
+    /// One whose name begins with this, an agent's name, and a dot.
+    func name(headedBy agent: String) -> String? { heads[agent]?.first.map { name(of: $0) } }
+
+    private static func head(of name: String) -> String? {
+        name.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) }
+    }
 
     @inline(__always) func state(of source: SourceID) -> SourceStatus.State? { sources[source.index]?.status.state }
     @inline(__always) func name(of index: Int) -> String { sources[index]?.name ?? "" }
@@ -86,6 +92,7 @@ struct SourceTable: Sendable {
             let index = free.popLast() ?? sources.count
             indices[name] = index
             order.append(index)
+            if let head = Self.head(of: name) { heads[head, default: []].append(index) }
             if index < sources.count { sources[index] = source } else { sources.append(source) }
             return (SourceID(index: index), false)
         }
@@ -140,7 +147,13 @@ struct SourceTable: Sendable {
     /// Forgets sources, whose places are given to others.
     mutating func remove(_ gone: Set<Int>) {
         for index in gone {
-            if let name = sources[index]?.name { indices[name] = nil }
+            if let name = sources[index]?.name {
+                indices[name] = nil
+                if let head = Self.head(of: name) {
+                    heads[head]?.removeAll { $0 == index }
+                    if heads[head]?.isEmpty == true { heads[head] = nil }
+                }
+            }
             sources[index] = nil
             free.append(index)
         }
