@@ -12,7 +12,7 @@ import Testing
         for line in VectorFiles.lines(vector["lines"]) { board.apply(try LineDecoder.decode(line[...])) }
         for one in vector["cases"]?.elements ?? [] {
             let now = Timestamp(microseconds: Int64(try #require(one["now_us"]?.number)))
-            let table = AgentTable(board, filter: try #require(one["filter"]?.string))
+            let table = AgentTable(board, filter: try #require(one["filter"]?.string), at: now)
             let rows = table.rows.map { index -> VectorJSON in
                 let agent = board.agents[index]
                 let texts = AgentTable.texts(agent, at: now)
@@ -86,6 +86,20 @@ import Testing
         let rows = Self.screen(&script)
         #expect(rows[3].contains("web7: nobody is there") && !rows[3].contains("box-7"))
         #expect(rows[4].contains("box-8") && rows[4].contains("Debian"))
+    }
+
+    /// A thousand are not to be put in order for each key and frame, on the loop that polls.
+    @Test func theOrderIsMadeOnceASecond() throws {
+        var script = try Self.fleet(6)
+        #expect(Self.screen(&script)[3].contains("web1 "))
+        try script.say(peer: "web5", "away", host: "box-5")
+        #expect(Self.screen(&script)[3].contains("web1 "))
+        script.now = script.now + .milliseconds(1_001)
+        #expect(Self.screen(&script)[3].contains("web5 "))
+        // Rows are of agents that are there.
+        try script.say(peer: "web5", "forgotten", host: "box-5")
+        let rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 5") && rows[3].contains("web1 ") && rows[7].contains("web6 "))
     }
 
     @Test(arguments: [(20, 5), (40, 12), (59, 8), (80, 24), (300, 60)])

@@ -18,7 +18,6 @@ extension Painter {
     mutating func paintMetrics(_ body: Range<Int>) {
         let rest = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
         // There may be thousands of agents: only of those that are seen a line is made.
-        let fleet = board.agents.isEmpty ? nil : AgentTable(board, filter: state.filter)
         let fleetEnd = fleet.map { max($0.rows.count, 1) + 1 } ?? 0
         let count = fleetEnd + (fleet == nil ? 0 : 1) + rest.count
         state.metricsTop = min(state.metricsTop, max(count - body.count, 0))

@@ -13,6 +13,8 @@ struct Painter {
     let theme: Theme
     /// The list's series in their order.
     let rows: [Int32]
+    /// Which agents are shown; nil without any.
+    let fleet: AgentTable?
     /// What the graph is of; nil for what the board has.
     let past: PastSeries?
     let runs: FibonacciRuns

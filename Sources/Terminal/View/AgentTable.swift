@@ -12,11 +12,22 @@ struct AgentTable: Sendable {
         case bad
     }
 
+    /// What the rows are of: they hold for a second, as long as there are as many agents.
+    private let made: (filter: String, count: Int, time: Timestamp)
     /// Indices of the board's agents, the worst first; among those that are alike, those that lines were lost of, then by name.
     let rows: [Int]
 
-    /// - Parameter filter: what names of agents or of their machines hold.
-    init(_ board: Board, filter: String) {
+    /// Whether these are still the rows to show: thousands are not put in order for each frame and key, on the loop that polls.
+    func isGood(for board: Board, filter: String, at now: Timestamp) -> Bool {
+        made.filter == filter && made.count == board.agents.count
+            && (Duration.zero..<Duration.seconds(1)).contains(now - made.time)
+    }
+
+    /// - Parameters:
+    ///   - filter: what names of agents or of their machines hold.
+    ///   - now: by the local clock.
+    init(_ board: Board, filter: String, at now: Timestamp) {
+        made = (filter, board.agents.count, now)
         let wanted = filter.lowercased()
         func isShown(_ agent: BoardAgent) -> Bool {
             wanted.isEmpty || agent.name.lowercased().holds(wanted) || agent.host.name.lowercased().holds(wanted)

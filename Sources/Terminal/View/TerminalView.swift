@@ -58,6 +58,8 @@ package struct TerminalView: Sendable {
     /// The newest event's rows, and of which event they are.
     private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
     private var agentClock = AgentClock()
+    /// Nil while no agents of a fleet are shown.
+    private var fleet: AgentTable?
 
     package init(size: ScreenSize, connection: Connection, limits: Board.Limits = Board.Limits()) {
         self.size = size
@@ -148,8 +150,13 @@ package struct TerminalView: Sendable {
             fields = (event.sequence, EventFields.rows(found, besides: event.text))
         }
         lookBack(at: series, paused?.agentTime ?? live)
+        if state.screen != .metrics || board.agents.isEmpty {
+            fleet = nil
+        } else if fleet?.isGood(for: board, filter: state.filter, at: now) != true {
+            fleet = AgentTable(board, filter: state.filter, at: now)
+        }
         var painter = Painter(
-            grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows,
+            grid: CellGrid(size), board: board, state: state, theme: theme, rows: order.rows, fleet: fleet,
             past: past, runs: paused?.runs ?? runs, connection: connection, owner: owner, playback: playback,
             agentNow: paused?.agentTime ?? live,
             localNow: now,
