@@ -3,7 +3,8 @@
 
 usage: fleet_trials.py CATWATCH TRIAL [--agents N]
 
-term    each agent is ended (SIGTERM) once and begun anew; half of them are read by their sockets, half by HTTP
+term    each agent is ended (SIGTERM) once and begun anew; half of them are read by their sockets, half by HTTP,
+        and half of each have a journal
 kill    each agent has a journal, and is killed (SIGKILL) once, some of them while the fleet is away: that has a journal too,
         and is killed and begun anew. What the agents' journals had is in the fleet's, and lines of some time can be had of it
 
@@ -193,7 +194,7 @@ def wait_until_read(fleet, agents):
 
 
 def term(catwatch, folder, count):
-    agents = [Agent(catwatch, folder, number, has_journal=False) for number in range(count)]
+    agents = [Agent(catwatch, folder, number, has_journal=number % 4 > 1) for number in range(count)]
     for agent in agents:
         wait_for(f"{agent.name}'s first line", lambda agent=agent: agent.lives[0].lines())
     fleet = begin(catwatch, folder, agents)
@@ -216,6 +217,7 @@ def term(catwatch, folder, count):
     lines = fleet.lines()
     numbers = [line["seq"] for line in lines if "seq" in line]
     need(numbers == list(range(1, len(numbers) + 1)), "the fleet's own numbers have holes")
+    need(lines[0].get("fleet") is True, f"the fleet begins with {lines[0]}")
     validate(fleet.output)
     return check(agents, lines)
 
