@@ -52,6 +52,7 @@ import Testing
         "a", "http://a", "nats://", "nats://a b", "nats://a:0", "nats://a:65536", "nats://a:x", "nats://a/b",
         "nats://a?b",
         "nats://[x", "nats://[x y]", "", "nats://a,", "nats://a,tls://b", "nats://user:sesame@a", "nats://sesame@a",
+        "nats://user:sesame,x@a", "nats://a,nats://user:sesame,x@b",
     ])
     func whatIsNoAddressIsRefused(_ text: String) {
         #expect {

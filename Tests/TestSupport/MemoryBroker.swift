@@ -164,8 +164,9 @@ package final class MemoryBroker: BrokerReader {
     private let memory: MemoryStream
     private let trouble: @Sendable (MemoryStream.Call) -> MemoryStream.Trouble?
     package let mostMessage: Int
-    /// Whether it was connected since it was last lost.
-    private let isConnected = Mutex(false)
+    /// What is wrong until it is connected.
+    private let closed = Mutex<NatsFault?>(MemoryBroker.none)
+    private static let none = NatsFault(.lost, "there is no connection")
     private let consumer = Mutex<MemoryStream.Consumer?>(nil)
     private let mostTogether: Int
 
@@ -187,18 +188,21 @@ package final class MemoryBroker: BrokerReader {
     private func enter<Value>(
         _ call: MemoryStream.Call, _ trouble: MemoryStream.Trouble?, _ body: () throws(NatsFault) -> Value
     ) throws(NatsFault) -> Value {
-        guard call == .connect || isConnected.withLock(\.self) else {
-            throw NatsFault(.lost, "there is no connection")
-        }
+        if call != .connect, let fault = closed.withLock(\.self) { throw fault }
         if case .before(let fault)? = trouble { throw lose(fault) }
         let value = try body()
         if case .after(let fault)? = trouble { throw lose(fault) }
-        if call == .connect { isConnected.withLock { $0 = true } }
+        if call == .connect { closed.withLock { $0 = nil } }
         return value
     }
 
     private func lose(_ fault: NatsFault) -> NatsFault {
-        if fault.kind == .lost || fault.kind == .unreachable { isConnected.withLock { $0 = false } }
+        switch fault.kind {
+        case .lost, .unreachable: closed.withLock { $0 = Self.none }
+        // As the connection says for good, whatever is asked of it.
+        case .refused: closed.withLock { $0 = fault }
+        default: break
+        }
         return fault
     }
 

@@ -284,7 +284,10 @@ package actor NatsInput: Input {
             isConnected = false
             (most, tries) = (.seconds(5), 3)
         case .absent: (most, tries) = (.seconds(5), 2)
-        case .secure, .refused, .settings, .denied: (most, tries) = (.seconds(30), 1)
+        case .secure, .refused, .settings, .denied:
+            // Anew with what the files of credentials have by then.
+            isConnected = false
+            (most, tries) = (.seconds(30), 1)
         }
         let pause = backoff.fail(upTo: most, using: &random)
         let isNews = tries < 3 ? now.told != fault.kind.code : now.told == nil

@@ -202,7 +202,10 @@ package struct FeedURL: Sendable, Hashable {
         var shown = text[...]
         if let at = shown.lastIndex(of: "@") {
             // Up to the last @ anything may belong to the password, so all of it goes, but not a well-formed scheme.
-            let scheme = ["http://", "https://", "ws://", "wss://"].first { text.lowercased().hasPrefix($0) } ?? ""
+            let scheme =
+                ["http://", "https://", "ws://", "wss://", "nats://", "tls://"].first {
+                    text.lowercased().hasPrefix($0)
+                } ?? ""
             shown = "\(scheme)…\(shown[at...])"
         }
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] + "?…" }

@@ -135,6 +135,8 @@ extension NatsSettings {
 extension NatsAddress {
     /// Reads servers with commas between them; those behind the first one need no scheme.
     static func list(_ text: String) throws(UsageError) -> [NatsAddress] {
+        // A password may have a comma, and each part of it is one.
+        try refusePassword(in: text)
         var addresses: [NatsAddress] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let scheme =
@@ -148,6 +150,12 @@ extension NatsAddress {
         return addresses
     }
 
+    private static func refusePassword(in text: String) throws(UsageError) {
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return }
+        throw UsageError(
+            "\(FeedURL.redact(text)) holds a user name or password; write a configuration with a file that has it")
+    }
+
     /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port may be left out.
     ///
     /// - Throws: `UsageError`, which does not tell what may be a password.
@@ -155,9 +163,7 @@ extension NatsAddress {
         func fault(_ what: String) -> UsageError { UsageError("\(FeedURL.redact(text)) \(what)") }
         let scheme = ["nats://", "tls://"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { throw fault("is no address of NATS; write nats://HOST or tls://HOST") }
-        guard !text.utf8.contains(UInt8(ascii: "@")) else {
-            throw fault("holds a user name or password; write a configuration with a file that has it")
-        }
+        try Self.refusePassword(in: text)
         var rest = text.utf8.dropFirst(scheme.utf8.count)
         if rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
         let host: Substring.UTF8View

@@ -268,6 +268,21 @@ import Testing
         }
     }
 
+    @Test func credentialsThatHaveExpiredAreReadAnew() async throws {
+        let stream = try Self.stream(1...3)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                fleet.trouble.set(.before(NatsFault(.refused, "expired")), at: .next, times: 1)
+                try await fleet.pass(.seconds(1))
+                try stream.publish(Self.message([Self.fact(4)]))
+                try await fleet.pass(.seconds(60))
+            }
+            #expect(try await fleet.values() == [1, 2, 3, 4])
+            #expect(try await fleet.errors() == ["nats: expired"])
+        }
+    }
+
     @Test(
         arguments: [.connect, .stream, .read, .next] as [MemoryStream.Call],
         [NatsFault.Kind.lost, .silent, .nobody, .unreachable])
