@@ -45,7 +45,7 @@ extension NatsConnection: BrokerReader {
         var status = js_AddConsumer(&information, context, stream, &configuration, nil, &code)
         defer { jsConsumerInfo_Destroy(information) }
         guard status == NATS_OK, let made = information?.pointee, let name = made.Name else {
-            throw fault(reading: status, code, "CONSUMER.CREATE.\(stream)")
+            throw fault(reading: status, code, "$JS.API.CONSUMER.CREATE.\(stream)")
         }
         // Bound to and not made by it, as it would wait for an answer when it is given up.
         var options = jsSubOptions()
@@ -55,7 +55,7 @@ extension NatsConnection: BrokerReader {
         (options.Stream, options.Consumer) = (UnsafePointer(streamName), UnsafePointer(name))
         options.Config = configuration
         status = js_PullSubscribe(&subscription, context, subject, nil, nil, &options, &code)
-        guard status == NATS_OK else { throw fault(reading: status, code, "CONSUMER.INFO.\(stream)") }
+        guard status == NATS_OK else { throw fault(reading: status, code, "$JS.API.CONSUMER.INFO.\(stream)") }
         return made.NumPending
     }
 
@@ -86,13 +86,13 @@ extension NatsConnection: BrokerReader {
         case _ where list.Count > 0 || !waits: break  // the next question has the same answer
         // Of the answers that end a question the library tells no more than this; mostly the consumer is gone.
         case NATS_ERR: throw NatsFault(.silent, "the stream's server knows nothing of this reader any more")
-        case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "CONSUMER.MSG.NEXT")
-        default: throw fault(reading: status, jsErrCode(0), "CONSUMER.MSG.NEXT")
+        case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
+        default: throw fault(reading: status, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
         }
         return (0..<Int(list.Count)).compactMap { index in list.Msgs?[index].flatMap(Self.delivery) }
     }
 
-    /// - Parameter subject: a part of what was asked.
+    /// - Parameter subject: the beginning of what was asked.
     private func fault(reading status: natsStatus, _ code: jsErrCode, _ subject: String) -> NatsFault {
         switch (status, code) {
         case (NATS_NO_RESPONDERS, _), (_, JSNotEnabledErr), (_, JSClusterNotAvailErr), (_, JSConsumerNotFoundErr):

@@ -155,12 +155,16 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         let last = strdup(subject)
         defer { free(last) }
         options.LastBySubject = UnsafePointer(last)
+        var asked = "$JS.API.DIRECT.GET.\(stream)"
         var status = js_DirectGetMsg(&raw, context, stream, nil, &options)
         // A stream that does not allow that may be asked otherwise, by who is permitted to.
-        if status == NATS_NO_RESPONDERS { status = js_GetLastMsg(&raw, context, stream, subject, nil, &code) }
+        if status == NATS_NO_RESPONDERS {
+            asked = "$JS.API.STREAM.MSG.GET.\(stream)"
+            status = js_GetLastMsg(&raw, context, stream, subject, nil, &code)
+        }
         defer { natsMsg_Destroy(raw) }
         if status == NATS_NOT_FOUND || code == JSNoMessageFoundErr { return nil }
-        guard status == NATS_OK, raw != nil else { throw fault(status, code, about: "GET.\(stream)") }
+        guard status == NATS_OK, raw != nil else { throw fault(status, code, about: asked) }
         return NatsStored(
             sequence: natsMsg_GetSequence(raw), id: Self.header(NatsHeader.id, of: raw),
             host: Self.header(NatsHeader.host, of: raw))
@@ -182,7 +186,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             if status == NATS_NO_RESPONDERS || code == JSNotEnabledErr {
                 throw NatsFault(.absent, "JetStream is off at the server, or nobody answers for it")
             }
-            throw fault(status, code, about: "STREAM.INFO.\(name)")
+            throw fault(status, code, about: "$JS.API.STREAM.INFO.\(name)")
         }
         var stream = NatsStream()
         stream.subjects = (0..<Int(set.SubjectsLen)).compactMap { set.Subjects?[$0].map { String(cString: $0) } }
@@ -234,7 +238,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
     }
 
-    /// - Parameter subject: what was sent to, or a part of it.
+    /// - Parameter subject: what was sent to, or its beginning.
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
         case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
@@ -247,12 +251,12 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         case (NATS_NO_RESPONDERS, _), (_, JSNotEnabledErr):
             return NatsFault(.nobody, "no stream takes \(subject) now")
         case (NATS_TIMEOUT, _):
-            let complaint = complaint
-            if let complaint, complaint.holds(subject) || complaint.holds(inbox) {
-                return NatsFault(.denied, complaint)
-            }
             guard natsConnection_FlushTimeout(connection, Self.pingPatience) == NATS_OK else {
                 return NatsFault(.lost, "the server does not answer")
+            }
+            // It stays when it was about something else, as the question for a subject's last message, which ends with that.
+            if let complaint, complaint.holds("\"\(subject)") || complaint.holds(inbox) {
+                return NatsFault(.denied, complaint)
             }
             return NatsFault(.silent, "no answer has come within \(Self.patience / 1_000) s")
         case (NATS_CONNECTION_CLOSED, _), (NATS_CONNECTION_DISCONNECTED, _), (NATS_IO_ERROR, _),

@@ -491,6 +491,26 @@ def rights(catwatch, folder, long):
             reader.check(one.name)
             need(not one.error_lines(), f"errors: {one.error_lines()}")
 
+        # It was refused a look: that is not why nobody answers what it publishes.
+        def last():
+            return stream_information(server.url, **boss)["state"]["last_seq"]
+
+        before, third = last(), start("web3", "web3")
+        wait_for("a message of web3", lambda: last() > before)
+
+        async def ignore():
+            client = await nats.connect(server.url, **boss)
+            await client.subscribe(PREFIX + "web3")
+            await client.flush()
+            await client.request("$JS.API.STREAM.DELETE." + STREAM, b"")
+            await asyncio.to_thread(wait_for, "an error of web3", third.error_lines)
+            await client.close()
+        asyncio.run(ignore())
+        need("no answer" in third.error_lines()[0], f"it says {third.error_lines()}")
+        make_stream(server.url, configuration(catwatch), **boss)
+        wait_for("a message in the new stream", last)
+        third.end()
+
         async def misuse():
             complaints = []
             async def complain(error):
