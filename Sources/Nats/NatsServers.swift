@@ -51,6 +51,12 @@ package struct NatsServers: Sendable, Equatable {
         addresses.contains(where: \.isSecure) || authorities != nil || certificate != nil
     }
 
+    /// Whether a token would be sent in plain text, on loopback as anywhere.
+    package var isTokenPlain: Bool {
+        guard case .token = credentials else { return false }
+        return !isSecure
+    }
+
     /// The files of secrets and certificates.
     package var files: [String] {
         let secret: String? =

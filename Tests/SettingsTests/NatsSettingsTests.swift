@@ -43,9 +43,14 @@ import Testing
         #expect(
             try Self.options([], file: #"{"nats": {"urls": "nats://a", "nkey_file": "/n"}}"#)[\.nats]?.servers.files
                 == ["/n"])
-        #expect(
-            try Self.options([], file: #"{"nats": {"urls": "nats://a", "token_file": "/t"}}"#)[\.nats]?.servers.files
-                == ["/t"])
+        // A token goes where TLS is used, whatever says so.
+        for (servers, files) in [
+            (#""tls://a""#, ["/t"]), (#""nats://a", "ca_file": "/d""#, ["/t", "/d"]),
+            (#""nats://a", "certificate": "/e""#, ["/t", "/e"]),
+        ] {
+            let file = #"{"nats": {"urls": \#(servers), "token_file": "/t"}}"#
+            #expect(try Self.options([], file: file)[\.nats]?.servers.files == files)
+        }
     }
 
     @Test(arguments: [
@@ -69,6 +74,7 @@ import Testing
         (#"{"urls": ["nats://a", "tls://b"]}"#, "beside tls://"),
         (#"{"urls": "nats://a", "stream": "a.b"}"#, "no name"),
         (#"{"urls": "nats://a", "creds_file": "/a", "token_file": "/b"}"#, "takes one of"),
+        (#"{"urls": "nats://a", "token_file": "/b"}"#, "token_file is sent as it is: needs tls://"),
         (#"{"urls": "nats://a", "key_file": "/a"}"#, "without the certificate"),
         (#"{"urls": "nats://a", "every": "1ms"}"#, "10ms"), (#"{"urls": "nats://a", "lines": 1}"#, "true or false"),
         (#"{"urls": "nats://a", "password": "sesame"}"#, "no known key"), ("[]", "an array"), ("5", "a string"),

@@ -298,12 +298,19 @@ def prove(catwatch, folder, name, server, settings, url=None, expect=None, **opt
 
 def access(catwatch, folder, long):
     run = functools.partial(prove, catwatch, folder)
-    with servers(folder, more='authorization { token: "sesame-open" }') as (server,):
-        right = {"token": "sesame-open"}
+    # A token is sent as it is, so there is TLS, or it is not taken.
+    keys = certificates(folder)
+    section = f'tls {{ cert_file: "{keys}/server.pem", key_file: "{keys}/server.key" }}\n'
+    with servers(folder, more=section + 'authorization { token: "sesame-open" }') as (server,):
+        right = {"token": "sesame-open", "tls": ssl.create_default_context(cafile=f"{keys}/ca.pem")}
+        trust = {"ca_file": f"{keys}/ca.pem"}
+        token = {"token_file": secret(folder, "token", "sesame-open\n")}
         make_stream(server.url, configuration(catwatch), **right)
-        run("token", server, {"token_file": secret(folder, "token", "sesame-open\n")}, **right)
-        run("wrong", server, {"token_file": secret(folder, "wrong", "wrong-token\n")}, expect="refuses the credentials")
-        run("none", server, {}, expect="refuses the credentials")
+        run("token", server, trust | token, **right)
+        run("wrong", server, trust | {"token_file": secret(folder, "wrong", "wrong-token\n")}, expect="refuses the credentials")
+        run("none", server, trust, expect="refuses the credentials")
+        bare = Agent(catwatch, folder, "bare", [server.url], *DEMO, nats=token)
+        need(bare.process.wait(timeout=60) == 2 and "is sent as it is" in bare.said(), f"a token without TLS: {bare.said()}")
     shutil.rmtree(f"{folder}/n1")
 
     path, other = f"{folder}/user.nk", f"{folder}/other.nk"

@@ -80,6 +80,7 @@ extension ConfigReader {
         if given.contains(Key.key), !given.contains(Key.certificate) {
             issues.add(node.offset, path, "has a \(Key.key) without the \(Key.certificate) that it belongs to")
         }
+        if settings.servers.isTokenPlain { issues.add(node.offset, path, "\(Key.token) \(NatsSettings.plainToken)") }
         return issues.count == before ? settings : nil
     }
 
@@ -106,6 +107,8 @@ extension ConfigReader {
 extension NatsSettings {
     /// Why not all servers would be spoken to alike.
     static let mixture = "has nats:// beside tls://; write the same for all servers of a cluster"
+    /// Why a token is not taken.
+    static let plainToken = "is sent as it is: needs tls://, ca_file or certificate"
     fileprivate static let pace = Types.duration(.milliseconds(10)...(.seconds(60)))
 
     /// Servers, with commas between them.

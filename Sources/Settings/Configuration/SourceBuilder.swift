@@ -124,6 +124,7 @@ struct SourceBuilder {
         if let path = file(rows.credsFile, source) { servers.credentials = .creds(path) }
         if let path = file(rows.nkeyFile, source) { servers.credentials = .nkey(path) }
         if let path = file(rows.tokenFile, source) { servers.credentials = .token(path) }
+        if servers.isTokenPlain { issues.add(source.draft.mark(rows.tokenFile), NatsSettings.plainToken) }
         guard issues.count == before else { return nil }
         return NatsSource(
             source.name, at: servers, stream: source[\.stream], subject: source[\.subject], target: "\(url)")

@@ -52,6 +52,7 @@ import Testing
             #"{"url":"nats://h","creds_file":"/dev/null","token_file":"/dev/null"}"#,
             "more than one of creds_file, token_file"
         ),
+        (#"{"url":"nats://h","token_file":"/dev/null"}"#, "token_file: is sent as it is: needs tls://"),
         (#"{"url":"nats://h","nkey_file":"/nowhere"}"#, "nkey_file: '/nowhere': "),
         (#"{"url":"nats://h","key_file":"/dev/null"}"#, "needs the certificate it belongs to"),
         (#"{"kind":"feed"}"#, "needs url"),
@@ -105,6 +106,9 @@ import Testing
         // What is said of all sources is no reason to use TLS.
         #expect(streams[1].servers == NatsServers([NatsAddress(host: "h")]))
         #expect(streams[2].servers.credentials == .creds("/dev/null"))
+        for more in [#""url": "tls://h""#, #""url": "nats://h", "ca_file": "/dev/null""#] {
+            #expect(try sources(#"{"sources": [{\#(more), "token_file": "/dev/null"}]}"#).count == 1)
+        }
         // Also alone it is a fleet, and its agents' names are not the configuration's.
         for arguments in [["--attach=nats://h,i"], ["nats://h,i"], ["-a=tls://h:1"]] {
             let plan = try ConfigFixture.plan(nil, arguments)
