@@ -45,13 +45,13 @@ package struct NatsReceipt: Sendable, Equatable {
 package struct NatsStored: Sendable, Equatable {
     package var sequence: UInt64
     package var id: String?
-    /// The machine that it came from.
-    package var host: String?
+    /// The machine that it came from, as far as that is the name of one.
+    package let host: String?
 
     package init(sequence: UInt64, id: String?, host: String?) {
         self.sequence = sequence
         self.id = id
-        self.host = host
+        self.host = host.flatMap(NatsHeader.host(of:))
     }
 }
 
@@ -133,6 +133,12 @@ package enum NatsHeader {
     /// The machine that it comes from.
     package static let host = "Catwatch-Host"
     static let id = "Nats-Msg-Id"
+
+    /// What is printable of the first 64 bytes of a machine's name, as a header has no breaks; nil for none.
+    package static func host(of name: String) -> String? {
+        let letters = name.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
+        return letters.isEmpty ? nil : String(decoding: letters, as: UTF8.self)
+    }
 
     /// Room for all headers of a message, in bytes.
     package static let room = 512

@@ -669,7 +669,9 @@ package actor EventStore {
     package var isOver: Bool { ending != nil }
 
     /// Says in `agent` lines how a reader's output is doing: `ok`, or what is wrong.
-    package func setState(_ text: String, of id: ReaderID) { readers[id]?.state = text }
+    package func setState(_ text: String, of id: ReaderID) {
+        readers[id]?.state = LineEncoder.cut(text, at: OutputState.longest)
+    }
 
     private func resumeInputs() {
         guard admission.hasWaiting, ending != nil || !admission.isHeldBack(by: state.log) else { return }

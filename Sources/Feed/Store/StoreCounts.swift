@@ -31,6 +31,9 @@ package struct OutputState: Sendable, Equatable {
     /// Up to which number lines outlive the process; nil for an output that does not say.
     package var durable: Int?
 
+    /// How long its texts get, in bytes: what is wrong may be said in a server's words.
+    static let longest = 1_024
+
     package init(name: String, state: String, behind: Int, durable: Int? = nil) {
         self.name = name
         self.state = state
@@ -42,7 +45,7 @@ package struct OutputState: Sendable, Equatable {
     static func of(_ agent: Line.Agent) -> [OutputState] {
         agent.outputs.prefix(64).map {
             OutputState(
-                name: LineEncoder.cut($0.output, at: 1_024), state: LineEncoder.cut($0.state, at: 1_024),
+                name: LineEncoder.cut($0.output, at: longest), state: LineEncoder.cut($0.state, at: longest),
                 behind: $0.behind, durable: $0.durable)
         }
     }

@@ -84,9 +84,7 @@ package actor NatsOutput {
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
         self.name = name
-        // A header is ASCII without breaks.
-        let letters = host.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
-        self.host = letters.isEmpty ? "localhost" : String(decoding: letters, as: UTF8.self)
+        self.host = NatsHeader.host(of: host) ?? "localhost"
         nextMessage = loop.clock.now
         self.settings = settings
         self.broker = broker

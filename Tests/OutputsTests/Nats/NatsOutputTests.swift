@@ -650,6 +650,25 @@ import Testing
         #expect(numbers.kept.count > 2 && !numbers.missed.isEmpty)
     }
 
+    /// It is a header of somebody else's, and goes into a line of ours.
+    @Test func theNameOfTheOthersMachineIsCut() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            var other = NatsMessage(subject: "catwatch.v1.web1", stream: "CATWATCH")
+            other.id = "x-1"
+            other.headers = [.init(NatsHeader.host, "\u{1B}[2J n1" + String(repeating: "x", count: 100_000))]
+            try stream.publish(other)
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            let state = await agent.stage.agentLine()?.outputs.first?.state
+            let name = "[2Jn1" + String(repeating: "x", count: 57)
+            #expect(state == "conflict: another agent on \(name) publishes as web1, too")
+        }
+        #expect(told.errors.first?.utf8.count ?? 0 < 200)
+    }
+
     // MARK: The end
 
     /// While it waits for lines, for the next message, for another try, for the other one of its name.
