@@ -84,6 +84,9 @@ struct NatsBatch {
 }
 
 extension NatsBatch.Piece {
+    /// Whether it only names what is missing, so nothing can take its place.
+    var isGap: Bool { NatsBatch.numbers(ofGap: bytes[...]) != nil }
+
     /// The same in two messages; nil when it is one line.
     var halves: (Self, Self)? {
         let lines = bytes.split(separator: 0x0A)

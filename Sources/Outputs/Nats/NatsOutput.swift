@@ -242,7 +242,7 @@ package actor NatsOutput {
                     if fence.accept(receipt) { return note(piece, reader) }
                     complain(.protocol, "the stream knew message \(id) before it was sent; it gets another name")
                 case .failure(let fault) where fault.kind == .outrun: fence.refuse()
-                case .failure(let fault) where fault.kind == .tooLarge: return cut(piece)
+                case .failure(let fault) where fault.kind == .tooLarge && !piece.isGap: return cut(piece)
                 case .failure(let fault): try await wait(after: fault, reader)
                 }
             }
@@ -288,10 +288,13 @@ package actor NatsOutput {
         if let (first, second) = piece.halves {
             pieces = [first, second] + pieces
         } else {
-            complain(
-                .tooLarge,
-                "a line of \(piece.bytes.count) bytes is larger than the stream takes, and is left out; let max_msg_size be 2 MB"
-            )
+            if !isTooLongTold {
+                isTooLongTold = true
+                complain(
+                    .tooLarge,
+                    "a line of \(piece.bytes.count) bytes is larger than the stream takes, and is left out; let max_msg_size be 2 MB"
+                )
+            }
             guard let numbers = piece.numbers else { return }
             let gap = ControlLine.gap(time: store.wallTime, missing: numbers, reason: "too_large")
             pieces = [NatsBatch.Piece(bytes: gap, numbers: numbers)] + pieces

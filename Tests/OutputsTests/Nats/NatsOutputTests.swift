@@ -247,6 +247,41 @@ import Testing
         #expect(Set(stream.sent.map(\.id)).count == stream.sent.count)
     }
 
+    @Test func thatTheStreamTakesNoLineOfThatLengthIsToldOnce() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            stream.setUp { $0.mostMessage = 1_000 }
+            for _ in 0..<5 {
+                await agent.stage.publish(1, text: 2_000)
+                try await agent.stage.loop.sleep(for: .seconds(1))
+            }
+        }
+        let numbers = try Self.numbers(stream.stored)
+        #expect(numbers.missed.count == 5 && told.errors.count == 1, "\(numbers), \(told.errors)")
+        #expect((numbers.kept + numbers.missed).sorted() == Array(1...7))
+    }
+
+    @Test func aGapThatDoesNotFitWaitsUntilItDoes() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            stream.setUp { $0.mostMessage = 50 }
+            let before = stream.sent.count
+            await agent.stage.publish(3)
+            try await agent.stage.loop.sleep(for: .seconds(100))
+            #expect(stream.sent.count - before < 30)
+            #expect(await agent.stage.agentLine()?.outputs.first?.state.hasPrefix("retrying: ") == true)
+            stream.setUp { $0.mostMessage = nil }
+            try await agent.stage.loop.sleep(for: .seconds(40))
+        }
+        let numbers = try Self.numbers(stream.stored)
+        #expect(!numbers.missed.isEmpty && told.errors.count == 2 && told.recoveries == 1, "\(told.errors)")
+        #expect((numbers.kept + numbers.missed).sorted() == Array(1...(numbers.kept.max() ?? 0)), "\(numbers)")
+    }
+
     @Test func whatTheStreamTakesIsKnownBeforehand() async throws {
         let stream = MemoryStream()
         stream.setUp { $0.mostMessage = 8 << 10 }
