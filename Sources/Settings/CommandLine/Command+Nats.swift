@@ -41,6 +41,7 @@ package struct NatsDefinition {
         case .all:
             """
             # catwatch nats stream > stream.json && nats stream add \(stream) --config stream.json
+            # duplicate_window is longer than an agent waits for another one of its name, 3m: what was on its way is sent again then.
             \(definition)
             # catwatch nats permissions: for the users of nats-server.conf
             \(permissions)
@@ -57,7 +58,7 @@ package struct NatsDefinition {
             .init("max_age", .integer(7 * 86_400 * 1_000_000_000)), .init("max_bytes", .integer(16 << 30)),
             .init("max_msgs", .integer(-1)), .init("max_msgs_per_subject", .integer(-1)),
             .init("max_msg_size", .integer(2_000_000)), .init("max_consumers", .integer(-1)),
-            .init("duplicate_window", .integer(120 * 1_000_000_000)), .init("allow_direct", .boolean(true)),
+            .init("duplicate_window", .integer(300 * 1_000_000_000)), .init("allow_direct", .boolean(true)),
         ]).text
     }
 
