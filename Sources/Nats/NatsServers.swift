@@ -35,8 +35,8 @@ package struct NatsServers: Sendable, Equatable {
     /// Not empty; any of them will do.
     package var addresses: [NatsAddress]
     package var credentials: NatsCredentials
-    /// PEM files: of the authorities to trust instead of the system's, of the client's certificate, and of its key, if that is
-    /// not in the certificate's.
+    /// PEM files: of the authorities to trust besides the system's, which the library always does, of the client's certificate,
+    /// and of its key, if that is not in the certificate's.
     package var authorities: String?
     package var certificate: String?
     package var key: String?

@@ -381,7 +381,7 @@ def tls(catwatch, folder, long):
     section = f'tls {{ cert_file: "{keys}/client.pem", key_file: "{keys}/client.key" }}'
     with servers(folder, more=section) as (server,):
         for host in ("127.0.0.1", "localhost"):
-            run(f"name-{host.split('.')[0]}", server, trust, f"tls://{host}:{server.port}", expect="nats:")
+            run(f"name-{host.split('.')[0]}", server, trust, f"tls://{host}:{server.port}", expect="mismatch")
 
 
 def setup(catwatch, folder, long):

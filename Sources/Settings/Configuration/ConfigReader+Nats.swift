@@ -28,7 +28,7 @@ extension ConfigReader {
         (Key.token, "A file with a token, which is sent as it is: only by TLS."),
         (
             Key.authorities,
-            "A PEM file of the authorities to trust instead of the system's; TLS then, whatever the URLs say."
+            "A PEM file of the authorities to trust besides the system's; TLS then, whatever the URLs say."
         ),
         (Key.certificate, "A PEM file with the client's certificate."),
         (Key.key, "A PEM file with its private key, if that is not in `certificate`."),

@@ -294,7 +294,8 @@ package struct SettingTable: Sendable {
         option: .init(nil, .http, "send the bearer token in that variable", traits: .bearer))
     let authorities = SettingKey(
         "ca_file", Types.path, option: .init(nil, .http, "trust these CAs (PEM), not the system's", long: "cacert"),
-        source: .init(.request, "A PEM file of the authorities to trust instead of the system's."))
+        source: .init(.request, "A PEM file of the authorities to trust instead of the system's; by NATS besides them.")
+    )
     let certificate = SettingKey(
         "certificate", Types.path, option: .init(nil, .http, "client certificate (PEM)", long: "cert"),
         source: .init(.request, "A PEM file with the client's certificate."))
