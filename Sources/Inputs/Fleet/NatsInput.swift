@@ -174,8 +174,6 @@ package actor NatsInput: Input {
     /// Takes what comes, until it cannot be had any more.
     private func readOn(_ id: SourceID, on thread: EventLoop) async throws {
         while true {
-            // A slow output slows this down, and then messages wait where they are.
-            try await store.admit()
             let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
             for message in messages {
                 switch cursor?.see(message) {
@@ -246,6 +244,7 @@ package actor NatsInput: Input {
                 some.append(Self.line(item))
                 rest = lines.next() ?? lines.finish()
             }
+            // A slow output slows this down, and then messages wait where they are.
             try await store.admit()
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
