@@ -9,6 +9,8 @@ package final class MemoryStream: Sendable {
         case after(NatsFault)
         /// Of what is delivered the first message gets lost on the way.
         case missing
+        /// What there is does not come before the answer is over.
+        case late
     }
 
     package enum Call: Sendable, Equatable { case connect, publish, last, stream, read, next }
@@ -228,6 +230,7 @@ package final class MemoryBroker: BrokerReader {
     }
     package func next() throws(NatsFault) -> [NatsDelivery] {
         let trouble = trouble(.next)
+        if case .late? = trouble { return [] }
         var messages = try enter(.next, trouble) { () throws(NatsFault) in
             guard var current = consumer.withLock(\.self) else { throw NatsFault(.lost, "nothing is read") }
             let messages = try memory.next(for: &current, atMost: mostTogether)

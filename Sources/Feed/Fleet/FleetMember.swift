@@ -31,6 +31,8 @@ package struct FleetMember: Sendable {
     package var state = MemberState()
     /// Who it says it is; nil before it has said so.
     package private(set) var hello: Line.Hello?
+    /// The message of a stream that its newest lines came by; nil when they came by none.
+    private var message: Int?
     /// Whose lines come: the run that it greeted with, or that the message says.
     private var run: String?
     /// Lines that were here already.
@@ -49,17 +51,21 @@ package struct FleetMember: Sendable {
     /// - Parameters:
     ///   - width: how wide windows are here.
     ///   - mostSources: how many sources it may have.
-    ///   - places: what has been taken of it before, the newest run last.
-    package init(_ name: String, width: Duration, mostSources: Int = 100, after places: [FeedPlace] = []) {
+    ///   - positions: what has been taken of it before, the newest run last.
+    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [FeedPosition] = []) {
         self.name = name
         self.mostSources = mostSources
         clock = MemberClock(width: width)
-        marks = RunMarks(places)
-        firstRun = places.isEmpty ? nil : ""
+        marks = RunMarks(positions.map(\.place))
+        message = positions.last?.stream
+        firstRun = positions.isEmpty ? nil : ""
     }
 
     /// Behind which line it is to go on; nil when it is to begin with whatever there is.
     package var place: FeedPlace? { marks.places.last }
+
+    /// Up to where its lines have been taken, windows included: the newest run last.
+    var positions: [FeedPosition] { marks.places.map { FeedPosition(name, $0, stream: message) } }
 
     /// Says what is wrong with it, if that is the first of its kind.
     private mutating func complain(
@@ -115,8 +121,13 @@ package struct FleetMember: Sendable {
         hear(of: new.run)
     }
 
-    /// The lines that follow are of this run, also where no greeting says so.
-    package mutating func hear(of run: String) {
+    /// The lines that follow are of this message's run, also where no greeting says so.
+    mutating func hear(of message: StreamMessage) {
+        self.message = message.sequence
+        hear(of: message.run)
+    }
+
+    mutating func hear(of run: String) {
         guard self.run != run else { return }
         self.run = run
         if hello?.run != run { hello = nil }

@@ -33,8 +33,8 @@ package actor EventStore {
     private var ways: [SourceID?] = []
     /// The brokers that agents come by, and whether each is there.
     private var brokers: [String: Bool] = [:]
-    /// Where agents were that a journal knows of, which have yet to join.
-    private var positions: [FeedPosition] = []
+    /// Where agents were that a journal knows of, which have yet to join: by their names.
+    private var positions: [String: [FeedPosition]] = [:]
     /// When readers were greeted last for what an agent has said, and when they will be.
     private var lastNews: LoopInstant?
     private var newsTimer: LoopTimer?
@@ -788,15 +788,15 @@ package actor EventStore {
     // MARK: Agents whose feeds are sources
 
     /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
-    package func resume(_ positions: [FeedPosition]) { self.positions = positions }
+    package func resume(_ positions: [FeedPosition]) { self.positions = Dictionary(grouping: positions, by: \.agent) }
 
     /// Adds an agent whose feed is a source, or finds it again; with the source that stands for it.
     private func join(_ name: String) -> (member: MemberID, source: SourceID) {
         let id = state.join(name)
         if id.index == members.count || members[id.index].name != name {
-            let places = positions.filter { $0.agent == name }.map(\.place)
             var member = FleetMember(
-                name, width: state.limits.interval, mostSources: state.limits.memberSources, after: places)
+                name, width: state.limits.interval, mostSources: state.limits.memberSources,
+                after: positions.removeValue(forKey: name) ?? [])
             member.state = MemberState(joined: loop.clock.now)
             if id.index == members.count {
                 members.append(member)
@@ -849,8 +849,8 @@ package actor EventStore {
         return .success(member)
     }
 
-    /// Up to where a journal had the lines of agents when this began, the newest run of each last.
-    package var knownPositions: [FeedPosition] { positions }
+    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
+    package var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.flatMap(\.positions) }
 
     /// What is known of an agent.
     package func member(_ id: MemberID) -> FleetMember { members[id.index] }
@@ -880,7 +880,7 @@ package actor EventStore {
     package func receive(
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage? = nil
     ) async -> String? {
-        if let message { members[id.index].hear(of: message.run) }
+        if let message { members[id.index].hear(of: message) }
         let stream = message?.sequence
         var items: [FleetMember.Item] = []
         let now = wall.now

@@ -46,6 +46,8 @@ package actor NatsInput: Input {
     private static let linesAtOnce = 16
     /// Of how many subjects the last message is looked at, or a few more: not all of them need to be agents.
     private static let mostFound = 20_000
+    /// How often in a row an answer may be late when the last messages are looked at.
+    private static let mostSilences = 3
     /// The least time between two questions that nothing comes of.
     private static let pause = Duration.milliseconds(20)
 
@@ -127,6 +129,7 @@ package actor NatsInput: Input {
             try broker.read(subject, of: stream, from: .lastOfEach, isBrief: true)
         }
         var found: [NatsDelivery] = []
+        var silences = 0
         while left > 0 {
             let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
             for message in messages {
@@ -134,12 +137,17 @@ package actor NatsInput: Input {
                 found.append(message)
                 left -= min(left, 1)
             }
-            // There may be fewer than was said; what has come since is not waited for.
-            if messages.isEmpty || messages.contains(where: { $0.sequence > now.last }) || found.count > Self.mostFound
+            silences = messages.isEmpty ? silences + 1 : 0
+            // There may be fewer than was said, but not none; what has come since is not waited for.
+            if silences == Self.mostSilences, found.isEmpty {
+                throw NatsFault(.silent, "the stream says that it has messages, and sends none")
+            }
+            if silences == Self.mostSilences || messages.contains(where: { $0.sequence > now.last })
+                || found.count > Self.mostFound
             {
                 left = 0
             }
-            try await loop.sleep(for: .zero)
+            try await loop.sleep(for: messages.isEmpty ? Self.pause : .zero)
         }
         let history = await store.numbers.history
         let from = (store.wallTime - history).microseconds.multipliedReportingOverflow(by: 1_000).partialValue
@@ -206,9 +214,7 @@ package actor NatsInput: Input {
         case .success(let member):
             if agents[agent] == nil {
                 agents[agent] = Agent(subject: message.subject)
-                await desk.allowPolling(ofAgent: agent) { _, _ in
-                    PollRefusal("an agent that is read by NATS cannot be asked")
-                }
+                await desk.allowPolling(ofAgent: agent) { _, _ in .byBroker(agent) }
             }
             return member
         case .failure(.taken(let other)):

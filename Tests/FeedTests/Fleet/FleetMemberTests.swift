@@ -26,7 +26,7 @@ import Testing
     }
 
     private func member(after places: [FeedPlace] = []) -> FleetMember {
-        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places)
+        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places.map { FeedPosition("web1", $0) })
     }
 
     @Test func whatItBeginsWithIsNoLoss() throws {

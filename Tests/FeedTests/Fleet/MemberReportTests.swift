@@ -127,6 +127,35 @@ import Testing
         }
     }
 
+    /// What a journal knew of it when the fleet began is not known any more, as more has come since.
+    @Test func oneThatComesBackAfterItsPlaceWasGivenAwayHasLostNothing() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await Fleet(on: loop)
+            try await fleet.whileRunning {
+                await fleet.store.resume([FeedPosition("web1", FeedPlace("r1", 1), stream: 1)])
+                #expect(await fleet.store.knownPositions.map(\.stream) == [1])
+                let id = await fleet.store.member("web1")
+                #expect(await fleet.store.knownPositions.map(\.stream) == [1])
+                var script = PeerScript(from: 2)
+                let old = StreamMessage(run: "r1", sequence: 2, heard: PeerScript.start)
+                _ = await fleet.store.receive(
+                    try [.success(script.fact()), .success(script.fact())], from: id, by: old)
+                #expect(
+                    await fleet.store.knownPositions == [FeedPosition("web1", FeedPlace("r1", 3), stream: 2)])
+                try await loop.sleep(for: .seconds(40))
+                #expect(await fleet.store.forget("web1") == nil)
+                try await loop.sleep(for: .seconds(1))
+                #expect(try await fleet.peers().last == "web1 forgotten")
+                try await loop.sleep(for: .seconds(1_000))
+                #expect(await fleet.store.member("other") == id)
+                let again = await fleet.store.member("web1")
+                let new = StreamMessage(run: "r1", sequence: 3, heard: PeerScript.start + .seconds(1_000))
+                _ = await fleet.store.receive(try [.success(script.fact())], from: again, by: new)
+                #expect(await fleet.store.member(again).lost == 0)
+            }
+        }
+    }
+
     @Test func oneThatComesBackBeforeIsItselfAgain() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await Fleet(on: loop)

@@ -109,6 +109,10 @@ import Testing
         #"{"seq":\#(number),"time":"2023-11-14T22:13:20Z","type":"fact","source":"fact","series":"fact","value":\#(number)}"#
     }
 
+    private static func window(_ number: Int) -> String {
+        #"{"seq":\#(number),"time":"2023-11-14T22:13:20Z","type":"window","source":"fact","series":"fact","start":"2023-11-14T22:13:10Z","seconds":10,"last":1,"last_seq":1,"count":1,"min":1,"max":1,"mean":1}"#
+    }
+
     private static func message(
         _ lines: [String], of agent: String = "web1", run: String? = "r1", last: Int? = nil, raw: [UInt8]? = nil
     ) -> NatsMessage {
@@ -147,7 +151,7 @@ import Testing
                 #expect(try await fleet.values() == [1, 2, 3, 4])
             }
             #expect(try await fleet.errors().isEmpty)
-            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("NATS") == true)
+            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
         }
     }
 
@@ -229,8 +233,13 @@ import Testing
             ([FeedPosition("other", FeedPlace("r", 1), stream: 7)], .time(1)),
             // The newest of all agents that are there.
             (
+                [FeedPosition("a", FeedPlace("r", 1), stream: 5), FeedPosition("b", FeedPlace("r", 1), stream: 2)],
+                .sequence(5)
+            ),
+            // Of one that has something newer what came behind its last line is not known: it may be windows.
+            (
                 [FeedPosition("a", FeedPlace("r", 1), stream: 3), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
-                .sequence(4)
+                .sequence(3)
             ),
             // The newest run counts, be its number less.
             (
@@ -241,11 +250,69 @@ import Testing
             ([FeedPosition("a", FeedPlace("r", 1), stream: 6)], .sequence(1)),
             (
                 [FeedPosition("a", FeedPlace("r", 1), stream: 6), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
-                .sequence(4)
+                .sequence(1)
             ),
         ] as [([FeedPosition], NatsStart)])
     func whereToBeginIsTold(by positions: [FeedPosition], _ start: NatsStart) {
         #expect(NatsStart(behind: positions, last: ["a": 5, "b": 4], else: .time(1)) == start)
+    }
+
+    @Test func windowsThatCameBeforeARestartAreNotMissingBehindIt() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.fact(1)] + (2...4).map(Self.window), last: 4))
+        try stream.publish(Self.message([Self.window(5)], last: 5))
+        try stream.publish(Self.message([Self.fact(1), Self.window(2)], of: "web2", last: 2))
+        try stream.publish(Self.message([Self.fact(1), Self.window(2)], of: "quiet", last: 2))
+        try stream.publish(Self.message([Self.fact(1)], of: "newest", last: 1))
+        try stream.publish(Self.message([Self.fact(6)], last: 6))
+        try stream.publish(Self.message([Self.fact(3)], of: "web2", last: 3))
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume(
+                [("web1", 1), ("web2", 3), ("quiet", 4), ("newest", 5)].map { name, message in
+                    FeedPosition(name, FeedPlace("r1", 1), stream: message)
+                })
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                try stream.publish(Self.message([Self.fact(3)], of: "quiet"))
+                try await fleet.pass(.seconds(1))
+            }
+            for (name, value) in [("web1", 6), ("web2", 3), ("quiet", 3)] {
+                #expect(try await fleet.values(name) == [Double(value)])
+            }
+            #expect(try await fleet.values("newest").isEmpty)
+            #expect(try await !fleet.lines().contains { if case .lost = $0.body { true } else { false } })
+        }
+    }
+
+    @Test func aSourceThatBeginsAnewGoesOnWhereTheFleetIs() async throws {
+        let stream = try Self.stream(1...3)
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume([FeedPosition("web1", FeedPlace("r1", 1), stream: 1)])
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            // Longer ago than the history.
+            for number in 4...6 { try stream.publish(Self.message([Self.fact(number)])) }
+            try await fleet.pass(.seconds(600))
+            stream.setTime(Self.now + 600 * Self.second)
+            try stream.publish(Self.message([Self.fact(7)]))
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(stream.starts.last == .sequence(3))
+            #expect(try await fleet.values().suffix(4) == [4, 5, 6, 7])
+        }
+    }
+
+    @Test(arguments: [2, 3, 7])
+    func lastMessagesThatAreLateAreNotMissing(late: Int) async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 3_600 * Self.second)
+        for number in 1...5 { try stream.publish(Self.message([Self.fact(number)], last: number)) }
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume([FeedPosition("web1", FeedPlace("r1", 2), stream: 2)])
+            fleet.trouble.set(.late, at: .next, times: late)
+            try await fleet.whileReading { try await fleet.pass(.seconds(30)) }
+            #expect(stream.starts.last == .sequence(2))
+            #expect(try await fleet.values() == [3, 4, 5])
+        }
     }
 
     // MARK: Servers
