@@ -269,6 +269,8 @@ def kill(catwatch, folder, count):
     second = begin(catwatch, folder, agents, *options)
     for agent in agents:
         wait_for(f"lines of {agent.name}", lambda agent=agent: count_of(second, agent) > 3)
+    # The past is asked for by whole seconds, of which this run has to have begun one before.
+    time.sleep(1)
     feeder.stop()
     for agent in agents:
         agent.end(signal.SIGTERM)

@@ -49,7 +49,9 @@ class Fleet:
         self.errors = open(str(path) + ".stderr", "w+b")
         self.process = subprocess.Popen(
             [catwatch, "-c", path, "-o", "ndjson", "-i", "1", "--history", history, *options],
-            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.errors,
+            stdin=subprocess.DEVNULL,
+            # Of their own: what is read here would move the place that is written at.
+            stdout=open(self.output.name, "ab"), stderr=open(self.errors.name, "ab"),
             env={"PATH": os.environ["PATH"], "HOME": str(folder)})
         self.read, self.place = [], 0
 
