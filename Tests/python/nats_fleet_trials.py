@@ -164,7 +164,7 @@ def fleet(catwatch, folder, long):
         wait_for("all lines", lambda: has_all(reader.lines(), agents))
         lines = reader.end()
         total = check_all(lines, agents)
-        texts = reader.errors_of("nats")
+        texts = [line["message"] for line in lines if line["type"] == "error" and line["source"] == "nats"]
         need(len(texts) <= kills and len(reader.recovered()) == len(texts), f"errors: {texts}")
         own = [line for line in lines if line["type"] == "error" and line.get("agent") and "origin_seq" not in line]
         need(not own, f"errors of agents: {own[:1]}")
