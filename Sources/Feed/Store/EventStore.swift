@@ -21,20 +21,12 @@ package actor EventStore {
     private var nextReader = 0
     private let wakes: ReaderWakes
     private var admission = Admission()
-    private var ownSource: SourceID?
     private var ending: String?
     /// The oldest line of this run that a journal has; nil without one.
     private var journalFirst: Int?
     /// Whether it is known from the start that other agents' feeds are sources here.
     private let isFleet: Bool
-    /// What is known of those agents, as `state` has them.
-    private var members: [FleetMember] = []
-    /// By these: the source that their lines come by; nil while none does.
-    private var ways: [SourceID?] = []
-    /// The brokers that agents come by, and whether each is there.
-    private var brokers: [String: Bool] = [:]
-    /// Where agents were that a journal knows of, which have yet to join: by their names.
-    private var positions: [String: [FeedPosition]] = [:]
+    private var fleet = Fleet()
     /// When readers were greeted last for what an agent has said, and when they will be.
     private var lastNews: LoopInstant?
     private var newsTimer: LoopTimer?
@@ -158,7 +150,7 @@ package actor EventStore {
             // A width at the most: by then a wall clock that is stepped is noticed.
             let pause = max(.milliseconds(1), state.nextBoundary(after: now) - now)
             // Those of other agents close by the clocks of these.
-            try await loop.sleep(for: isFleet || state.isFleet ? min(pause, MemberClock.patience) : pause)
+            try await loop.sleep(for: isFleet || fleet.count > 0 ? min(pause, MemberClock.patience) : pause)
             try await closeWindows()
             try await closeMemberWindows()
             try await reportMembers()
@@ -186,7 +178,7 @@ package actor EventStore {
     /// The same of the agents of a fleet.
     private func closeMemberWindows() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
-        while ending == nil, state.isFleet {
+        while ending == nil, fleet.count > 0 {
             state.hold(from: admission.heldFrom)
             let hasMore = state.closeMemberWindows(atMost: state.slice, wall: wall.now, now: loop.clock.now)
             announce()
@@ -200,18 +192,18 @@ package actor EventStore {
     private func reportMembers() async throws(CancellationError) {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
-        while ending == nil, next < members.count {
+        while ending == nil, next < fleet.count {
             if next > 0 {
                 try await loop.sleep(for: .zero)
                 try await admit(until: deadline)
             }
             let now = wall.now
-            for index in next..<min(next + 32, members.count) {
+            for index in next..<min(next + 32, fleet.count) {
                 next = index + 1
                 let id = MemberID(index: index)
-                if members[index].state.isOver(at: loop.clock.now) {
+                if fleet[id].state.isOver(at: loop.clock.now) {
                     await release(named: state.name(of: source(standingFor: id)))
-                } else if let peer = members[index].state.report(at: now, index: index, lost: members[index].lost) {
+                } else if let peer = fleet.report(on: id, at: now) {
                     say(.peer(peer), of: id)
                 }
             }
@@ -254,9 +246,7 @@ package actor EventStore {
     /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent {
-            let (member, source) = join(agent)
-            ways[member.index] = source
-            return source
+            return fleet.register(agent, in: &state, wall: wall.now, now: loop.clock.now)
         }
         return state.register(description, at: wall.now)
     }
@@ -267,13 +257,7 @@ package actor EventStore {
     package func retire(named name: String) {
         guard let id = state.source(named: name) else { return }
         state.retire(id)
-        for source in agents(by: id).flatMap({ state.sources(of: $0) }) { state.retire(source) }
-    }
-
-    /// The agents that go with a source: the one that it stands for, or all whose lines come by it.
-    private func agents(by source: SourceID) -> [MemberID] {
-        if let member = state.member(standingFor: source) { return [member] }
-        return ways.indices.filter { ways[$0] == source }.map { MemberID(index: $0) }
+        for source in fleet.members(by: id, in: state).flatMap({ state.sources(of: $0) }) { state.retire(source) }
     }
 
     /// A source has come to its end by itself: nothing more is expected of it until it is registered again.
@@ -286,20 +270,19 @@ package actor EventStore {
     /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
     /// outputs that must get everything are waited for, for as long as a window is wide at most.
     package func release(named name: String) async {
-        if let id = state.source(named: name), case let agents = agents(by: id), !agents.isEmpty {
-            for member in agents where !members[member.index].state.isForgotten {
-                let (now, lost) = (wall.now, members[member.index].lost)
-                say(.peer(members[member.index].state.farewell(at: now, lost: lost)), of: member)
+        if let id = state.source(named: name), case let agents = fleet.members(by: id, in: state), !agents.isEmpty {
+            for member in agents {
+                if let peer = fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
             }
             retire(named: name)
             for member in agents {
-                ways[member.index] = nil
+                fleet.endWay(to: member)
                 for source in state.sources(of: member) where source != id {
                     await release(one: state.name(of: source))
                 }
             }
             await release(one: name)
-            for member in agents where members[member.index].state.isForgotten { state.free(member) }
+            for member in agents where fleet[member].state.isForgotten { state.free(member) }
             return
         }
         await release(one: name)
@@ -328,12 +311,7 @@ package actor EventStore {
     package static let ownName = "catwatch"
 
     /// The agent itself as a source, for what it says of itself.
-    package var agentSource: SourceID {
-        if let known = ownSource { return known }
-        let id = register(SourceDescription(name: Self.ownName, type: "memory", rhythm: .every(state.limits.interval)))
-        ownSource = id
-        return id
-    }
+    package var agentSource: SourceID { state.ownSource(at: wall.now) }
 
     // MARK: Readers
 
@@ -628,7 +606,7 @@ package actor EventStore {
     package var run: String { identity.run }
 
     /// Whether the feed is a fleet's, this one's or the one that is passed on.
-    package var isOfFleet: Bool { relayed?.isFleet ?? (isFleet || state.isFleet) }
+    package var isOfFleet: Bool { relayed?.isFleet ?? (isFleet || fleet.count > 0) }
 
     /// The number that the next line gets.
     package var nextSequence: Int { state.log.nextSequence }
@@ -743,33 +721,23 @@ package actor EventStore {
     /// The next agent of a fleet; nil when that was all.
     package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
         guard walk.run == identity.run else { return nil }
+        guard let relayed else { return fleet.next(&walk, at: wall.now) }
         defer { walk.place += 1 }
-        if let relayed { return relayed.member(walk.place, at: relayedTime) }
-        while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
-        guard walk.place < members.count else { return nil }
-        let member = members[walk.place]
-        return MemberNumbers(
-            name: member.name, isLive: member.state.standing == .live,
-            age: member.state.heard.map { max(.zero, wall.now - $0) }, lost: member.lost)
+        return relayed.member(walk.place, at: relayedTime)
     }
 
     /// The agent of a fleet that a source is of; nil for one's own.
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.firstIndex(of: ".") else { return nil }
         let name = String(source[..<dot])
-        return relayed?.hasAgent(named: name) ?? state.hasMember(named: name) ? name : nil
+        return relayed?.hasAgent(named: name) ?? (state.members[name] != nil) ? name : nil
     }
 
     /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
-    package var connections: (open: Int, all: Int)? {
-        let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link != .none }.map(\.state.link)
-        let open = links.count { $0 == .open } + brokers.values.count { $0 }
-        let all = links.count + brokers.count
-        return all == 0 ? nil : (open, all)
-    }
+    package var connections: (open: Int, all: Int)? { fleet.connections }
 
     /// Says whether a broker that agents come by is there; nil when it is none any more.
-    package func noteBroker(_ name: String, isConnected: Bool?) { brokers[name] = isConnected }
+    package func noteBroker(_ name: String, isConnected: Bool?) { fleet.noteBroker(name, isConnected: isConnected) }
 
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
     /// tells no more than percentiles.
@@ -788,39 +756,20 @@ package actor EventStore {
     // MARK: Agents whose feeds are sources
 
     /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
-    package func resume(_ positions: [FeedPosition]) { self.positions = Dictionary(grouping: positions, by: \.agent) }
+    package func resume(_ positions: [FeedPosition]) { fleet.resume(positions) }
 
-    /// Adds an agent whose feed is a source, or finds it again; with the source that stands for it.
-    private func join(_ name: String) -> (member: MemberID, source: SourceID) {
-        let id = state.join(name)
-        if id.index == members.count || members[id.index].name != name {
-            var member = FleetMember(
-                name, width: state.limits.interval, mostSources: state.limits.memberSources,
-                after: positions.removeValue(forKey: name) ?? [])
-            member.state = MemberState(joined: loop.clock.now)
-            if id.index == members.count {
-                members.append(member)
-                ways.append(nil)
-            } else {
-                members[id.index] = member
-                ways[id.index] = nil
-            }
-        }
-        if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: loop.clock.now) }
-        return (id, source(standingFor: id))
-    }
+    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
+    package var knownPositions: [FeedPosition] { fleet.knownPositions }
 
-    /// The source that an agent is itself.
     private func source(standingFor id: MemberID) -> SourceID {
-        if let known = state.source(named: Self.ownName, of: id), !state.isRetired(known) { return known }
-        let own = SourceDescription(name: Self.ownName, type: "memory", rhythm: .every(state.limits.interval))
-        // Nobody else has that name: configurations that would are refused.
-        return state.register(own, of: id, at: wall.now)?.source ?? agentSource
+        fleet.source(standingFor: id, in: &state, at: wall.now)
     }
 
     /// The agent of a fleet that is called so; joins it. What it gives is good until the agent is forgotten: an input whose agents
     /// nobody has configured asks anew for whatever comes.
-    package func member(_ name: String) -> MemberID { join(name).member }
+    package func member(_ name: String) -> MemberID {
+        fleet.join(name, in: &state, wall: wall.now, now: loop.clock.now)
+    }
 
     /// Why the lines of an agent that no configuration names are not taken.
     package enum Stranger: Error, Sendable, Equatable {
@@ -832,31 +781,17 @@ package actor EventStore {
 
     /// The agent that is called so, whose lines come by a source that has those of many; joins it.
     package func member(_ name: String, by source: SourceID) -> Result<MemberID, Stranger> {
-        if let known = state.member(named: name) {
-            if let way = ways[known.index], way != source { return .failure(.taken(by: state.name(of: way))) }
-            if ways[known.index] == nil {
-                _ = join(name)
-                ways[known.index] = source
-                greetSoon()
-            }
-            return .success(known)
+        fleet.member(name, by: source, in: &state, wall: wall.now, now: loop.clock.now).map { member, isNews in
+            if isNews { greetSoon() }
+            return member
         }
-        guard state.hasRoomForMember else { return .failure(.tooMany(members.count)) }
-        if let other = state.source(inTheNameOf: name) { return .failure(.taken(by: other)) }
-        let member = join(name).member
-        ways[member.index] = source
-        greetSoon()
-        return .success(member)
     }
 
-    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    package var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.flatMap(\.positions) }
-
     /// What is known of an agent.
-    package func member(_ id: MemberID) -> FleetMember { members[id.index] }
+    package func member(_ id: MemberID) -> FleetMember { fleet[id] }
 
     /// Says how it is with the way to an agent that has one of its own.
-    package func note(_ link: MemberState.Link, of id: MemberID) { members[id.index].state.link = link }
+    package func note(_ link: MemberState.Link, of id: MemberID) { fleet.note(link, of: id) }
 
     /// An agent is known by something else than its lines: by the last message that a broker has of it.
     ///
@@ -864,10 +799,7 @@ package actor EventStore {
     ///   - last: the number of the last line that it has; nil where that is not said.
     ///   - heard: when that came to the broker.
     package func meet(_ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, heard: Timestamp) {
-        if let last { members[id.index].recall(FeedPlace(run, last)) }
-        members[id.index].state.identify(run: run, host: host)
-        members[id.index].state.hear(at: heard)
-        members[id.index].state.come(at: loop.clock.now.advanced(by: min(heard - wall.now, .zero)))
+        fleet.meet(id, run: run, last: last, host: host, heard: heard, wall: wall.now, now: loop.clock.now)
     }
 
     /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
@@ -880,35 +812,25 @@ package actor EventStore {
     package func receive(
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage? = nil
     ) async -> String? {
-        if let message { members[id.index].hear(of: message) }
         let stream = message?.sequence
-        var items: [FleetMember.Item] = []
-        let now = wall.now
-        if !lines.isEmpty {
-            members[id.index].state.hear(at: min(message?.heard ?? now, now))
-            members[id.index].state.come(at: loop.clock.now)
-        }
-        for line in lines {
-            switch line {
-            case .success(let line): members[id.index].take(line, wall: now, into: &items)
-            case .failure(let fault): members[id.index].take(fault, into: &items)
-            }
-        }
-        members[id.index].settle(into: &items)
+        let items = fleet.take(lines, from: id, by: message, wall: wall.now, now: loop.clock.now)
         var batch = EventBatch()
+        func add(_ body: Event.Body, _ origin: LineOrigin) {
+            batch.add(Event(time: wall.now, source: source(standingFor: id), body: body), from: origin)
+        }
         for item in items {
             switch item {
             case .line(let line, let place, let clock):
-                add(line, LineOrigin(id, place, stream: stream, clock: clock), to: &batch)
+                let origin = LineOrigin(id, place, stream: stream, clock: clock)
+                if fleet.add(line, origin, to: &batch, in: &state) { greetSoon() }
             case .lost(let run, let numbers):
-                let origin = LineOrigin(id, FeedPlace(run, 0), stream: stream)
-                add(.lost(Lost(run: run, numbers: numbers)), origin, to: &batch)
-            case .complaint(let failure): add(.error(failure), LineOrigin(id), to: &batch)
+                add(.lost(Lost(run: run, numbers: numbers)), LineOrigin(id, FeedPlace(run, 0), stream: stream))
+            case .complaint(let failure): add(.error(failure), LineOrigin(id))
             case .stats(let stats):
                 // Of lines before it the sources are as they were.
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
-                list(stats, of: id)
+                if fleet.list(stats, of: id, in: &state, wall: wall.now, now: loop.clock.now) { greetSoon() }
             case .breach(let reason):
                 await publish(batch, waitingUntil: nil)
                 return reason
@@ -931,78 +853,7 @@ package actor EventStore {
     /// Forgets an agent of the fleet that comes by a broker and says nothing, before a day of that is over.
     ///
     /// - Returns: why not; nil when it will be within a second.
-    package func forget(_ name: String) -> PollRefusal? {
-        guard let index = members.firstIndex(where: { $0.name == name && !$0.state.isForgotten }) else {
-            return PollRefusal("there is no agent \"\(name)\" here", .unknown)
-        }
-        guard members[index].state.link == .none else {
-            return PollRefusal("the agent \"\(name)\" is configured here: it goes when that does")
-        }
-        guard members[index].state.standing != .live else {
-            return PollRefusal("the agent \"\(name)\" is live")
-        }
-        members[index].state.isDismissed = true
-        return nil
-    }
-
-    private func add(_ body: Event.Body, _ origin: LineOrigin, to batch: inout EventBatch) {
-        batch.add(Event(time: wall.now, source: source(standingFor: origin.member), body: body), from: origin)
-    }
-
-    /// Adds what a line of an agent's says.
-    private func add(_ line: Line, _ origin: LineOrigin, to batch: inout EventBatch) {
-        let name = line.source ?? ""
-        var origin = origin
-        var isCut = false
-        let body: Event.Body
-        var type = name == Self.ownName ? "memory" : name
-        switch line.body {
-        case .data(let data):
-            type = line.type
-            isCut = data.truncated
-            body = .data(Datum(data, of: name, line.flaws))
-        case .latency(let sample): body = .latency(sample)
-        case .memory(let sample): body = .memory(sample)
-        case .error(var failure):
-            failure.code = Failure.Code(rawValue: LineEncoder.cut(failure.code.rawValue, at: 64))
-            body = .error(failure)
-        case .progress(let progress): body = .progress(progress)
-        case .recovered(let recovery): body = .recovered(recovery)
-        case .restart(let restart): body = .restart(restart)
-        case .agent(let agent): body = .foreignAgent(agent)
-        // `FleetMember` lets none of these through.
-        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown: return
-        }
-        var source = state.source(named: name, of: origin.member)
-        if source == nil {
-            source = state.register(SourceDescription(name: name, type: type), of: origin.member, at: line.time)?.source
-            greetSoon()
-        }
-        guard let source else { return }
-        if case .data = line.body, state.type(of: source) != type { origin.type = type }
-        batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
-    }
-
-    /// Takes over how an agent says that its sources are.
-    private func list(_ stats: Line.Stats, of id: MemberID) {
-        let now = wall.now
-        var isNews = false
-        for status in stats.sources {
-            let description = SourceDescription(
-                name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
-                takesN: status.takesN, rhythm: status.rhythm)
-            guard let (source, isNew) = state.register(description, of: id, at: now) else { continue }
-            state.setState(status, of: source, at: now)
-            if isNew { isNews = true }
-        }
-        let own = source(standingFor: id)
-        for source in state.sources(of: id) where source != own && !state.isRetired(source) {
-            guard !members[id.index].sources.contains(state.ownName(of: source, of: id)) else { continue }
-            state.release(source, wall: now, now: loop.clock.now)
-            isNews = true
-        }
-        if isNews { greetSoon() }
-    }
+    package func forget(_ name: String) -> PollRefusal? { fleet.dismiss(name) }
 
     /// Has readers told how the sources are, at most once a second: a thousand agents may begin at once.
     private func greetSoon() {

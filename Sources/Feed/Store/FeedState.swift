@@ -4,48 +4,6 @@ package import Reactor
 ///
 /// One struct, so that a batch of events costs one exclusive access and no reference counting of the parts.
 package struct FeedState: ~Copyable, Sendable {
-    package struct Limits: Sendable {
-        /// The width of a window.
-        package var interval: Duration = .seconds(10)
-        /// How far back windows and lines are kept.
-        package var history: Duration = .seconds(120)
-        /// Bytes of memory for recent lines.
-        package var logCapacity = 8 << 20
-        /// How many series have windows.
-        package var series = usualSeries
-        /// Bytes of memory for names of series as lines have them; those of further ones are encoded for each line.
-        package var nameBytes = 4 << 20
-        /// How many endpoints have statistics.
-        package var endpoints = 10_000
-        /// How many agents of a fleet there may be, if no configuration names them.
-        package var members = 10_000
-        /// How many of each one agent of a fleet may have.
-        package var memberSeries = 1_000
-        package var memberSources = 100
-        package var memberEndpoints = 100
-        /// How many sources are remembered, with their windows and statistics, that nothing more comes from.
-        package var released = 1_000
-        /// Data events after which no more are taken; nil for no limit.
-        package var data: Int?
-
-        package static let usualSeries = 10_000
-        /// How many there may be at the most, where a person asks for it.
-        package static let mostSeries = 100_000
-
-        package init() {}
-
-        /// So many series, and of what there is of each as much as usual.
-        package init(series: Int) {
-            self.series = series
-            nameBytes = Self.scaled(nameBytes, series)
-        }
-
-        /// What all series have together, when there are more than usual.
-        package static func scaled(_ amount: Int, _ series: Int) -> Int {
-            amount * max(series, usualSeries) / usualSeries
-        }
-    }
-
     package let limits: Limits
     package private(set) var log: LineLog
     /// The numbers of the newest line that is told to persons, an error, how far a source has come or that it is back, and of
@@ -57,6 +15,7 @@ package struct FeedState: ~Copyable, Sendable {
     package var outputs: [OutputState] = []
     private var encoder = LineEncoder()
     private var sources = SourceTable()
+    private var ownSource: SourceID?
     private var series: [Series] = []
     private var prefixes: PrefixArena
     /// How many bytes of `prefixes` are names of series that are gone.
@@ -69,18 +28,11 @@ package struct FeedState: ~Copyable, Sendable {
     private var revised: [Int] = []
     private var closings = WindowClosings()
     /// The agents whose feeds are sources.
-    private var members: [Member] = []
-    private var membersByName: [String: Int] = [:]
-    /// Those of agents that are forgotten, to be others' once nothing is known of their sources.
-    private var freeMembers: [Int] = []
-    /// By sources: whose they are, by their place in `members`; −1 for our own.
-    private var owners: [Int32] = []
+    private(set) var members = MemberTable()
     /// Whose events are published now; −1 for our own.
     private var speaker: Int32 = -1
     /// Times that a series of an agent's was not taken because it has as many as it may have.
     private var refusedForeignSeries = 0
-    /// What is to be said of an agent that has as much as it may have.
-    private var refusals: [(member: Int, message: String)] = []
     /// Values that came behind the line of their window, in the batch under way.
     private var revisions = 0
     private var hasReportedSeries = false
@@ -90,33 +42,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// The newest of each.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
-
-    /// Which windows have closed, by one clock.
-    private struct WindowClosings: Sendable {
-        /// When the next window closes, and when it began: what is older than that has closed.
-        private var boundary = Timestamp(microseconds: .min)
-        private(set) var openSince = Timestamp(microseconds: .min)
-        private var last = Timestamp(microseconds: .min)
-        /// The first series whose windows that are over may have no line yet; nil when all have.
-        var place: Int?
-        /// Whether the clock was stepped back since, so that any window may be over.
-        private(set) var looksAtAll = false
-
-        /// Notices that the time of some windows has come.
-        ///
-        /// - Parameter width: how wide they are, in microseconds.
-        /// - Returns: whether it has come since it was last looked at.
-        mutating func notice(_ time: Timestamp, width: Int64) -> Bool {
-            guard time >= boundary || time < last else { return false }
-            looksAtAll = time < last || looksAtAll && place != nil
-            last = time
-            let index = Window.index(of: time, width: width)
-            boundary = Window.end(of: index, width: width)
-            openSince = Window.start(of: index, width: width)
-            place = 0
-            return true
-        }
-    }
 
     /// - Parameter age: how long lines are kept; nil for the limits' history.
     package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil) {
@@ -152,6 +77,18 @@ package struct FeedState: ~Copyable, Sendable {
         let (source, isRenamed) = sources.register(description, at: time, birth: births)
         if isRenamed { renewPrefixes() }
         return source
+    }
+
+    /// The agent itself as a source, for what it says of itself; one of a fleet is described likewise.
+    package mutating func ownSource(at time: Timestamp) -> SourceID {
+        if let known = ownSource { return known }
+        let id = register(ownDescription, at: time)
+        ownSource = id
+        return id
+    }
+
+    var ownDescription: SourceDescription {
+        SourceDescription(name: EventStore.ownName, type: "memory", rhythm: .every(limits.interval))
     }
 
     /// The source of this name that was registered.
@@ -191,12 +128,8 @@ package struct FeedState: ~Copyable, Sendable {
         counts.series = table.count
         endpointTable.remove(gone)
         sources.remove(gone)
-        for member in Set(gone.map { owner(of: $0) }) where member >= 0 {
-            members[member].sources.subtract(gone)
-            members[member].series.removeAll { series[$0].source < 0 }
-            members[member].endpoints = endpointTable.count(of: members[member].sources)
-        }
-        for index in gone where index < owners.count { owners[index] = -1 }
+        members.remove(
+            gone, series: { series[$0].source < 0 }, endpoints: { endpointTable.count(of: $0) })
         if wastedNames > prefixes.buffer.count / 2 { movePrefixes() }
         return true
     }
@@ -336,9 +269,9 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func report(_ message: String, of member: Int? = nil, _ wall: Timestamp, _ now: LoopInstant) {
         let failure = Failure(.config, message)
         newestReport = log.nextSequence
-        let name = member.map { members[$0].ownName } ?? EventStore.ownName
+        let name = member.map { members.ownName(of: $0) } ?? EventStore.ownName
         if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
-        encoder.setTail(member.map { members[$0].tail } ?? [])
+        encoder.setTail(member.map { members.tail(of: $0) } ?? [])
         defer { encoder.setTail([]) }
         let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
         log.append(atMost: most, at: now) { sequence, writer in
@@ -467,19 +400,21 @@ package struct FeedState: ~Copyable, Sendable {
         let name = sources.name(of: source.index)
         births += 1
         let member = Int(speaker)
-        let mayAdd = member < 0 || members[member].endpoints < limits.memberEndpoints
+        let mayAdd = member < 0 || members.endpoints(of: member) < limits.memberEndpoints
         func update(_ state: inout FeedState) -> Bool {
             let before = state.endpointTable.statistics.count
             let isDone = state.endpointTable.update(
                 endpoint, of: source.index, named: name, birth: state.births, mayAdd: mayAdd, change)
-            if member >= 0 { state.members[member].endpoints += state.endpointTable.statistics.count - before }
+            if member >= 0 { state.members.add(endpoints: state.endpointTable.statistics.count - before, to: member) }
             return isDone
         }
         if update(&self) { return }
         if mayAdd, forget(Set(sources.released()), wall, now), update(&self) { return }
         counts.refusedEndpoints += 1
         if !mayAdd {
-            refuse(.endpoints, "has more than \(limits.memberEndpoints) endpoints: further ones have no statistics")
+            members.refuse(
+                .endpoints, of: member,
+                "has more than \(limits.memberEndpoints) endpoints: further ones have no statistics")
         }
     }
 
@@ -529,10 +464,10 @@ package struct FeedState: ~Copyable, Sendable {
         _ wall: Timestamp, _ now: LoopInstant
     ) -> Int? {
         let member = Int(speaker)
-        if member >= 0, members[member].series.count >= limits.memberSeries {
+        if member >= 0, members.series(of: member).count >= limits.memberSeries {
             refusedForeignSeries += 1
-            refuse(
-                .series,
+            members.refuse(
+                .series, of: member,
                 "has more than \(limits.memberSeries) series: events of further ones still flow, but have no windows")
             return nil
         }
@@ -547,7 +482,7 @@ package struct FeedState: ~Copyable, Sendable {
         let new = Series(
             ring: newRing, source: source.index, kind: kind, member: speaker, birth: births, prefix: 0..<0,
             namesOffset: 0)
-        if member >= 0 { members[member].series.append(index) }
+        if member >= 0 { members.add(series: index, to: member) }
         if index < series.count { series[index] = new } else { series.append(new) }
         keepPrefix(of: index)
         counts.series = table.count
@@ -728,7 +663,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) {
         // By the clock of whose event it is.
         let (clock, openSince) =
-            speaker < 0 ? (wall, closings.openSince) : members[Int(speaker)].clock(or: wall)
+            speaker < 0 ? (wall, closings.openSince) : members.clock(of: Int(speaker), or: wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
@@ -749,7 +684,7 @@ package struct FeedState: ~Copyable, Sendable {
         guard !revised.isEmpty else { return }
         for index in revised {
             let member = Int(series[index].member)
-            let end = member < 0 ? wall : members[member].time(at: now) ?? wall
+            let end = member < 0 ? wall : members.time(of: member, at: now, or: wall)
             if let due = series[index].ring.nextDue, due <= end { flush(index, wall, now) }
         }
         revised.removeAll(keepingCapacity: true)
@@ -762,11 +697,11 @@ package struct FeedState: ~Copyable, Sendable {
         var ring = newRing
         swap(&ring, &series[index].ring)
         let member = Int(series[index].member)
-        let time = member < 0 ? wall : members[member].time(at: now) ?? wall
-        let clock = member < 0 ? wall : members[member].told ?? wall
+        let time = member < 0 ? wall : members.time(of: member, at: now, or: wall)
+        let clock = member < 0 ? wall : members.told(of: member, or: wall)
         // It may stand in the middle of what comes from another agent.
         let before = encoder
-        if speaker >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members[member].tail) }
+        if speaker >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members.tail(of: member)) }
         defer { if speaker >= 0 || member >= 0 { encoder = before } }
         let scale = series[index].kind == .data ? sources.bands(of: series[index].source) : nil
         withWindowNames(of: index) { state, names in
@@ -791,105 +726,40 @@ package struct FeedState: ~Copyable, Sendable {
 
     // MARK: Agents whose feeds are sources
 
-    /// What may be too much of one agent's.
-    enum Share: Hashable { case series, endpoints }
-
-    /// An agent of a fleet, with its share of what there is.
-    private struct Member: Sendable {
-        let name: String
-        /// What the agent itself is called as a source here.
-        let ownName: String
-        /// `,"agent":"…"`
-        let tail: [UInt8]
-        /// Its time as of its newest line, and when that came; nil before there was one.
-        var told: Timestamp?
-        var heard: LoopInstant?
-        var closings = WindowClosings()
-        var sources: Set<Int> = []
-        var series: [Int] = []
-        var endpoints = 0
-        var reported: Set<Share> = []
-
-        init(_ name: String) {
-            self.name = name
-            ownName = "\(name).\(EventStore.ownName)"
-            tail = LineEncoder.tail(agent: name)
-        }
-
-        /// Its time now.
-        func time(at now: LoopInstant) -> Timestamp? {
-            guard let told, let heard else { return nil }
-            return MemberClock.time(told, after: heard.duration(to: now))
-        }
-
-        /// What its values are judged by: its time as of the newest line, and before which time windows have closed.
-        func clock(or wall: Timestamp) -> (Timestamp, openSince: Timestamp) { (told ?? wall, closings.openSince) }
-    }
-
-    /// Whether other agents are sources here.
-    var isFleet: Bool { !members.isEmpty }
-
     /// Adds an agent; one of a name that is known is that one.
-    mutating func join(_ name: String) -> MemberID {
-        if let index = membersByName[name] {
-            freeMembers.removeAll { $0 == index }
-            return MemberID(index: index)
-        }
-        if let place = freeMembers.firstIndex(where: { members[$0].sources.isEmpty }) {
-            let index = freeMembers.remove(at: place)
-            membersByName[members[index].name] = nil
-            membersByName[name] = index
-            members[index] = Member(name)
-            return MemberID(index: index)
-        }
-        membersByName[name] = members.count
-        members.append(Member(name))
-        return MemberID(index: members.count - 1)
-    }
+    mutating func join(_ name: String) -> MemberID { members.join(name) }
 
-    func member(named name: String) -> MemberID? { membersByName[name].map { MemberID(index: $0) } }
-
-    /// Whether there may be one more that no configuration names.
-    var hasRoomForMember: Bool {
-        members.count < limits.members || freeMembers.contains { members[$0].sources.isEmpty }
-    }
+    /// Has an agent's place be another's one day, unless it joins again before.
+    mutating func free(_ member: MemberID) { members.free(member) }
 
     /// A source of nobody's that has the name of one of this agent's.
     func source(inTheNameOf agent: String) -> String? { sources.name(headedBy: agent) }
 
-    /// Has an agent's place be another's one day, unless it joins again before.
-    mutating func free(_ member: MemberID) {
-        if !freeMembers.contains(member.index) { freeMembers.append(member.index) }
-    }
-
-    /// Whether there is an agent of this name.
-    func hasMember(named name: String) -> Bool { membersByName[name] != nil }
-
     /// The agent that a source is of, when it is the one that stands for the agent itself.
     func member(standingFor source: SourceID) -> MemberID? {
-        let owner = owner(of: source.index)
-        guard owner >= 0, members[owner].ownName == sources.name(of: source.index) else { return nil }
+        let owner = members.owner(of: source.index)
+        guard owner >= 0, members.ownName(of: owner) == sources.name(of: source.index) else { return nil }
         return MemberID(index: owner)
     }
 
     /// The sources of an agent.
-    func sources(of member: MemberID) -> [SourceID] { members[member.index].sources.map { SourceID(index: $0) } }
+    func sources(of member: MemberID) -> [SourceID] {
+        members.sources(of: member.index).map { SourceID(index: $0) }
+    }
 
     func name(of source: SourceID) -> String { sources.name(of: source.index) }
 
     /// What a source of an agent's is called there.
     func ownName(of source: SourceID, of member: MemberID) -> String {
-        String(name(of: source).dropFirst(members[member.index].name.count + 1))
+        String(name(of: source).dropFirst(members.name(of: member.index).count + 1))
     }
 
     func type(of source: SourceID) -> String? { sources.type(of: source) }
 
-    private func owner(of source: Int) -> Int { source < owners.count ? Int(owners[source]) : -1 }
-
     /// The source of this name of an agent's own; nil when it is not known here.
     func source(named name: String, of member: MemberID) -> SourceID? {
-        guard let id = sources.source(named: "\(members[member.index].name).\(name)") else { return nil }
-        return owner(of: id.index) == member.index ? id : nil
+        guard let id = sources.source(named: "\(members.name(of: member.index)).\(name)") else { return nil }
+        return members.owner(of: id.index) == member.index ? id : nil
     }
 
     /// Adds a source of an agent's, or describes it anew; its name is the one it has there.
@@ -900,7 +770,7 @@ package struct FeedState: ~Copyable, Sendable {
     ) -> (source: SourceID, isNews: Bool)? {
         var description = description
         let known = source(named: description.name, of: member)
-        description.name = "\(members[member.index].name).\(description.name)"
+        description.name = "\(members.name(of: member.index)).\(description.name)"
         description.type = LineEncoder.cut(description.type, at: 1_024)
         if let known {
             if sources.isDescribed(known, as: description) { return (known, false) }
@@ -909,9 +779,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
         guard sources.source(named: description.name) == nil else { return nil }
         let id = register(description, at: time)
-        if id.index >= owners.count { owners += repeatElement(-1, count: id.index - owners.count + 1) }
-        owners[id.index] = Int32(member.index)
-        members[member.index].sources.insert(id.index)
+        members.add(source: id.index, to: member.index)
         return (id, true)
     }
 
@@ -922,7 +790,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Encodes the names of one source's series anew.
     private mutating func renewPrefixes(of source: SourceID, _ member: Int) {
-        for index in members[member].series where series[index].source == source.index {
+        for index in members.series(of: member) where series[index].source == source.index {
             wastedNames += series[index].prefix.count
             keepPrefix(of: index)
         }
@@ -933,28 +801,21 @@ package struct FeedState: ~Copyable, Sendable {
     private mutating func listen(to origin: LineOrigin, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant) {
         let member = origin.member.index
         if let clock = origin.clock {
-            (members[member].told, members[member].heard) = (clock, now)
+            members.hear(clock, of: member, at: now)
             closeWindows(of: member, until: log.totalCost.addingSaturated(slice), wall, now)
         }
         speaker = Int32(member)
         encoder.setTail(
             origin.place.map {
                 LineEncoder.tail(
-                    agent: members[member].name, $0, stream: origin.stream, time: isFuture(time, wall) ? time : nil)
-            } ?? members[member].tail)
+                    agent: members.name(of: member), $0, stream: origin.stream, time: isFuture(time, wall) ? time : nil)
+            } ?? members.tail(of: member))
     }
 
     private mutating func stopListening(_ wall: Timestamp, _ now: LoopInstant) {
         speaker = -1
         encoder.setTail([])
-        for (member, message) in refusals { report("\(members[member].name) \(message)", of: member, wall, now) }
-        refusals = []
-    }
-
-    /// Something of the agent whose events come is too much; that is said once.
-    private mutating func refuse(_ share: Share, _ message: String) {
-        let member = Int(speaker)
-        if members[member].reported.insert(share).inserted { refusals.append((member, message)) }
+        for (member, message) in members.takeRefusals() { report(message, of: member, wall, now) }
     }
 
     /// Closes the windows of all agents whose time has come by the clock of each, until the log has grown by so much.
@@ -962,7 +823,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: whether there may be more.
     mutating func closeMemberWindows(atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Bool {
         let end = log.totalCost.addingSaturated(growth)
-        for member in members.indices {
+        for member in 0..<members.count {
             guard log.totalCost < end else { return true }
             closeWindows(of: member, until: end, wall, now)
         }
@@ -971,16 +832,12 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// - Parameter end: how large the log may get, until it is enough for now.
     private mutating func closeWindows(of member: Int, until end: Int, _ wall: Timestamp, _ now: LoopInstant) {
-        guard let time = members[member].time(at: now) else { return }
-        _ = members[member].closings.notice(time, width: width)
-        guard var place = members[member].closings.place else { return }
-        let looksAtAll = members[member].closings.looksAtAll
-        while place < members[member].series.count, log.totalCost < end {
-            let index = members[member].series[place]
-            if looksAtAll || series[index].ring.nextDue.map({ $0 <= time }) == true { flush(index, wall, now) }
-            place += 1
+        guard let due = members.due(member, at: now, width: width) else { return }
+        var rest = due.series
+        while log.totalCost < end, let index = rest.popFirst() {
+            if due.looksAtAll || series[index].ring.nextDue.map({ $0 <= due.time }) == true { flush(index, wall, now) }
         }
-        members[member].closings.place = place < members[member].series.count ? place : nil
+        members.close(member, before: rest.startIndex)
     }
 
     // MARK: Another agent's lines

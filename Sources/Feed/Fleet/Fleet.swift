@@ -1,0 +1,247 @@
+internal import Reactor
+
+/// The agents whose feeds are sources here: which there are, what has come of each, and by what way.
+///
+/// It has neither clock nor log: it is told the time, and what it says becomes lines in the `FeedState` that it is lent.
+struct Fleet: Sendable {
+    /// As the state's table has them.
+    private var members: [FleetMember] = []
+    /// By these: the source that their lines come by; nil while none does.
+    private var ways: [SourceID?] = []
+    /// The brokers that agents come by, and whether each is there.
+    private var brokers: [String: Bool] = [:]
+    /// Where agents were that a journal knows of, which have yet to join: by their names.
+    private var positions: [String: [FeedPosition]] = [:]
+
+    var count: Int { members.count }
+
+    subscript(id: MemberID) -> FleetMember { members[id.index] }
+
+    // MARK: Who there is
+
+    /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
+    mutating func resume(_ positions: [FeedPosition]) { self.positions = Dictionary(grouping: positions, by: \.agent) }
+
+    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
+    var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.flatMap(\.positions) }
+
+    /// Adds an agent whose feed is a source, or finds it again.
+    ///
+    /// - Parameter way: the source that its lines come by from now on; nil when nothing changes that.
+    mutating func join(
+        _ name: String, by way: SourceID? = nil, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+    ) -> MemberID {
+        let id = state.join(name)
+        if id.index == members.count || members[id.index].name != name {
+            let member = FleetMember(
+                name, width: state.limits.interval, mostSources: state.limits.memberSources,
+                after: positions.removeValue(forKey: name) ?? [])
+            if id.index == members.count {
+                members.append(member)
+                ways.append(nil)
+            } else {
+                members[id.index] = member
+                ways[id.index] = nil
+            }
+            members[id.index].state = MemberState(joined: now)
+        }
+        if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: now) }
+        _ = source(standingFor: id, in: &state, at: wall)
+        if let way { ways[id.index] = way }
+        return id
+    }
+
+    /// Adds one that has a way of its own, or finds it again: its lines come by the source that stands for it.
+    mutating func register(
+        _ name: String, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+    ) -> SourceID {
+        let id = join(name, in: &state, wall: wall, now: now)
+        let own = source(standingFor: id, in: &state, at: wall)
+        ways[id.index] = own
+        return own
+    }
+
+    /// The source that an agent is itself.
+    func source(standingFor id: MemberID, in state: inout FeedState, at wall: Timestamp) -> SourceID {
+        if let known = state.source(named: EventStore.ownName, of: id), !state.isRetired(known) { return known }
+        // Nobody else has that name: configurations that would are refused.
+        return state.register(state.ownDescription, of: id, at: wall)?.source ?? state.ownSource(at: wall)
+    }
+
+    /// The agent that is called so, whose lines come by a source that has those of many; joins it.
+    ///
+    /// - Returns: the agent, and whether readers are to be told; or why its lines are not taken.
+    mutating func member(
+        _ name: String, by source: SourceID, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+    ) -> Result<(member: MemberID, isNews: Bool), EventStore.Stranger> {
+        if let known = state.members[name] {
+            if let way = ways[known.index] {
+                return way == source ? .success((known, false)) : .failure(.taken(by: state.name(of: way)))
+            }
+        } else {
+            guard state.members.hasRoom(state.limits.members) else { return .failure(.tooMany(members.count)) }
+            if let other = state.source(inTheNameOf: name) { return .failure(.taken(by: other)) }
+        }
+        return .success((join(name, by: source, in: &state, wall: wall, now: now), true))
+    }
+
+    /// The agents that go with a source: the one that it stands for, or all whose lines come by it.
+    func members(by source: SourceID, in state: borrowing FeedState) -> [MemberID] {
+        if let member = state.member(standingFor: source) { return [member] }
+        return ways.indices.filter { ways[$0] == source }.map { MemberID(index: $0) }
+    }
+
+    /// The ways to agents end with the source that they came by.
+    mutating func endWay(to id: MemberID) { ways[id.index] = nil }
+
+    // MARK: How they are
+
+    /// Says how it is with the way to an agent that has one of its own.
+    mutating func note(_ link: MemberState.Link, of id: MemberID) { members[id.index].state.link = link }
+
+    /// An agent is known by something else than its lines: by the last message that a broker has of it.
+    mutating func meet(
+        _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, heard: Timestamp, wall: Timestamp,
+        now: LoopInstant
+    ) {
+        if let last { members[id.index].recall(FeedPlace(run, last)) }
+        members[id.index].state.identify(run: run, host: host)
+        members[id.index].state.hear(at: heard)
+        members[id.index].state.come(at: now.advanced(by: min(heard - wall, .zero)))
+    }
+
+    /// What is to be said now of how it is with an agent.
+    mutating func report(on id: MemberID, at wall: Timestamp) -> Line.Peer? {
+        members[id.index].state.report(at: wall, index: id.index, lost: members[id.index].lost)
+    }
+
+    /// The last that is said of an agent; nil when that was said.
+    mutating func farewell(to id: MemberID, at wall: Timestamp) -> Line.Peer? {
+        guard !members[id.index].state.isForgotten else { return nil }
+        return members[id.index].state.farewell(at: wall, lost: members[id.index].lost)
+    }
+
+    /// Has an agent forgotten that comes by a broker and says nothing, before a day of that is over.
+    ///
+    /// - Returns: why not; nil when it will be.
+    mutating func dismiss(_ name: String) -> PollRefusal? {
+        guard let index = members.firstIndex(where: { $0.name == name && !$0.state.isForgotten }) else {
+            return PollRefusal("there is no agent \"\(name)\" here", .unknown)
+        }
+        guard members[index].state.link == .none else {
+            return PollRefusal("the agent \"\(name)\" is configured here: it goes when that does")
+        }
+        guard members[index].state.standing != .live else {
+            return PollRefusal("the agent \"\(name)\" is live")
+        }
+        members[index].state.isDismissed = true
+        return nil
+    }
+
+    /// Says whether a broker that agents come by is there; nil when it is none any more.
+    mutating func noteBroker(_ name: String, isConnected: Bool?) { brokers[name] = isConnected }
+
+    /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
+    var connections: (open: Int, all: Int)? {
+        let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link != .none }.map(\.state.link)
+        let open = links.count { $0 == .open } + brokers.values.count { $0 }
+        let all = links.count + brokers.count
+        return all == 0 ? nil : (open, all)
+    }
+
+    /// The next agent of a walk that was not forgotten; nil when that was all.
+    func next(_ walk: inout FeedWalk, at wall: Timestamp) -> MemberNumbers? {
+        defer { walk.place += 1 }
+        while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
+        guard walk.place < members.count else { return nil }
+        let member = members[walk.place]
+        return MemberNumbers(
+            name: member.name, isLive: member.state.standing == .live,
+            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost)
+    }
+
+    // MARK: What comes of them
+
+    /// Takes lines of an agent, in their order: gives what they come to.
+    mutating func take(
+        _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, wall: Timestamp,
+        now: LoopInstant
+    ) -> [FleetMember.Item] {
+        if let message { members[id.index].hear(of: message) }
+        if !lines.isEmpty {
+            members[id.index].state.hear(at: min(message?.heard ?? wall, wall))
+            members[id.index].state.come(at: now)
+        }
+        var items: [FleetMember.Item] = []
+        for line in lines {
+            switch line {
+            case .success(let line): members[id.index].take(line, wall: wall, into: &items)
+            case .failure(let fault): members[id.index].take(fault, into: &items)
+            }
+        }
+        members[id.index].settle(into: &items)
+        return items
+    }
+
+    /// Adds what a line of an agent's says.
+    ///
+    /// - Returns: whether readers are to be told of a source of its.
+    func add(_ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState) -> Bool {
+        let name = line.source ?? ""
+        var origin = origin
+        var isCut = false
+        let body: Event.Body
+        var type = name == EventStore.ownName ? "memory" : name
+        switch line.body {
+        case .data(let data):
+            type = line.type
+            isCut = data.truncated
+            body = .data(Datum(data, of: name, line.flaws))
+        case .latency(let sample): body = .latency(sample)
+        case .memory(let sample): body = .memory(sample)
+        case .error(var failure):
+            failure.code = Failure.Code(rawValue: LineEncoder.cut(failure.code.rawValue, at: 64))
+            body = .error(failure)
+        case .progress(let progress): body = .progress(progress)
+        case .recovered(let recovery): body = .recovered(recovery)
+        case .restart(let restart): body = .restart(restart)
+        case .agent(let agent): body = .foreignAgent(agent)
+        // `FleetMember` lets none of these through.
+        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown: return false
+        }
+        var isNews = false
+        var source = state.source(named: name, of: origin.member)
+        if source == nil {
+            source = state.register(SourceDescription(name: name, type: type), of: origin.member, at: line.time)?.source
+            isNews = true
+        }
+        guard let source else { return isNews }
+        if case .data = line.body, state.type(of: source) != type { origin.type = type }
+        batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
+        return isNews
+    }
+
+    /// Takes over how an agent says that its sources are.
+    ///
+    /// - Returns: whether readers are to be told.
+    func list(_ stats: Line.Stats, of id: MemberID, in state: inout FeedState, wall: Timestamp, now: LoopInstant)
+        -> Bool
+    {
+        var isNews = false
+        for status in stats.sources {
+            let description = SourceDescription(
+                name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
+                takesN: status.takesN, rhythm: status.rhythm)
+            guard let (source, isNew) = state.register(description, of: id, at: wall) else { continue }
+            state.setState(status, of: source, at: wall)
+            if isNew { isNews = true }
+        }
+        let own = source(standingFor: id, in: &state, at: wall)
+        for source in state.sources(of: id) where source != own && !state.isRetired(source) {
+            guard !members[id.index].sources.contains(state.ownName(of: source, of: id)) else { continue }
+            state.release(source, wall: wall, now: now)
+            isNews = true
+        }
+        return isNews
+    }
+}
