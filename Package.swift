@@ -71,7 +71,7 @@ let package = Package(
         module("Feed", ["Reactor"]),
         module("WebSocket", []),
         module("Journal", ["Feed", "Reactor", "CSQLite"]),
-        module("Nats", ["Reactor", "CNATS"], small),
+        module("Nats", ["Feed", "Reactor", "CNATS"], small),
         module("Inputs", ["Journal", "Nats", "Feed", "Reactor", "WebSocket", "CCurl"]),
         module("Outputs", ["Journal", "Nats", "Feed", "Reactor"]),
         module("Terminal", ["Feed", "Reactor", "CLinux"], small),
@@ -107,7 +107,7 @@ let package = Package(
                 "Inputs", "Outputs", "Journal", "Nats", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport",
                 "LineRules",
             ]),
-        tests("NatsTests", ["Nats", "Reactor", "TestSupport"]),
+        tests("NatsTests", ["Nats", "Feed", "Reactor", "TestSupport"]),
         tests(
             "OutputsTests",
             ["Outputs", "Inputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "LineRules"]),

@@ -1,3 +1,5 @@
+package import Feed
+
 /// Why something could not be done with the servers.
 package struct NatsFault: Error, Sendable, Equatable {
     package enum Kind: Sendable {
@@ -26,15 +28,15 @@ package struct NatsFault: Error, Sendable, Equatable {
         case other
 
         /// What an `error` line calls it.
-        package var code: String {
+        package var code: Failure.Code {
             switch self {
-            case .unreachable: "connect"
-            case .secure: "tls"
-            case .silent, .nobody: "timeout"
-            case .lost: "closed"
-            case .tooLarge: "too_large"
-            case .outrun, .other: "protocol"
-            case .refused, .denied, .absent, .settings: "config"
+            case .unreachable: .connect
+            case .secure: .tls
+            case .silent, .nobody: .timeout
+            case .lost: .closed
+            case .tooLarge: .tooLarge
+            case .outrun, .other: .protocol
+            case .refused, .denied, .absent, .settings: .config
             }
         }
     }

@@ -17,20 +17,13 @@ package actor FleetInput: Input {
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
     /// When the agent greeted in this connection.
     private var greeted: LoopInstant?
-    private var outage: Outage?
+    private var outage = Outage<String>()
     /// How wide the agent's windows are, as it says.
     private var interval = Duration.seconds(10)
     private let buffer = ReadBuffer(count: 64 << 10)
     /// What was asked of the agent and is to be done for it.
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
     private let hasAsked: Wakeup
-
-    /// Since when nothing comes, and what was said of it last.
-    private struct Outage {
-        let since: LoopInstant
-        var told: String
-        var attempts = 0
-    }
 
     /// How a connection ended.
     private struct Ending {
@@ -98,13 +91,11 @@ package actor FleetInput: Input {
 
     /// Says why nothing comes: once, and again when that changes.
     private func note(_ ending: Ending, _ id: MemberID, retryIn pause: Duration) async {
-        let before = outage
-        outage = Outage(
-            since: before?.since ?? loop.clock.now, told: ending.reason, attempts: (before?.attempts ?? 0) + 1)
+        let isNews = outage.fail(by: ending.reason, at: loop.clock.now)
         await store.note(ending.isFinal ? .refused : .broken, of: id)
-        guard before?.told != ending.reason, !ending.isFinal else { return }
+        guard isNews, !ending.isFinal else { return }
         var failure = Failure(ending.code, "\(name): \(ending.reason)")
-        (failure.attempt, failure.retryIn) = (outage?.attempts, pause)
+        (failure.attempt, failure.retryIn) = (outage.attempts, pause)
         await store.say(.error(failure), of: id)
     }
 
@@ -113,10 +104,8 @@ package actor FleetInput: Input {
         self.stream = stream
         greeted = loop.clock.now
         await store.note(.open, of: id)
-        guard let outage else { return }
-        self.outage = nil
-        let down = outage.since.duration(to: loop.clock.now)
-        await store.say(.recovered(Recovery(down: down, attempts: outage.attempts)), of: id)
+        guard let recovery = outage.end(at: loop.clock.now) else { return }
+        await store.say(.recovered(recovery), of: id)
     }
 
     /// Reads one connection to its end, and says why it ended.

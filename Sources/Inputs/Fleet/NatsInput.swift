@@ -22,7 +22,7 @@ package actor NatsInput: Input {
     /// Nil before the stream was looked through.
     private var cursor: StreamCursor?
     private var backoff = Backoff()
-    private var outage: Outage?
+    private var outage = Outage<Failure.Code>()
     private var slice: TimeSlice
     /// By agents, by their names.
     private var agents: [String: Agent] = [:]
@@ -33,13 +33,6 @@ package actor NatsInput: Input {
         let subject: String
         /// Of which run nothing is taken.
         var refused: String?
-    }
-
-    /// Since when nothing can be read, and what was said of it.
-    private struct Outage {
-        let since: LoopInstant
-        var attempts = 0
-        var told: String?
     }
 
     /// Lines that are passed on together: what one of them costs is up to who wrote it.
@@ -278,34 +271,19 @@ package actor NatsInput: Input {
 
     /// Says what is in the way, and lets some time pass.
     private func wait(after fault: NatsFault, _ id: SourceID) async throws {
-        var now = outage ?? Outage(since: loop.clock.now)
-        now.attempts += 1
-        // What may be over soon is not worth a line, nor is it when something else of that kind was said: `tries` is how often.
-        let most: Duration
-        let tries: Int
-        switch fault.kind {
-        case .nobody, .silent, .outrun, .tooLarge, .other: (most, tries) = (.seconds(1), 3)
-        case .lost, .unreachable:
-            isConnected = false
-            (most, tries) = (.seconds(5), 3)
-        case .absent: (most, tries) = (.seconds(5), 2)
-        case .secure, .refused, .settings, .denied:
-            // Anew with what the files of credentials have by then.
-            isConnected = false
-            (most, tries) = (.seconds(30), 1)
-        }
-        let pause = backoff.fail(upTo: most, using: &random)
-        let isNews = tries < 3 ? now.told != fault.kind.code : now.told == nil
-        if now.attempts >= tries, isNews {
-            now.told = fault.kind.code
+        let patience = NatsPatience(after: fault.kind, telling: 3, pause: .seconds(5))
+        if !patience.keepsConnection { isConnected = false }
+        let pause = backoff.fail(upTo: patience.pause, using: &random)
+        if outage.fail(
+            by: fault.kind.code, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief)
+        {
             isThere = false
             await store.noteBroker(name, isConnected: false)
-            var failure = Failure(Failure.Code(rawValue: fault.kind.code), "\(name): \(fault.reason)")
-            (failure.attempt, failure.retryIn) = (now.attempts, pause)
+            var failure = Failure(fault.kind.code, "\(name): \(fault.reason)")
+            (failure.attempt, failure.retryIn) = (outage.attempts, pause)
             await say(.error(failure), id)
         }
-        outage = now
-        if now.attempts > 1 || tries < 3 { try await loop.sleep(for: pause) }
+        if outage.attempts > 1 || !patience.isBrief { try await loop.sleep(for: pause) }
     }
 
     /// It can be read.
@@ -313,11 +291,7 @@ package actor NatsInput: Input {
         backoff.succeed()
         if !isThere { await store.noteBroker(name, isConnected: true) }
         isThere = true
-        guard let outage else { return }
-        self.outage = nil
-        guard outage.told != nil else { return }
-        let down = outage.since.duration(to: loop.clock.now)
-        await say(.recovered(Recovery(down: down, attempts: outage.attempts)), id)
+        if let recovery = outage.end(at: loop.clock.now) { await say(.recovered(recovery), id) }
     }
 
     private func complain(_ topic: String, _ text: String, _ id: SourceID) async {

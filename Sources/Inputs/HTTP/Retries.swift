@@ -9,8 +9,7 @@ struct Retries {
     private var random: any RandomNumberGenerator & Sendable
     /// Until when the upstream wants to be left alone, whoever asks.
     private var notBefore = LoopInstant(nanoseconds: 0)
-    /// When the outage under way began, and how many tries have failed since.
-    private var outage: (since: LoopInstant, attempts: Int)?
+    private var outage = Outage<Failure.Code>()
 
     /// - Parameters:
     ///   - every: the time from poll to poll, when there is one.
@@ -29,7 +28,7 @@ struct Retries {
     ///
     /// - Returns: how long to wait at least.
     mutating func fail(_ code: Failure.Code, at time: LoopInstant, retryAfter: Duration?) -> Duration {
-        outage = (outage?.since ?? time, (outage?.attempts ?? 0) + 1)
+        _ = outage.fail(by: code, at: time)
         if let retryAfter { notBefore = time.advanced(by: retryAfter) }
         let pause = backoff.fail(upTo: code == .rateLimited ? politeCap : nil, using: &random)
         return max(pause, retryAfter ?? .zero)
@@ -44,8 +43,5 @@ struct Retries {
     /// Notes that there is an answer at `time`.
     ///
     /// - Returns: the outage that is over by that.
-    mutating func answer(at time: LoopInstant) -> Recovery? {
-        defer { outage = nil }
-        return outage.map { Recovery(down: $0.since.duration(to: time), attempts: $0.attempts) }
-    }
+    mutating func answer(at time: LoopInstant) -> Recovery? { outage.end(at: time) }
 }

@@ -44,19 +44,13 @@ package actor NatsOutput {
     /// How long a message may be, in bytes.
     private var room = 0
     private var isTooLongTold = false
-    private var outage: Outage?
+    private var outage = Outage<NatsFault.Kind>()
+    /// When it was last looked for what is wrong with the stream.
+    private var diagnosed = LoopInstant(nanoseconds: 0)
     private var backoff = Backoff()
     private var isPrepared = false
     /// The longest message that the stream takes, if it says so.
     private var mostOfStream: Int?
-
-    /// Since when nothing is stored, and what was said of it.
-    private struct Outage {
-        let since: LoopInstant
-        var diagnosed: LoopInstant?
-        var attempts = 0
-        var told: Set<NatsFault.Kind> = []
-    }
 
     /// How often `hello` and `stats` are told: who has read nothing for so long knows no more.
     package static let greetingPeriod = Duration.seconds(60)
@@ -305,11 +299,8 @@ package actor NatsOutput {
         pieces = pieces.dropFirst()
         if let numbers = piece.numbers { stored = numbers.upperBound }
         backoff.succeed()
-        guard let outage else { return }
-        self.outage = nil
-        store.assumeIsolated { $0.setState("ok", of: reader) }
-        guard !outage.told.isEmpty else { return }
-        tell(.recovered(Recovery(down: outage.since.duration(to: loop.clock.now), attempts: max(1, outage.attempts))))
+        if outage.since != nil { store.assumeIsolated { $0.setState("ok", of: reader) } }
+        if let recovery = outage.end(at: loop.clock.now) { tell(.recovered(recovery)) }
     }
 
     // MARK: The servers
@@ -324,7 +315,7 @@ package actor NatsOutput {
     /// Has a connection, however long that takes.
     private func connect(_ reader: ReaderID) async throws {
         while !isConnected {
-            if outage == nil { await store.setState("connecting", of: reader) }
+            if outage.since == nil { await store.setState("connecting", of: reader) }
             let result = try await ask { broker throws(NatsFault) in
                 try broker.connect()
                 return broker.mostMessage
@@ -347,7 +338,7 @@ package actor NatsOutput {
             return try await wait(after: NatsFault(.settings, "\(limits) is too little; let both be 2 MB"), reader)
         }
         isConnected = true
-        if outage == nil { await store.setState("ok", of: reader) }
+        if outage.since == nil { await store.setState("ok", of: reader) }
     }
 
     /// What is wrong with the stream, if that can be told.
@@ -369,26 +360,16 @@ package actor NatsOutput {
     private func wait(after fault: NatsFault, _ reader: ReaderID) async throws {
         var fault = fault
         // Not at once: servers that choose a leader would be waited for, when that was over long ago.
-        if let outage, fault.kind == .nobody,
-            (outage.diagnosed ?? outage.since).duration(to: loop.clock.now) >= Self.diagnosisTime
+        if fault.kind == .nobody, let since = outage.since,
+            max(since, diagnosed).duration(to: loop.clock.now) >= Self.diagnosisTime
         {
-            self.outage?.diagnosed = loop.clock.now
+            diagnosed = loop.clock.now
             fault = try await diagnosis() ?? fault
         }
-        note(fault, reader)
-        let most: Duration
-        switch fault.kind {
-        case .nobody, .silent, .outrun: most = .seconds(1)
-        case .lost, .unreachable:
-            isConnected = false
-            if fault.kind == .lost, outage?.attempts == 1 { return }
-            most = .seconds(5)
-        case .refused:
-            isConnected = false
-            most = .seconds(30)
-        case .secure, .settings, .denied, .absent, .tooLarge, .other: most = .seconds(30)
-        }
-        try await sleep(for: backoff.fail(upTo: most, using: &random))
+        let patience = note(fault, reader)
+        if !patience.keepsConnection { isConnected = false }
+        if fault.kind == .lost, outage.attempts == 1 { return }
+        try await sleep(for: backoff.fail(upTo: patience.pause, using: &random))
     }
 
     /// Lets some time pass, but once the feed is over not for ever.
@@ -400,17 +381,15 @@ package actor NatsOutput {
         try await loop.sleep(for: min(time, .milliseconds(500)))
     }
 
-    private func note(_ fault: NatsFault, _ reader: ReaderID) {
-        var outage = outage ?? Outage(since: loop.clock.now)
-        outage.attempts += 1
-        let isConflict = fault.kind == .outrun
-        store.assumeIsolated { $0.setState(isConflict ? fault.reason : "retrying: \(fault.reason)", of: reader) }
-        // What is over with the next try is not worth a line.
-        let isBrief = [.nobody, .silent, .lost, .unreachable].contains(fault.kind) && outage.attempts < 2
-        if !isBrief, outage.told.insert(fault.kind).inserted {
-            complain(Failure.Code(rawValue: fault.kind.code), fault.reason)
+    @discardableResult
+    private func note(_ fault: NatsFault, _ reader: ReaderID) -> NatsPatience {
+        let state = fault.kind == .outrun ? fault.reason : "retrying: \(fault.reason)"
+        store.assumeIsolated { $0.setState(state, of: reader) }
+        let patience = NatsPatience(after: fault.kind, telling: 2, pause: .seconds(30))
+        if outage.fail(by: fault.kind, at: loop.clock.now, from: patience.telling, isBrief: patience.isBrief) {
+            complain(fault.kind.code, fault.reason)
         }
-        self.outage = outage
+        return patience
     }
 
     private func complain(_ code: Failure.Code, _ text: String) { tell(.error(Failure(code, "nats: \(text)"))) }

@@ -602,7 +602,8 @@ import Testing
     }
 
     /// Others' may have taken their place meanwhile.
-    @Test func credentialsThatAreRefusedAreShownAnew() async throws {
+    @Test(arguments: [NatsFault.Kind.refused, .denied])
+    func credentialsThatAreRefusedAreShownAnew(_ kind: NatsFault.Kind) async throws {
         let stream = MemoryStream()
         let trouble = Trouble()
         let connects = Mutex(0)
@@ -614,13 +615,13 @@ import Testing
         ) { agent in
             await agent.stage.publish(1)
             try await agent.stage.loop.sleep(for: .seconds(1))
-            trouble.set(.refused, at: [.publish])
+            trouble.set(kind, at: [.publish])
             await agent.stage.publish(1)
             try await agent.stage.loop.sleep(for: .milliseconds(10))
             trouble.set(nil)
             try await agent.stage.loop.sleep(for: .seconds(10))
         }
-        #expect(told.errors == ["nats: it is refused"] && told.recoveries == 1)
+        #expect(told.errors == ["nats: it is \(kind)"] && told.recoveries == 1)
         #expect(connects.withLock(\.self) == 2 && stream.stored.count >= 2)
     }
 
