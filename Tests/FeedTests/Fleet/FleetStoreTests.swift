@@ -5,59 +5,9 @@ import Testing
 
 /// A store whose sources are other agents.
 @Suite(.limited) struct FleetStoreTests {
-    /// A fleet in virtual time, with a reader of all of it.
-    private struct Fleet: Sendable {
-        let loop: EventLoop
-        let wall: SteppedWallClock
-        let store: EventStore
-        let reader: ReaderID
-
-        init(
-            on loop: EventLoop, at start: Timestamp = PeerScript.start, holdsInputs: Bool = false,
-            _ adjust: (inout FeedState.Limits) -> Void = { _ in }
-        ) async {
-            var limits = FeedState.Limits()
-            adjust(&limits)
-            self.loop = loop
-            wall = SteppedWallClock(following: loop.clock, startingAt: start)
-            let identity = AgentIdentity(run: "fleet", version: "1", started: start)
-            store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
-            (reader, _) = await store.open(nil, holdsInputs: holdsInputs)
-        }
-
-        @discardableResult
-        func receive(_ lines: [Line], from agent: String = "web1") async -> String? {
-            await store.receive(lines.map { .success($0) }, from: await store.member(agent))
-        }
-
-        /// The numbered lines since the last time, and how often was greeted.
-        func read() async throws -> (lines: [String], greetings: Int) {
-            var (lines, greetings): ([String], Int) = ([], 0)
-            while let delivery = await store.take(for: reader) {
-                switch delivery {
-                case .lines(let span):
-                    let text = span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-                    lines += text.split(separator: "\n").map(String.init)
-                case .greeting: greetings += 1
-                default: Issue.record("\(delivery)")
-                }
-            }
-            return (lines, greetings)
-        }
-
-        func whileRunning(_ body: @escaping @Sendable () async throws -> Void) async throws {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try? await store.run() }
-                group.addTask { try await body() }
-                try await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-
     @Test func aLineIsEncodedAnewAndSaysWhereItCameFrom() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var peer = PeerScript(from: 42)
             let data =
                 #""type":"fact","source":"fact","series":"fact/a","value":1.50,"text":"é","data":{ "a" : [1, 2] },"agent":"x","origin_seq":9"#
@@ -71,7 +21,7 @@ import Testing
             let time = PeerScript.time(PeerScript.start)
             func tail(_ seq: Int) -> String { #""agent":"web1","origin_run":"r1","origin_seq":\#(seq)}"# }
             #expect(
-                try await fleet.read().lines == [
+                await fleet.read().lines == [
                     #"{"seq":1,"time":\#(time),"type":"fact","source":"web1.fact","series":"web1.fact/a","value":1.5,"text":"é","data":{"a":[1,2]},\#(tail(42))"#,
                     #"{"seq":2,"time":\#(time),"type":"error","source":"web1.fact","endpoint":"GET http://h/","code":"dns","message":"no",\#(tail(43))"#,
                     #"{"seq":3,"time":\#(time),"type":"breed","source":"web1.fact","series":"web1.fact",\#(tail(44))"#,
@@ -83,13 +33,13 @@ import Testing
 
     @Test func whatIsMissingIsANumberedLine() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var peer = PeerScript()
             var lines = try [peer.hello(), peer.fact()]
             peer.skip(8)
             lines.append(try peer.fact())
             await fleet.receive(lines)
-            let said = try await fleet.read().lines
+            let said = await fleet.read().lines
             let time = PeerScript.time(PeerScript.start)
             #expect(
                 said[1]
@@ -103,7 +53,7 @@ import Testing
             let gap =
                 #"{"type":"gap","time":\#(PeerScript.time(PeerScript.start)),"from":11,"to":12,"reason":"slow_reader"}"#
             await fleet.receive([try PeerScript.decoded(gap)])
-            #expect(try await fleet.read().lines.last?.contains(#""from":11,"to":12"#) == true)
+            #expect(await fleet.read().lines.last?.contains(#""from":11,"to":12"#) == true)
         }
     }
 
@@ -111,12 +61,12 @@ import Testing
 
     @Test func aClockAnHourAheadDoesNotLookIntoTheFuture() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var peer = PeerScript()
             let ahead = PeerScript.start + .seconds(3_600)
             await fleet.receive(
                 try [peer.hello(), peer.fact(at: ahead), peer.fact(at: PeerScript.start + .seconds(10))])
-            let lines = try await fleet.read().lines
+            let lines = await fleet.read().lines
             #expect(lines[0].hasPrefix(#"{"seq":1,"time":\#(PeerScript.time(PeerScript.start)),"#))
             #expect(lines[0].hasSuffix(#""origin_seq":1,"origin_time":\#(PeerScript.time(ahead))}"#))
             #expect(lines[1].hasSuffix(#""origin_seq":2}"#))
@@ -126,7 +76,7 @@ import Testing
 
     @Test func eachAgentHasItsShareAndIsToldOnce() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop) {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start) {
                 ($0.memberSeries, $0.memberSources, $0.memberEndpoints) = (5, 4, 2)
             }
             for agent in ["a", "b"] {
@@ -141,7 +91,7 @@ import Testing
                 }
                 await fleet.receive(lines, from: agent)
             }
-            let lines = try await fleet.read().lines
+            let lines = await fleet.read().lines
             for agent in ["a", "b"] {
                 let errors = lines.filter { $0.contains(#""type":"error","source":"\#(agent).catwatch""#) }
                 #expect(errors.count == 3, "\(errors)")
@@ -158,7 +108,7 @@ import Testing
 
     @Test func manyAgentsThatBeginAreOneGreetingASecond() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var greetings = 0
             for second in 0..<3 {
                 for number in 0..<50 {
@@ -166,11 +116,11 @@ import Testing
                     let stats = try peer.stats(#"{"source":"fact","state":"ok","type":"fact","unit":"\#(second)"}"#)
                     await fleet.receive(try [peer.hello(), stats, peer.fact()], from: "a\(number)")
                     try await loop.sleep(for: .milliseconds(20))
-                    greetings += try await fleet.read().greetings
+                    greetings += await fleet.read().greetings
                 }
             }
             try await loop.sleep(for: .seconds(2))
-            greetings += try await fleet.read().greetings
+            greetings += await fleet.read().greetings
             #expect(greetings <= 5)
             let sources = await fleet.store.sourceStates
             #expect(sources.count == 100 && sources.allSatisfy { $0.source.hasSuffix("catwatch") || $0.unit == "2" })
@@ -179,7 +129,7 @@ import Testing
 
     @Test func anAgentsStatsSayHowItsSourcesAreToBeRead() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var peer = PeerScript()
             let bands =
                 ##""bands":[{"name":"low","letter":"l","color":"#000000","up_to":5},{"name":"high","letter":"h","color":"#ffffff"}],"higher_is_better":true"##
@@ -294,9 +244,9 @@ import Testing
                 case .slowClock: .seconds(600)
                 case .backlog: .seconds(3_600)
                 }
-            let fleet = await Fleet(on: loop, at: StoreHarness.start + lag)
+            let fleet = await FleetStage(on: loop, at: StoreHarness.start + lag)
             let got = LoopBound(Got())
-            try await fleet.whileRunning {
+            try await fleet.store.whileRunning {
                 let id = await fleet.store.member("web1")
                 _ = await fleet.store.receive([.success(try PeerScript().hello())], from: id)
                 for (index, (time, text)) in lines.enumerated() {
@@ -307,10 +257,10 @@ import Testing
                         if due > .zero { try await loop.sleep(for: due) }
                     }
                     _ = await fleet.store.receive([.success(try PeerScript.decoded(text))], from: id)
-                    got.value.lines += try await fleet.read().lines
+                    got.value.lines += await fleet.read().lines
                 }
                 try await loop.sleep(for: .seconds(30))
-                got.value.lines += try await fleet.read().lines
+                got.value.lines += await fleet.read().lines
             }
             let windows = try Self.windows(got.value.lines, prefix: "web1.")
             let came = Set(windows.values.map(\.0).filter { $0.series == "fact" })
@@ -332,10 +282,10 @@ import Testing
     /// Values of an agent come each second; nothing but the fleet's clock is other than usual.
     @Test func theFleetsOwnClockMayBeStepped() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             let got = LoopBound(Got())
             let start = fleet.wall.now
-            try await fleet.whileRunning {
+            try await fleet.store.whileRunning {
                 var peer = PeerScript()
                 await fleet.receive([try peer.hello()])
                 for second in 0..<300 {
@@ -352,10 +302,10 @@ import Testing
                     }
                     await fleet.receive(lines)
                     try await loop.sleep(for: .seconds(1))
-                    got.value.lines += try await fleet.read().lines
+                    got.value.lines += await fleet.read().lines
                 }
                 try await loop.sleep(for: .seconds(15))
-                got.value.lines += try await fleet.read().lines
+                got.value.lines += await fleet.read().lines
             }
             let counts = await fleet.store.counts
             #expect(counts.late == 0)
@@ -423,7 +373,7 @@ import Testing
     private static let rounds = 60
 
     /// What comes of honest agents and a hostile one between them.
-    private static func besideAHostileOne(_ fleet: Fleet, _ seed: UInt64, _ got: LoopBound<Got>) async throws {
+    private static func besideAHostileOne(_ fleet: FleetStage, _ seed: UInt64, _ got: LoopBound<Got>) async throws {
         var random = SeededGenerator(seed: seed)
         var bad = PeerScript()
         for agent in honest { await fleet.receive([try PeerScript().hello()], from: agent) }
@@ -436,19 +386,21 @@ import Testing
             var lines: [Line] = []
             for _ in 0..<25 { lines.append(try hostile(&random, &bad)) }
             await fleet.receive(lines, from: "bad")
-            got.value.lines += try await fleet.read().lines
+            got.value.lines += await fleet.read().lines
             try await fleet.loop.sleep(for: .seconds(1))
         }
         try await fleet.loop.sleep(for: .seconds(15))
-        got.value.lines += try await fleet.read().lines
+        got.value.lines += await fleet.read().lines
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func aHostileAgentIsBoundedAndNobodyElseLosesAnything(_ seed: UInt64) async throws {
         let all = try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop) { ($0.memberSeries, $0.memberSources, $0.memberEndpoints) = (10, 10, 10) }
+            let fleet = await FleetStage(on: loop, at: PeerScript.start) {
+                ($0.memberSeries, $0.memberSources, $0.memberEndpoints) = (10, 10, 10)
+            }
             let got = LoopBound(Got())
-            try await fleet.whileRunning { try await Self.besideAHostileOne(fleet, seed, got) }
+            try await fleet.store.whileRunning { try await Self.besideAHostileOne(fleet, seed, got) }
             let counts = await fleet.store.counts
             #expect(counts.series <= 5 + 10)
             let endpoints = await fleet.store.endpoints.count
@@ -478,22 +430,22 @@ import Testing
     /// Windows of a thousand series that end at one moment come a slice at a time, and all of them come.
     @Test func windowsOfAnAgentThatEndTogetherComeInSlices() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop, holdsInputs: true) { $0.logCapacity = 1 << 18 }
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, holdsInputs: true) { $0.logCapacity = 1 << 18 }
             let got = LoopBound(Got())
-            try await fleet.whileRunning {
+            try await fleet.store.whileRunning {
                 var peer = PeerScript()
                 await fleet.receive([try peer.hello()])
                 for start in stride(from: 0, to: 1_000, by: 50) {
                     var lines: [Line] = []
                     for number in start..<start + 50 { lines.append(try peer.fact(1, series: "fact/\(number)")) }
                     await fleet.receive(lines)
-                    got.value.lines += try await fleet.read().lines
+                    got.value.lines += await fleet.read().lines
                 }
                 // The log has no room for all of them, and who holds the inputs up gets each.
                 await fleet.receive([try peer.fact(1, at: PeerScript.start + .seconds(30))])
                 for _ in 0..<400 {
                     try await loop.sleep(for: .milliseconds(50))
-                    got.value.lines += try await fleet.read().lines
+                    got.value.lines += await fleet.read().lines
                 }
             }
             let windows = try Self.windows(got.value.lines, prefix: "web1.").values

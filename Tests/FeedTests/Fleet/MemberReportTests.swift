@@ -6,50 +6,10 @@ import Testing
 
 /// What a store says of its agents by `peer` lines.
 @Suite(.limited) struct MemberReportTests {
-    private struct Fleet: Sendable {
-        let loop: EventLoop
-        let wall: SteppedWallClock
-        let store: EventStore
-        let reader: ReaderID
-
-        init(on loop: EventLoop) async {
-            self.loop = loop
-            wall = SteppedWallClock(following: loop.clock, startingAt: PeerScript.start)
-            store = EventStore(
-                on: loop, wall: wall, identity: AgentIdentity(run: "fleet", version: "1", started: PeerScript.start),
-                isFleet: true)
-            (reader, _) = await store.open(nil)
-        }
-
-        /// The newest `peer` lines, each as its agent and state.
-        func peers() async throws -> [String] {
-            var said: [String] = []
-            while let delivery = await store.take(for: reader) {
-                guard case .lines(let span) = delivery else { continue }
-                for text in span.withUnsafeBytes({ Array($0) }).split(separator: UInt8(ascii: "\n")) {
-                    let line = try LineDecoder.decode(Bytes(text))
-                    guard case .peer(let peer) = line.body else { continue }
-                    #expect(line.source == "\(line.agent ?? "?").catwatch")
-                    said.append("\(line.agent ?? "?") \(peer.state)")
-                }
-            }
-            return said
-        }
-
-        func whileRunning(_ body: @escaping @Sendable () async throws -> Void) async throws {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try? await store.run() }
-                group.addTask { try await body() }
-                try await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-
     @Test func aChangeIsSaidWithinASecondAndEachStateOnceAMinute() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 let id = await fleet.store.member("web1")
                 await fleet.store.note(.opening, of: id)
                 try await loop.sleep(for: .seconds(1))
@@ -70,8 +30,8 @@ import Testing
     /// It is seen in the table after a restart, though nothing of it comes any more.
     @Test func oneThatIsKnownByItsLastMessageIsSilentAndFreedAfterADay() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 let heard = PeerScript.start - .seconds(86_000)
                 let id = await fleet.store.member("dead")
                 await fleet.store.meet(id, run: "r1", host: .init(name: "box"), heard: heard)
@@ -92,8 +52,8 @@ import Testing
     /// A machine that was suspended, or whose clock was wrong when it began, has forgotten nobody.
     @Test func aClockThatLeapsByDaysForgetsNobody() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 let id = await fleet.store.member("web1")
                 var script = PeerScript()
                 _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: id)
@@ -112,8 +72,8 @@ import Testing
     /// A fleet that was away works off what a stream has of days ago.
     @Test func whatABrokerGotDaysAgoIsOfAnAgentThatIsThere() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 let id = await fleet.store.member("web1")
                 var script = PeerScript()
                 let message = StreamMessage(run: "r1", sequence: 1, heard: PeerScript.start - .seconds(172_800))
@@ -130,8 +90,8 @@ import Testing
     /// What a journal knew of it when the fleet began is not known any more, as more has come since.
     @Test func oneThatComesBackAfterItsPlaceWasGivenAwayHasLostNothing() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 await fleet.store.resume([FeedPosition("web1", FeedPlace("r1", 1), stream: 1)])
                 #expect(await fleet.store.knownPositions.map(\.stream) == [1])
                 let id = await fleet.store.member("web1")
@@ -158,8 +118,8 @@ import Testing
 
     @Test func oneThatComesBackBeforeIsItselfAgain() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
-            try await fleet.whileRunning {
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            try await fleet.store.whileRunning {
                 let id = await fleet.store.member("web1")
                 var script = PeerScript()
                 _ = await fleet.store.receive(try [.success(script.hello()), .success(script.fact())], from: id)
@@ -186,7 +146,7 @@ import Testing
 
     @Test func aThousandAreSaidInSlices() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             for number in 0..<1_000 { _ = await fleet.store.member("web\(number)") }
             let before = await fleet.store.nextSequence
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -209,7 +169,7 @@ import Testing
     /// What a hostile agent says of its machine is bounded, and a fleet's own lines are none of an agent's.
     @Test func aMemberSaysNothingOfOthers() async throws {
         try await withLoop(virtual: true) { loop in
-            let fleet = await Fleet(on: loop)
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
             var script = PeerScript()
             let lines = try [
                 script.hello(),
@@ -220,6 +180,18 @@ import Testing
             _ = await fleet.store.receive(lines.map { .success($0) }, from: await fleet.store.member("web1"))
             #expect(try await fleet.peers().isEmpty)
             #expect(await fleet.store.member(fleet.store.member("web1")).lost == 1)
+        }
+    }
+}
+
+extension FleetStage {
+    /// The newest `peer` lines, each as its agent and state.
+    fileprivate func peers() async throws -> [String] {
+        try await read().lines.compactMap { text in
+            let line = try PeerScript.decoded(text)
+            guard case .peer(let peer) = line.body else { return nil }
+            #expect(line.source == "\(line.agent ?? "?").catwatch")
+            return "\(line.agent ?? "?") \(peer.state)"
         }
     }
 }

@@ -79,7 +79,7 @@ import Testing
     @Test func nothingIsTooOldForAnOutputThatStandsStill() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 18 }
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 let (stdout, _) = await harness.store.open("stdout", holdsInputs: true)
                 await harness.publish(5)
                 try await loop.sleep(for: .seconds(3_600))

@@ -182,7 +182,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let count = 6_000
             let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 20 }
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 var batch = EventBatch()
                 for number in 0..<count {
                     let datum = Datum(key: Bytes("\(number)".utf8), value: 1)

@@ -49,7 +49,7 @@ import Testing
         for seed in [61, 62] as [UInt64] {
             let transcripts = try await withLoop(virtual: true) { loop in
                 let harness = await StoreHarness(on: loop) { $0.logCapacity = 1 << 16 }
-                return try await harness.whileRunning { try await Self.readAmongReloads(harness, rounds, seed) }
+                return try await harness.store.whileRunning { try await Self.readAmongReloads(harness, rounds, seed) }
             }
             for (board, transcript, greetings) in transcripts {
                 #expect(transcript.fault == nil && greetings > 0, "seed \(seed)")

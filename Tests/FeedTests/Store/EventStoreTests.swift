@@ -52,7 +52,7 @@ import Testing
                     $0.logCapacity = 1 << 16
                     $0.history = .seconds(30)
                 }
-                return try await harness.whileRunning { try await Self.readByFifty(harness, count, seed) }
+                return try await harness.store.whileRunning { try await Self.readByFifty(harness, count, seed) }
             }
             let last = transcripts[0].last
             for transcript in transcripts {
@@ -190,7 +190,7 @@ import Testing
     @Test func closesNoWindowsAfterTheEnd() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 await harness.publish()
                 await harness.store.finish("count")
                 try await loop.sleep(for: .seconds(300))

@@ -54,7 +54,7 @@ import Testing
     @Test func wakesNobodyWhenNothingWasAdded() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 for _ in 0..<100 {
@@ -70,7 +70,7 @@ import Testing
     @Test func closesWindowsThoughNobodyPublishes() async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 try await loop.sleep(for: .seconds(3))
@@ -95,7 +95,7 @@ import Testing
     func noticesWithinAWidthThatTheClockWasStepped(seconds: Int64) async throws {
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            try await harness.whileRunning {
+            try await harness.store.whileRunning {
                 let (reader, _) = await harness.store.open("stdout")
                 async let transcript = harness.readAll(reader)
                 await harness.publish()
@@ -119,7 +119,7 @@ import Testing
         let seconds = LongRun.rounds(short: 3_600, long: 86_400)
         try await withLoop(virtual: true) { loop in
             let harness = await StoreHarness(on: loop)
-            let transcript = try await harness.whileRunning {
+            let transcript = try await harness.store.whileRunning {
                 let (reader, _) = await harness.store.open("stdout", holdsInputs: true)
                 async let transcript = harness.readAll(reader)
                 for second in 0..<seconds {

@@ -28,23 +28,6 @@ struct StoreHarness: Sendable {
         await store.publish(Array(repeating: event, count: count))
     }
 
-    /// Runs `body` beside the store's own `run`, which is cancelled afterwards.
-    func whileRunning<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
-            group.addTask {
-                do { try await store.run() } catch {}
-                return nil
-            }
-            group.addTask { try await body() }
-            while let value = try await group.next() {
-                guard let value else { continue }
-                group.cancelAll()
-                return value
-            }
-            throw CancellationError()
-        }
-    }
-
     /// Reads until the end, with a pause before each delivery when asked for.
     func readAll(
         _ reader: ReaderID, decodes: Bool = true, pause: () -> Duration? = { nil }
