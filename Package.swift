@@ -125,7 +125,7 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "catwatch", "Settings", "Terminal", "Web", "Inputs", "Outputs", "Journal", "Feed", "Reactor",
+                "catwatch", "Settings", "Terminal", "Web", "Inputs", "Outputs", "Journal", "Nats", "Feed", "Reactor",
                 "TestSupport", "CLinux",
             ]),
         tests("EndToEndTests", ["TestSupport", "CatAPI", "Reactor", "CLinux"]),

@@ -11,14 +11,20 @@ enum NatsCheck {
     static func run(_ settings: NatsSettings, as name: String, _ broker: any Broker) -> (report: String, isFine: Bool) {
         let subject = NatsSubject.of(name)
         var faults: [String] = []
+        var praise = ["\(subject) can be published to \(settings.stream)"]
         do throws(NatsFault) {
             defer { broker.close() }
             try broker.connect()
             faults = try problems(settings, subject, broker)
+            // Which is as it was meant where there is one server.
+            if faults.isEmpty, try broker.stream(settings.stream).replicas == 1 {
+                praise.append(
+                    "stream \(settings.stream) has one replica: while its server is away nothing can be published")
+            }
         } catch {
             faults = [error.reason]
         }
-        return report(faults, "nats: ", "\(subject) can be published to \(settings.stream)")
+        return report(faults, "nats: ", praise)
     }
 
     /// The same of a source that reads: whether its stream is there, and a consumer may be made and asked.
@@ -40,11 +46,12 @@ enum NatsCheck {
         }
         return report(
             faults, "\(Sanitizer.visible(source.description.name, limit: 100)): ",
-            "\(source.subject) can be read of \(source.stream)")
+            ["\(source.subject) can be read of \(source.stream)"])
     }
 
-    private static func report(_ faults: [String], _ head: String, _ praise: String) -> (report: String, isFine: Bool) {
-        let texts = faults.isEmpty ? [praise] : faults
+    private static func report(_ faults: [String], _ head: String, _ praise: [String]) -> (report: String, isFine: Bool)
+    {
+        let texts = faults.isEmpty ? praise : faults
         return (texts.map { "\(head)\(Sanitizer.visible($0, limit: 1_000))\n" }.joined(), faults.isEmpty)
     }
 
@@ -72,6 +79,12 @@ enum NatsCheck {
             }
             if !stream.isOnDisk { problems.append("the stream is kept in memory only; let storage be file") }
             if !stream.allowsDirect { problems.append("the stream has no allow_direct") }
+            // What was on its way when another agent of the name spoke is sent again after that time, by the same id.
+            if stream.duplicateWindow <= NatsFence.silence {
+                problems.append(
+                    "the stream's duplicate_window of \(stream.duplicateWindow.shortText) is not longer than the "
+                        + "\(NatsFence.silence.shortText) of a conflict; let it be five minutes")
+            }
         } catch  where error.kind == .absent {
             return problems + ["stream \(settings.stream): \(error.reason); catwatch nats prints what it is to be"]
         } catch  where error.kind == .denied {
