@@ -1,4 +1,5 @@
 internal import Feed
+internal import Reactor
 
 /// Where the feed is pushed to: `unix:PATH` or `tcp:HOST:PORT`, with `?resend=BYTES` and `?control=true` behind it.
 package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
@@ -28,7 +29,9 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
         if place.hasPrefix("unix:") {
             let path = String(place.dropFirst(5))
             guard !path.isEmpty else { throw Fault(message: "'unix:' needs a path behind it") }
-            guard path.utf8.count <= 107 else { throw Fault(message: "a socket's path has 107 bytes at the most") }
+            guard path.utf8.count <= StreamSocket.longestPath else {
+                throw Fault(message: "a socket's path has \(StreamSocket.longestPath) bytes at the most")
+            }
             address = .unix(path: path)
         } else if place.hasPrefix("tcp:") {
             address = try Self.tcp(place.dropFirst(4))

@@ -67,7 +67,7 @@ package enum SourceName {
             name = url.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
             if name.hasSuffix(".sock") { name.removeLast(".sock".count) }
         }
-        return AgentName.made(of: name) ?? "agent"
+        return AgentName.made(of: name) ?? "local"
     }
 
     /// What a source is named after its file: the last component of the path, as for a URL; nil when there is nothing in it

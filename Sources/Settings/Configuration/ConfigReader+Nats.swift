@@ -169,6 +169,9 @@ extension NatsAddress {
         try Self.refusePassword(in: text)
         var rest = text.utf8.dropFirst(scheme.utf8.count)
         if rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
+        guard !rest.contains(where: { "/?#".utf8.contains($0) }) else {
+            throw fault("has more than a host and a port; leave the rest out")
+        }
         let host: Substring.UTF8View
         if rest.first == UInt8(ascii: "["), let end = rest.firstIndex(of: UInt8(ascii: "]")) {
             host = rest[...end]

@@ -1,5 +1,6 @@
 internal import Feed
 internal import Inputs
+internal import Reactor
 
 /// A source with everything filled in, and nothing read from elsewhere yet.
 struct EffectiveSource: Sendable {
@@ -85,9 +86,15 @@ struct SourceResolver {
     private mutating func checkAgents(among sources: [EffectiveSource]) {
         let agents = Set(sources.filter(\.isAgent).map(\.name))
         guard !agents.isEmpty else { return }
+        var names: [FeedURL: String] = [:]
         for source in sources {
             let mark = source.draft.mark(rows.name)
             if source.isAgent {
+                if let url = source[\.url], let other = names.updateValue(source.name, forKey: url) {
+                    let place = url == FeedURL(socket: "") ? "the usual socket" : "\(url)"
+                    let text = "\(place) is read as the agent \(UsageError.quoted(other)) already; leave one out"
+                    issues.add(source.draft.mark(rows.url), option: source.draft.option, Sanitizer.visible(text))
+                }
                 guard !AgentName.isValid(source.name) else { continue }
                 let text = "\(UsageError.quoted(source.name)) is no name of an agent, which has \(AgentName.rule)"
                 issues.add(mark, option: source.draft.option, text)
@@ -200,12 +207,35 @@ struct SourceResolver {
             }
             source.values.remove(setting)
         }
+        if let url = source[\.url], !isNats { checkAgent(at: url, of: &source) }
         let secrets = [rows.credsFile, rows.nkeyFile, rows.tokenFile].filter {
             source.values.entry(of: $0)?.value != nil
         }
         if secrets.count > 1, let last = secrets.last {
             issues.add(
                 source.draft.mark(last), "more than one of \(secrets.map(\.name).joined(separator: ", ")); leave one")
+        }
+    }
+
+    /// What would be left out, or never be reached, by the way to an agent.
+    private mutating func checkAgent(at url: FeedURL, of source: inout EffectiveSource) {
+        let mark = source.draft.mark(rows.url)
+        if url.query != nil {
+            issues.add(mark, option: source.draft.option, "an agent's feed is asked for without a query; leave it out")
+        }
+        guard url.scheme == .unix else { return }
+        if url.path.utf8.count > StreamSocket.longestPath {
+            let text =
+                "the path has \(url.path.utf8.count) bytes; a socket's path may have \(StreamSocket.longestPath) at the most"
+            issues.add(mark, option: source.draft.option, text)
+        }
+        let ofHTTP: [any Setting] = [
+            rows.headers, rows.bearer, rows.basic, rows.timeout, rows.proxy, rows.authorities, rows.certificate,
+            rows.keyFile,
+        ]
+        for setting in ofHTTP {
+            if let mark = source.draft.given(setting) { issues.add(mark, "says nothing to a socket") }
+            source.values.remove(setting)
         }
     }
 

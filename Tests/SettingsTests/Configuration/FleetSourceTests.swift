@@ -55,6 +55,24 @@ import Testing
         (#"{"url":"nats://h","token_file":"/dev/null"}"#, "token_file: is sent as it is: needs tls://"),
         (#"{"url":"nats://h","nkey_file":"/nowhere"}"#, "nkey_file: '/nowhere': "),
         (#"{"url":"nats://h","key_file":"/dev/null"}"#, "needs the certificate it belongs to"),
+        (#"{"kind":"feed","url":"http://h:1/?key=sesame"}"#, "url: an agent's feed is asked for without a query"),
+        (#"{"kind":"feed","url":"unix:/x","bearer":{"env":"X"}}"#, "bearer: says nothing to a socket"),
+        (#"{"kind":"feed","url":"unix:/x","ca_file":"/dev/null"}"#, "ca_file: says nothing to a socket"),
+        (#"{"kind":"feed","url":"unix:/x","key_file":"/dev/null"}"#, "key_file: says nothing to a socket"),
+        (
+            #"{"kind":"feed","url":"unix:/\#(String(repeating: "x", count: 107))"}"#,
+            "url: the path has 108 bytes; a socket's path may have 107 at the most"
+        ),
+        (
+            #"{"kind":"feed","name":"a","url":"unix:/x"},{"kind":"feed","name":"b","url":"unix:///x"}"#,
+            "unix:/x is read as the agent 'a' already"
+        ),
+        (
+            #"{"kind":"feed","url":"http://h:1"},{"kind":"feed","url":"http://H:1/"}"#,
+            "http://h:1/ is read as the agent 'h' already"
+        ),
+        (#"{"url":"nats://h:1/S"}"#, "has more than a host and a port"),
+        (#"{"url":"nats://h?x"}"#, "has more than a host and a port"),
         (#"{"kind":"feed"}"#, "needs url"),
         (#"{"kind":"http","url":"unix:/x"}"#, "sources of kind http need http or https, not unix"),
         (#"{"kind":"feed","url":"unix:/x","every":"2s"}"#, "every: says nothing to sources of kind feed"),
@@ -66,6 +84,22 @@ import Testing
     ])
     func saysWhatIsWrong(_ sources: String, _ message: String) throws {
         let error = #expect(throws: UsageError.self) { try feeds(#"{"sources": [\#(sources)]}"#) }
+        #expect(error.map { "\($0)".contains(message) } == true, "\(error.map { "\($0)" } ?? "")")
+        #expect(error.map { "\($0)".contains("sesame") } == false)
+    }
+
+    /// Also of one that is passed on, which is no source.
+    @Test(arguments: [
+        (["-a=http://h:1/?key=sesame"], "--attach: an agent's feed is asked for without a query"),
+        (["-a=/x/" + String(repeating: "x", count: 106)], "--attach: the path has 109 bytes"),
+        (["-a=/x", "-a=unix:///x"], "--attach: unix:/x is read as the agent 'x' already"),
+        (["-a", "-a=/x", "-a"], "--attach: the usual socket is read as the agent 'local' already"),
+    ])
+    func saysWhatIsWrongWithWhatIsAttachedTo(_ arguments: [String], _ message: String) {
+        let error = #expect(throws: UsageError.self) {
+            let plan = try ConfigFixture.plan(nil, arguments)
+            _ = try plan.passedOn()
+        }
         #expect(error.map { "\($0)".contains(message) } == true, "\(error.map { "\($0)" } ?? "")")
     }
 
