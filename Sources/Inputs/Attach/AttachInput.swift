@@ -149,7 +149,7 @@ package actor AttachInput {
                     continue
                 }
                 guard count > 0 else {
-                    return peer.isLeaving ? "the agent has ended" : "the agent closed the connection"
+                    return peer.ending()
                 }
                 peer.push(Bytes(buffer.memory[..<count]))
                 hasMore = true

@@ -25,7 +25,7 @@ struct PeerLines {
     private var held: Item?
     private let greetsFirst: Bool
     /// Whether it has said that it ends the connection.
-    private(set) var isLeaving = false
+    private var isLeaving = false
 
     static let tooLong = "a line has more than \(LineEncoder.longestLine >> 20) MiB"
 
@@ -73,6 +73,12 @@ struct PeerLines {
             if !isEarly { return .line(line, bytes) }
         }
         return nil
+    }
+
+    /// Why there is nothing more, where the connection was closed.
+    mutating func ending() -> String {
+        if isLeaving { return "the agent has ended" }
+        return hasHello || splitter.finish() == nil ? "the agent closed the connection" : Self.stranger
     }
 
     /// What an agent says that does not want us, or what we ask for.

@@ -149,8 +149,7 @@ package actor FleetInput: Input {
                     continue
                 }
                 guard count > 0 else {
-                    let reason = peer.isLeaving ? "the agent has ended" : "the agent closed the connection"
-                    return Ending(code: .closed, reason: reason)
+                    return Ending(code: .closed, reason: peer.ending())
                 }
                 peer.push(Bytes(buffer.memory[..<count]))
                 hasMore = true

@@ -66,7 +66,17 @@ import Testing
     @Test func aGoodbyeBeforeTheAnswerIsHeard() {
         var peer = PeerLines(isResuming: true, greetsFirst: true)
         #expect(Self.taken(&peer, (Self.replay + [Self.bye]).joined(separator: "\n") + "\n") == [])
-        #expect(peer.isLeaving)
+        #expect(peer.ending() == "the agent has ended")
+    }
+
+    @Test(arguments: [
+        ("", "the agent closed the connection"), ("<html>", "what answers there is not catwatch"),
+        (hello("a") + "\n{", "the agent closed the connection"),
+    ])
+    func aPageWithoutALineIsNoAgentEither(_ text: String, _ reason: String) {
+        var peer = PeerLines(isResuming: false, greetsFirst: false)
+        _ = Self.taken(&peer, text)
+        #expect(peer.ending() == reason)
     }
 
     @Test(arguments: [
