@@ -28,6 +28,13 @@ import Testing
         }
     }
 
+    @Test func saysWhatThePageSaysOfThoseThatAreRefused() throws {
+        for one in try VectorFiles.vector("table.json", in: "agents")["refused"]?.elements ?? [] {
+            let text = try #require(one["text"]?.string)
+            #expect(AgentTable.refused(Int(try #require(one["lines"]?.number))) ?? "" == text)
+        }
+    }
+
     // MARK: The screen
 
     private static func fleet(_ count: Int, columns: Int = 80, rows: Int = 24) throws -> FeedScript {
@@ -76,6 +83,23 @@ import Testing
         for key in "/nothing".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
         rows = Self.screen(&script)
         #expect(rows[3].contains("none is called so"))
+    }
+
+    @Test func linesOfAgentsThatAreRefusedAreCounted() throws {
+        var script = FeedScript(columns: 120, rows: 24)
+        script.hello()
+        _ = script.view.handle(.character("3"), now: script.now)
+        for _ in 0..<2 { try script.say(peer: "not.one", "live", host: "box") }
+        var rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 0") && rows[3].contains("2 more lines, of agents for which there is no room"))
+        #expect(!rows.dropFirst(4).joined().contains("more lines") && !rows.joined().contains("none is called so"))
+        try script.say(peer: "web1", "live", host: "box")
+        script.now = script.now + .seconds(2)
+        rows = Self.screen(&script)
+        #expect(rows[2].contains("Agents 1") && rows[3].contains("web1 ") && rows[4].contains("2 more lines"))
+        for key in "/nothing".unicodeScalars { _ = script.view.handle(.character(key), now: script.now) }
+        rows = Self.screen(&script)
+        #expect(rows[3].contains("none is called so") && rows[4].contains("2 more lines"))
     }
 
     @Test func whatIsWrongStandsWhereTheSystemWould() throws {

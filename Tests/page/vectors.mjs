@@ -1,5 +1,5 @@
 // Runs Tests/Vectors against the page's modules: in Node (vectors.test.mjs) and in a browser (vectors.html) alike.
-import { agentLook, agentTexts, isSkewed, shownAgents } from "../../Sources/Page/Files/agents.mjs"
+import { agentLook, agentTexts, isSkewed, refusedText, shownAgents } from "../../Sources/Page/Files/agents.mjs"
 import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
 import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
@@ -142,7 +142,7 @@ function agents(vector) {
             const texts = [agent.name, state, age, rate, host, system, version, skew, lost]
             return [...texts, agentLook(agent), isSkewed(agent, 10 * seconds)]
         }), rows,
-    ])
+    ]) ?? first(vector.refused, ({ lines, text }) => [refusedText(lines), text])
 }
 
 const fields = vector =>

@@ -79,7 +79,10 @@ struct Fleet: Sendable {
                 return way == source ? .success((known, false)) : .failure(.taken(by: state.name(of: way)))
             }
         } else {
-            guard state.members.hasRoom(state.limits.members) else { return .failure(.tooMany(members.count)) }
+            guard state.members.hasRoom(state.limits.members) else {
+                state.counts.refusedAgents += 1
+                return .failure(.tooMany(members.count))
+            }
             if let other = state.source(inTheNameOf: name) { return .failure(.taken(by: other)) }
         }
         return .success((join(name, by: source, in: &state, wall: wall, now: now), true))
@@ -128,7 +131,7 @@ struct Fleet: Sendable {
         guard let index = members.firstIndex(where: { $0.name == name && !$0.state.isForgotten }) else {
             return PollRefusal("there is no agent \"\(name)\" here", .unknown)
         }
-        guard members[index].state.link == .none else {
+        guard !members[index].state.link.isOwn else {
             return PollRefusal("the agent \"\(name)\" is configured here: it goes when that does")
         }
         guard members[index].state.standing != .live else {
@@ -143,7 +146,7 @@ struct Fleet: Sendable {
 
     /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
     var connections: (open: Int, all: Int)? {
-        let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link != .none }.map(\.state.link)
+        let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link.isOwn }.map(\.state.link)
         let open = links.count { $0 == .open } + brokers.values.count { $0 }
         let all = links.count + brokers.count
         return all == 0 ? nil : (open, all)

@@ -124,6 +124,7 @@ package struct FleetMember: Sendable {
     /// The lines that follow are of this message's run, also where no greeting says so.
     mutating func hear(of message: StreamMessage) {
         self.message = message.sequence
+        if state.link == .unfit { state.link = .none }
         hear(of: message.run)
     }
 

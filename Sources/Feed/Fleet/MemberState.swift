@@ -17,7 +17,7 @@ package struct MemberState: Sendable {
         case silent
         /// It cannot be reached, or the connection broke; it is tried again.
         case away
-        /// It is no member as it is: a fleet itself, or of a newer format.
+        /// It is no member as it is: a fleet itself, of a newer format, or what it publishes is no lines.
         case refused
         /// Two agents of its name speak by turns.
         case conflict
@@ -29,11 +29,16 @@ package struct MemberState: Sendable {
     package enum Link: Sendable {
         /// None of its own: its lines come by a broker, and only silence tells.
         case none
+        /// Likewise, and what comes is not taken.
+        case unfit
         /// It is about to be connected to, for the first time.
         case opening
         case open
         case broken
         case refused
+
+        /// Whether there is a connection to it, or is to be one.
+        var isOwn: Bool { self != .none && self != .unfit }
     }
 
     package var link = Link.none
@@ -136,7 +141,7 @@ package struct MemberState: Sendable {
     private func judged(at wall: Timestamp) -> Standing {
         if let contested, wall - contested < Self.conflictTime { return .conflict }
         switch link {
-        case .refused: return .refused
+        case .refused, .unfit: return .refused
         case .broken: return hasEnded ? .ended : .away
         case .opening: return .connecting
         case .open, .none:
@@ -182,7 +187,7 @@ package struct MemberState: Sendable {
 
     /// Whether nothing came of it for so long that it need not be remembered, where nobody has configured it.
     package func isOver(at now: LoopInstant) -> Bool {
-        guard !isForgotten, link == .none, let last = came ?? joined else { return false }
+        guard !isForgotten, !link.isOwn, let last = came ?? joined else { return false }
         return isDismissed || last.duration(to: now) > Self.lifetime
     }
 }

@@ -121,6 +121,7 @@ struct Relayed: Sendable {
                 (agent.events, agent.readers, agent.gaps, agent.late)
             (counts.series, counts.refusedSeries, counts.refusedEndpoints) =
                 (agent.series, agent.refusedSeries, agent.refusedEndpoints)
+            counts.refusedAgents = board.refusedAgents
             return counts
         }
     }

@@ -17,6 +17,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var refusedSeries = 0
     /// Times that an answer or an error had no endpoint to be counted at, as there were too many.
     package var refusedEndpoints = 0
+    /// Times that something came of an agent that is not read, as there were too many.
+    package var refusedAgents = 0
 
     package init() {}
 }

@@ -223,12 +223,14 @@ package actor NatsInput: Input {
         guard let member = await member(of: message, id) else { return }
         let agent = String(NatsSubject.agent(of: message.subject))
         guard message.size == message.payload.count else {
-            return await complain(
-                "size \(agent)", "a message of \(agent) has \(message.size) bytes: more than a line may have", id)
+            return await refuse(
+                member, "size \(agent)", "a message of \(agent) has \(message.size) bytes: more than a line may have",
+                id)
         }
         guard let run = message.run, RunName.isValid(run) else {
-            return await complain(
-                "run \(agent)", "a message of \(agent) does not say of which run it is: it is none of catwatch's", id)
+            return await refuse(
+                member, "run \(agent)",
+                "a message of \(agent) does not say of which run it is: it is none of catwatch's", id)
         }
         if agents[agent]?.refused == run { return }
         agents[agent]?.refused = nil
@@ -247,7 +249,7 @@ package actor NatsInput: Input {
             try await store.admit()
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
-                return
+                return await store.note(.unfit, of: member)
             }
             guard !slice.goesOn() else { continue }
             // Others have their turn: an agent may write as much as it likes.
@@ -292,6 +294,12 @@ package actor NatsInput: Input {
         if !isThere { await store.noteBroker(name, isConnected: true) }
         isThere = true
         if let recovery = outage.end(at: loop.clock.now) { await say(.recovered(recovery), id) }
+    }
+
+    /// A message is not taken, which is what its agent's state says until one is.
+    private func refuse(_ member: MemberID, _ topic: String, _ text: String, _ id: SourceID) async {
+        await store.note(.unfit, of: member)
+        await complain(topic, text, id)
     }
 
     private func complain(_ topic: String, _ text: String, _ id: SourceID) async {

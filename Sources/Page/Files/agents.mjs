@@ -52,5 +52,9 @@ function skewText(milliseconds) {
     return sign + processorTime(size)
 }
 
+/** What is said of lines whose agents are not in the table; empty when there are none. */
+export const refusedText = lines => lines === 0 ? ""
+    : `${lines} more ${lines === 1 ? "line" : "lines"}, of agents for which there is no room, or whose names are none`
+
 /** Whether an agent's clock is off by more than a window. */
 export const isSkewed = ({ skew }, window) => skew !== null && Math.abs(skew) * 1000 > window

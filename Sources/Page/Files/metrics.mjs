@@ -1,6 +1,6 @@
 // How it is going: the agents of a fleet, endpoints and their latencies, the machine, its memory, and the agent.
 
-import { agentLook, agentTexts, isSkewed, shownAgents } from "./agents.mjs"
+import { agentLook, agentTexts, isSkewed, refusedText, shownAgents } from "./agents.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { clock, length, milliseconds, processorTime, quantity, uptime } from "./format.mjs"
 import { createSparkline } from "./sparkline.mjs"
@@ -79,11 +79,12 @@ export function create(context) {
     })
     const noAgents = element("p", { class: "muted" }, "none is called so, nor on a machine called so")
     const moreAgents = element("button", { type: "button", hidden: true, onclick: () => { mostAgents += pageSize; sort() } })
+    const refusedAgents = element("p", { class: "muted" })
     const fleet = element("section", { class: "panel wide", hidden: true },
         element("header", { class: "panel-head" },
             element("h3", { id: "agents-title" }, "Agents ", agentCount),
             element("label", { for: "agent-filter" }, "filter"), agentFilter),
-        agentTable, noAgents, moreAgents)
+        agentTable, noAgents, moreAgents, refusedAgents)
 
     // MARK: Endpoints
 
@@ -162,8 +163,9 @@ export function create(context) {
 
     function drawAgents(board, now) {
         const { agents } = board
-        fleet.hidden = agents.length === 0
+        fleet.hidden = agents.length === 0 && board.refusedAgents === 0
         if (fleet.hidden) return
+        setText(refusedAgents, refusedText(board.refusedAgents))
         const isHeld = agentTable.matches(":hover") && agentsSortedAt !== -Infinity
         if (!isHeld && Math.abs(now - agentsSortedAt) >= 1e6) {
             agentsSortedAt = now
@@ -190,7 +192,7 @@ export function create(context) {
         }
         setText(agentCount, all.length === agents.length ? String(all.length) : `${all.length} of ${agents.length}`)
         agentTable.hidden = all.length === 0
-        noAgents.hidden = all.length > 0
+        noAgents.hidden = all.length > 0 || agents.length === 0
         moreAgents.hidden = all.length <= mostAgents
         setText(moreAgents, `show more: ${all.length - mostAgents} agents are left`)
     }

@@ -18,7 +18,10 @@ extension Painter {
     mutating func paintMetrics(_ body: Range<Int>) {
         let rest = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
         // There may be thousands of agents: only of those that are seen a line is made.
-        let fleetEnd = fleet.map { max($0.rows.count, 1) + 1 } ?? 0
+        let fleetEnd =
+            fleet.map { fleet in
+                (board.agents.isEmpty ? 0 : max(fleet.rows.count, 1)) + (board.refusedAgents > 0 ? 2 : 1)
+            } ?? 0
         let count = fleetEnd + (fleet == nil ? 0 : 1) + rest.count
         state.metricsTop = min(state.metricsTop, max(count - body.count, 0))
         for offset in 0..<min(body.count, count - state.metricsTop) {
@@ -93,7 +96,8 @@ extension Painter {
 
     private func fleetLine(_ fleet: AgentTable, _ place: Int) -> [Span] {
         guard fleet.rows.indices.contains(place) else {
-            return [Span(2, "none is called so, nor on a machine called so", theme.muted)]
+            let text = place > 0 || board.agents.isEmpty ? AgentTable.refused(board.refusedAgents) : nil
+            return [Span(2, text ?? "none is called so, nor on a machine called so", theme.muted)]
         }
         let agent = board.agents[fleet.rows[place]]
         let columns = FleetColumns(width: grid.columns)

@@ -85,6 +85,13 @@ struct AgentTable: Sendable {
         return sign + NumberText.processorTime(size)
     }
 
+    /// What is said of lines whose agents are not in the table; nil when there are none.
+    static func refused(_ lines: Int) -> String? {
+        guard lines > 0 else { return nil }
+        return
+            "\(lines) more \(lines == 1 ? "line" : "lines"), of agents for which there is no room, or whose names are none"
+    }
+
     /// Whether an agent's clock is off by more than a window.
     static func isSkewed(_ agent: BoardAgent, window: Duration) -> Bool {
         agent.skew.map { abs($0) > window.milliseconds } ?? false

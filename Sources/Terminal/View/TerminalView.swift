@@ -150,7 +150,7 @@ package struct TerminalView: Sendable {
             fields = (event.sequence, EventFields.rows(found, besides: event.text))
         }
         lookBack(at: series, paused?.agentTime ?? live)
-        if state.screen != .metrics || board.agents.isEmpty {
+        if state.screen != .metrics || board.agents.isEmpty && board.refusedAgents == 0 {
             fleet = nil
         } else if fleet?.isGood(for: board, filter: state.filter, at: now) != true {
             fleet = AgentTable(board, filter: state.filter, at: now)

@@ -52,6 +52,8 @@ struct MetricFamily {
     static let refusedEndpoints = MetricFamily(
         "catwatch_refused_endpoints", .counter, help: "Answers and errors not counted, as there are too many endpoints."
     )
+    static let refusedAgents = MetricFamily(
+        "catwatch_refused_agents", .counter, help: "What came of agents that are not read, as there are too many.")
     static let attached = MetricFamily(
         "catwatch_attached", help: "Whether the attached agent's lines come: 1, or 0 while it is lost.")
     static let silence = MetricFamily(
@@ -94,7 +96,7 @@ struct MetricFamily {
     /// In the order in which they are told.
     static let all = [
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
-        stalled, late, future, series, refusedSeries, refusedEndpoints, attached, silence, agentUp,
+        stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,
         agentAge, agentLost, up, ready, polls, errors,
         latency, newestLatency, value, age, leftOut,
     ]

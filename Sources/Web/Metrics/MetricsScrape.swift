@@ -193,6 +193,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             add(.series, .whole(counts.series))
             add(.refusedSeries, .whole(counts.refusedSeries))
             add(.refusedEndpoints, .whole(counts.refusedEndpoints))
+            add(.refusedAgents, .whole(counts.refusedAgents))
             // Lines do not tell.
             if attachment == nil {
                 add(.stalled, .whole(counts.stalledReaders))

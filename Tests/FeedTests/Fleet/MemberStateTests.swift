@@ -45,6 +45,17 @@ import Testing
         #expect(Self.said(&state, at: 5) == "refused")
     }
 
+    /// It comes by a broker all the same, and is forgotten like others that do.
+    @Test func oneWhoseMessagesAreNotTakenIsRefusedUntilOneIs() throws {
+        var state = MemberState(joined: LoopInstant(nanoseconds: 0))
+        state.link = .unfit
+        #expect(Self.said(&state, at: 0) == "refused")
+        #expect(!state.isOver(at: LoopInstant(nanoseconds: 0)))
+        #expect(state.isOver(at: LoopInstant(nanoseconds: 0).advanced(by: MemberState.lifetime + .seconds(1))))
+        state.link = .none
+        #expect(Self.said(&state, at: 1) == "connecting")
+    }
+
     @Test func sameStateOfAnotherRunIsNews() throws {
         var state = MemberState()
         for (second, run) in ["a", "b"].enumerated() {

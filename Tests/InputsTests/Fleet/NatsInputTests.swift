@@ -550,7 +550,9 @@ import Testing
             let store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
             let source = await store.register(SourceDescription(name: "nats"))
             for name in ["a", "b", "a"] { _ = try await store.member(name, by: source).get() }
+            #expect(await store.numbers.counts?.refusedAgents == 0)
             #expect(await store.member("c", by: source) == .failure(.tooMany(2)))
+            #expect(await store.numbers.counts?.refusedAgents == 1)
         }
     }
 
@@ -576,6 +578,35 @@ import Testing
                 #expect(errors.count { $0.contains(words) } == 1, "\(words): \(errors)")
             }
             #expect(errors.count == 4, "\(errors)")
+        }
+    }
+
+    /// Nothing came of it that could be taken, which is not that nothing went wrong.
+    @Test func anAgentWhoseMessagesAreAllRefusedIsSaidToBe() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.fact(1)], of: "strange", run: nil))
+        try stream.publish(
+            Self.message([], of: "large", raw: [UInt8](repeating: 0x20, count: NatsDelivery.mostPayload + 1)))
+        try stream.publish(Self.message([Self.hello("r1", #","fleet":true"#)], of: "fleet"))
+        try await Self.run(stream) { fleet in
+            @Sendable func peers() async throws -> [String: String] {
+                var peers: [String: String] = [:]
+                for line in try await fleet.lines() {
+                    if case .peer(let peer) = line.body { peers[line.agent ?? "?"] = peer.state }
+                }
+                return peers
+            }
+            try await fleet.store.whileRunning {
+                try await fleet.whileReading {
+                    try await fleet.pass(.seconds(2))
+                    #expect(try await peers() == ["strange": "refused", "large": "refused", "fleet": "refused"])
+                    for name in ["strange", "large"] { try stream.publish(Self.message([Self.fact(1)], of: name)) }
+                    try await fleet.pass(.seconds(2))
+                    #expect(try await peers() == ["strange": "live", "large": "live", "fleet": "refused"])
+                    #expect(await fleet.store.forget("fleet") == nil)
+                }
+            }
         }
     }
 

@@ -33,7 +33,7 @@ import Testing
                 ("loop_lag_seconds", "0.00125"), ("lines_total", "6"), ("events_total", "4"), ("readers", "1"),
                 ("reader_gaps_total", "0"), ("stalled_readers_total", "0"), ("late_values_total", "1"),
                 ("future_values_total", "1"), ("series", "2"), ("refused_series_total", "0"),
-                ("refused_endpoints_total", "0"),
+                ("refused_endpoints_total", "0"), ("refused_agents_total", "0"),
             ] {
                 #expect(scrape["catwatch_\(name)"] == value, "\(name)")
             }
