@@ -37,7 +37,7 @@ import Testing
                 #"{"kind":"feed","name":"stranger","url":"\#(url)"}"#,
                 #"{"kind":"feed","name":"none","url":"unix:\#(stage.folder)/none"}"#,
                 #"{"kind":"feed","name":"locked","url":"http://127.0.0.1:\#(port)"}"#,
-                #"{"kind":"feed","name":"open","url":"http://127.0.0.1:\#(port)","bearer":{"file":"\#(token)"}}"#,
+                #"{"kind":"feed","name":"open","url":"http://localhost:\#(port)","bearer":{"file":"\#(token)"}}"#,
             ]
             let configuration = try await stage.write(#"{"sources":[\#(sources.joined(separator: ","))]}"#, to: "c")
             let fleet = try await stage.catwatch(["-c", configuration, "-o", "ndjson"])
