@@ -77,7 +77,8 @@ import Testing
         (#"{"urls": "nats://a", "token_file": "/b"}"#, "token_file is sent as it is: needs tls://"),
         (#"{"urls": "nats://a", "key_file": "/a"}"#, "without the certificate"),
         (#"{"urls": "nats://a", "every": "1ms"}"#, "10ms"), (#"{"urls": "nats://a", "lines": 1}"#, "true or false"),
-        (#"{"urls": "nats://a", "password": "sesame"}"#, "no known key"), ("[]", "an array"), ("5", "a string"),
+        (#"{"urls": "nats://a", "password": "sesame"}"#, "no known key"), ("[]", "an array"),
+        ("5", "a string or an object"), ("true", "a string or an object"),
     ])
     func whatIsWrongInAConfigurationIsTold(_ text: String, _ words: String) {
         #expect {

@@ -44,6 +44,10 @@ extension ConfigReader {
 
     mutating func nats(_ node: ConfigNode, _ path: String) -> NatsSettings? {
         guard case .object = node.value else {
+            guard case .string = node.value else {
+                wrong(node, path, "a string or an object")
+                return nil
+            }
             return string(node, path, limit: 8_192).flatMap { text in
                 checked(node, path) { () throws(UsageError) in try NatsSettings(urls: text) }
             }

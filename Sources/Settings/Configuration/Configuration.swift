@@ -130,7 +130,7 @@ extension ConfigReader {
         _ option: Option, _ setting: any Setting, _ node: ConfigNode, _ path: String, into values: inout SettingValues
     ) {
         let mark = issues.mark(node.offset, path)
-        if case .object = node.value, case .nats = setting.shape {
+        if case .nats = setting.shape {
             _ = setting.read(node, path, &self, into: &values, from: .file(mark))
             return
         }
