@@ -18,7 +18,7 @@ package struct NatsPatience: Sendable, Equatable {
             case .nobody, .silent: (.seconds(1), true, telling, true)
             case .lost, .unreachable: (.seconds(5), false, telling, true)
             case .outrun: (.seconds(1), true, 1, false)
-            case .absent, .tooLarge, .other: (pause, true, telling - 1, false)
+            case .absent, .full, .tooLarge, .other: (pause, true, telling - 1, false)
             case .secure, .refused, .settings, .denied: (.seconds(30), false, 1, false)
             }
     }

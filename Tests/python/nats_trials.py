@@ -420,6 +420,9 @@ def setup(catwatch, folder, long):
     trial("subjects", ["takes other.*, and not catwatch.v1.web1"],
           lambda server: make_stream(server.url, configuration(catwatch, subjects=["other.*"])),
           lambda server: asyncio.run(request(server.url, f"$JS.API.STREAM.UPDATE.{STREAM}", json.dumps(configuration(catwatch)).encode())))
+    trial("full", ["let discard be old"],
+          lambda server: make_stream(server.url, configuration(catwatch, discard="new", max_msgs=3)),
+          lambda server: asyncio.run(request(server.url, f"$JS.API.STREAM.UPDATE.{STREAM}", json.dumps(configuration(catwatch)).encode())))
     # A line that fits no message is left out and named; everything else is there.
     with servers(folder, max_payload="64KB") as (server,):
         make_stream(server.url, configuration(catwatch))
