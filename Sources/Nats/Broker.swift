@@ -45,13 +45,16 @@ package struct NatsReceipt: Sendable, Equatable {
 package struct NatsStored: Sendable, Equatable {
     package var sequence: UInt64
     package var id: String?
+    /// The id of the other process's message that its publisher found there and went on behind.
+    package let behind: String?
     /// The machine that it came from, as far as that is the name of one.
     package let host: String?
 
-    package init(sequence: UInt64, id: String?, host: String?) {
+    package init(sequence: UInt64, id: String?, behind: String? = nil, host: String?) {
         self.sequence = sequence
         self.id = id
-        self.host = host.flatMap(NatsHeader.host(of:))
+        self.behind = behind
+        self.host = host.flatMap(NatsHeader.word(of:))
     }
 }
 
@@ -132,14 +135,16 @@ package enum NatsHeader {
     package static let last = "Catwatch-Last"
     /// The machine that it comes from.
     package static let host = "Catwatch-Host"
+    /// The id of the other process's message that this one's publisher went on behind.
+    package static let behind = "Catwatch-Behind"
     static let id = "Nats-Msg-Id"
 
-    /// What is printable of the first 64 bytes of a machine's name, as a header has no breaks; nil for none.
-    package static func host(of name: String) -> String? {
-        let letters = name.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
+    /// What is printable of the first 64 bytes of a name or an id, as a header has no breaks; nil for none.
+    package static func word(of text: String) -> String? {
+        let letters = text.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
         return letters.isEmpty ? nil : String(decoding: letters, as: UTF8.self)
     }
 
     /// Room for all headers of a message, in bytes.
-    package static let room = 512
+    package static let room = 640
 }

@@ -78,41 +78,44 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         switch servers.credentials {
         case .none: break
         case .creds(let path):
-            _ = try Self.secret(in: path)
+            _ = try Self.secret(in: path, "creds_file")
             statuses.append(natsOptions_SetUserCredentialsFromFiles(options, path, nil))
         case .nkey(let path):
             // Beside comments and the public key, which tools write there as well.
-            let words = try Self.secret(in: path).split(whereSeparator: \.isWhitespace)
+            let words = try Self.secret(in: path, "nkey_file").split(whereSeparator: \.isWhitespace)
             guard let key = words.lazy.compactMap({ NKey.publicKey(ofSeed: $0) }).first else {
-                throw NatsFault(.settings, "\(path) holds no seed of a user's nkey")
+                throw NatsFault(.settings, "nkey_file: \(path) holds no seed of a user's nkey")
             }
             statuses.append(natsOptions_SetNKeyFromSeed(options, key, path))
         case .token(let path):
-            statuses.append(natsOptions_SetToken(options, try Self.secret(in: path)))
+            statuses.append(natsOptions_SetToken(options, try Self.secret(in: path, "token_file")))
         }
         for status in statuses { try check(status, .settings) }
         guard servers.isSecure else { return }
         try check(natsOptions_SetSecure(options, true), .secure)
         if let path = servers.authorities {
-            try check(natsOptions_LoadCATrustedCertificates(options, path), .secure, path)
+            try check(natsOptions_LoadCATrustedCertificates(options, path), .secure, "ca_file: \(path)")
         }
         if let path = servers.certificate {
-            try check(natsOptions_LoadCertificatesChain(options, path, servers.key ?? path), .secure, path)
+            try check(
+                natsOptions_LoadCertificatesChain(options, path, servers.key ?? path), .secure, "certificate: \(path)")
         }
     }
 
     /// The text of a small file, without the white space around it.
-    private static func secret(in path: String) throws(NatsFault) -> String {
+    ///
+    /// - Parameter key: which setting names it.
+    private static func secret(in path: String, _ key: String) throws(NatsFault) -> String {
         let bytes: [UInt8]?
         do throws(SystemError) {
             bytes = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 .bytes(limit: mostSecret, patience: Int32(patience))
         } catch {
-            throw NatsFault(.settings, "cannot read \(path): \(error.reason)")
+            throw NatsFault(.settings, "\(key): cannot read \(path): \(error.reason)")
         }
         guard let bytes, let first = bytes.firstIndex(where: { $0 > 0x20 }),
             let last = bytes.lastIndex(where: { $0 > 0x20 })
-        else { throw NatsFault(.settings, "\(path) holds nothing, or too much") }
+        else { throw NatsFault(.settings, "\(key): \(path) holds nothing, or too much") }
         return String(decoding: bytes[first...last], as: UTF8.self)
     }
 
@@ -167,7 +170,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         guard status == NATS_OK, raw != nil else { throw fault(status, code, about: asked) }
         return NatsStored(
             sequence: natsMsg_GetSequence(raw), id: Self.header(NatsHeader.id, of: raw),
-            host: Self.header(NatsHeader.host, of: raw))
+            behind: Self.header(NatsHeader.behind, of: raw), host: Self.header(NatsHeader.host, of: raw))
     }
 
     static func header(_ name: String, of message: OpaquePointer?) -> String? {
@@ -205,10 +208,10 @@ package final class NatsConnection: Broker, @unchecked Sendable {
 
     static let lost = NatsFault(.lost, "the connection is gone")
 
-    /// - Parameter path: the file that it is about.
-    func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ path: String? = nil) throws(NatsFault) {
+    /// - Parameter file: that it is about, behind its setting.
+    func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ file: String? = nil) throws(NatsFault) {
         guard status != NATS_OK else { return }
-        throw NatsFault(kind, (path.map { "\($0): " } ?? "") + Self.words(status))
+        throw NatsFault(kind, (file.map { "\($0): " } ?? "") + Self.words(status))
     }
 
     private static func words(_ status: natsStatus) -> String {
@@ -216,13 +219,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     }
 
     private func fault(connecting status: natsStatus) -> NatsFault {
-        // Set by the call that has just failed on this thread, and by no other.
-        var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
-        // Where in the library it was: "(conn.c:733): ".
-        if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
-            details = details[end...].dropFirst()
-        }
-        let text = details.isEmpty ? Self.words(status) : String(details)
+        let details = Self.details()
+        let text = details.isEmpty ? Self.words(status) : details
         return switch status {
         case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED: Self.refused(text)
         case NATS_SECURE_CONNECTION_REQUIRED: NatsFault(.secure, "the server asks for TLS; write tls://")
@@ -238,13 +236,24 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
     }
 
+    /// What the library says of the call that has just failed on this thread, and of no other.
+    private static func details() -> String {
+        var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
+        // Where in the library it was: "(conn.c:733): ".
+        if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
+            details = details[end...].dropFirst()
+        }
+        return String(details)
+    }
+
     /// - Parameter subject: what was sent to, or its beginning.
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
         case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
             return NatsFault(.outrun, "the last message is another one")
-        case (NATS_MAX_PAYLOAD, _), (_, JSStreamMessageExceedsMaximumErr):
-            return NatsFault(.tooLarge, "it is larger than the stream or the server takes")
+        case (NATS_MAX_PAYLOAD, _): return NatsFault(.tooLarge, "what is sent is larger than the server's max_payload")
+        case (_, JSStreamMessageExceedsMaximumErr):
+            return NatsFault(.tooLarge, "the message is larger than the stream's max_msg_size")
         case (_, JSStreamNotFoundErr): return NatsFault(.absent, "there is no such stream")
         case (_, JSStreamNotMatchErr): return NatsFault(.absent, "another stream takes \(subject)")
         case (_, JSNotEnabledForAccountErr): return NatsFault(.absent, "JetStream is off for the account")
@@ -263,8 +272,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             (NATS_STALE_CONNECTION, _):
             return complaint.map(Self.fault(closedBy:)) ?? Self.lost
         default:
-            let number = code.rawValue == 0 ? "" : " (\(code.rawValue))"
-            return NatsFault(.other, "\(Self.words(status))\(number)")
+            guard code.rawValue == 0 else { return NatsFault(code: Int(code.rawValue), description: Self.details()) }
+            return NatsFault(.other, Self.words(status))
         }
     }
 

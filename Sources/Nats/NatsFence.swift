@@ -33,6 +33,10 @@ package struct NatsFence: Sendable {
     /// Of the message under way, or the next one.
     private var number = 1
     private var attempts = 0
+    /// Whether an attempt was not answered: the last one, and one before it.
+    private var unanswered = (last: false, before: false)
+    /// The id of the other process's message that ours go on behind.
+    package private(set) var behind: String?
     /// The sequence of the subject's last message.
     private var expected: UInt64?
     private var mustLook = true
@@ -50,7 +54,10 @@ package struct NatsFence: Sendable {
     private var id: String { "\(run)-\(number)" }
 
     /// The message is sent now.
-    package mutating func send() { attempts += 1 }
+    package mutating func send() {
+        attempts += 1
+        unanswered = (true, unanswered.last)
+    }
 
     /// The stream has it, as it says.
     ///
@@ -65,7 +72,22 @@ package struct NatsFence: Sendable {
     }
 
     /// The stream does not have it, as the last message is not the expected one.
-    package mutating func refuse() { mustLook = true }
+    package mutating func refuse() {
+        mustLook = true
+        unanswered = (false, false)
+    }
+
+    /// The stream does not take the message under way as it is.
+    ///
+    /// - Returns: false when an attempt before was not answered, so it may be there: that is looked at first.
+    package mutating func decline() -> Bool {
+        guard isPermitted, unanswered.before else {
+            abandon()
+            return true
+        }
+        refuse()
+        return false
+    }
 
     /// The last message may not be looked at.
     package mutating func deny() { isPermitted = false }
@@ -74,6 +96,7 @@ package struct NatsFence: Sendable {
     package mutating func abandon() {
         number += 1
         attempts = 0
+        unanswered = (false, false)
     }
 
     /// - Parameter last: the subject's last message, as some server of the stream has it; nil for none.
@@ -81,6 +104,11 @@ package struct NatsFence: Sendable {
         guard let last else { return clear(0) }
         if last.id == id, attempts > 0 {
             store(at: last.sequence)
+            return .stored
+        }
+        // The answer was lost, and another one has found it there. Whose the last message is, is looked at again.
+        if last.behind == id, attempts > 0 {
+            abandon()
             return .stored
         }
         // It was refused, so there is a newer one.
@@ -94,6 +122,7 @@ package struct NatsFence: Sendable {
             guard let rival, rival.since.duration(to: now) >= Self.silence else { return .taken(by: last.host) }
             isHere = false
         }
+        if last.id?.hasPrefix("\(run)-") != true { behind = last.id.flatMap(NatsHeader.word(of:)) }
         return clear(last.sequence)
     }
 

@@ -89,4 +89,65 @@ import Testing
         #expect(
             fence.accept(NatsReceipt(sequence: 3, isRepeated: true)) && fence.step == .send(id: "r-2", expected: nil))
     }
+
+    /// The answer was lost, and somebody else has published behind it: that one says behind what.
+    @Test(arguments: [("r-2", true), ("r-1", false), ("r-3", false), ("y-2", false), (nil, false)])
+    func whatAnotherOneHasFoundThereWasStored(_ behind: String?, _ isStored: Bool) {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 7))
+        fence.send()
+        fence.send()
+        fence.refuse()
+        let rival = NatsStored(sequence: 12, id: "x-3", behind: behind, host: "h")
+        // Whatever becomes of it, the other one is there.
+        if isStored { #expect(fence.see(rival, at: Self.now) == .stored && fence.step == .look) }
+        #expect(fence.see(rival, at: Self.now) == .taken(by: "h") && fence.behind == nil)
+        #expect(fence.see(rival, at: Self.now.advanced(by: NatsFence.silence)) == .clear)
+        #expect(fence.step == .send(id: isStored ? "r-3" : "r-2", expected: 12) && fence.behind == "x-3")
+    }
+
+    @Test func whatWasFoundThereIsTheOthersAndNoId() {
+        var fence = NatsFence(run: "r")
+        #expect(fence.behind == nil)
+        let old = NatsStored(sequence: 3, id: "old\r\n-9" + String(repeating: "x", count: 100), host: nil)
+        _ = fence.see(old, at: Self.now)
+        #expect(fence.behind == "old-9" + String(repeating: "x", count: 57))
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 4))
+        fence.send()
+        fence.refuse()
+        // Ours.
+        _ = fence.see(NatsStored(sequence: 5, id: "r-1", host: nil), at: Self.now)
+        #expect(fence.behind?.hasPrefix("old-9") == true)
+    }
+
+    @Test func whatIsTooLargeIsLookedForIfAnAnswerWasLost() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        let first = fence.decline()
+        #expect(first && fence.step == .send(id: "r-2", expected: 0))
+        fence.send()
+        fence.send()
+        let second = fence.decline()
+        #expect(!second && fence.step == .look)
+        #expect(fence.see(nil, at: Self.now) == .clear && fence.step == .send(id: "r-2", expected: 0))
+        // Once.
+        fence.send()
+        let third = fence.decline()
+        #expect(third && fence.step == .send(id: "r-3", expected: 0))
+        // One that was answered is not there, and where nobody may look there is nothing to be done.
+        fence.send()
+        fence.refuse()
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        let fourth = fence.decline()
+        fence.deny()
+        fence.send()
+        fence.send()
+        let fifth = fence.decline()
+        #expect(fourth && fifth)
+    }
 }

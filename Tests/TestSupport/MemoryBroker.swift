@@ -88,6 +88,7 @@ package final class MemoryStream: Sendable {
             state.stored.last { $0.message.subject == subject }.map { stored in
                 NatsStored(
                     sequence: stored.sequence, id: stored.message.id,
+                    behind: stored.message.headers.first { $0.name == NatsHeader.behind }?.value,
                     host: stored.message.headers.first { $0.name == NatsHeader.host }?.value)
             }
         }

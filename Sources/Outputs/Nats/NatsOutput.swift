@@ -33,9 +33,7 @@ package actor NatsOutput {
     /// Whether those are a fleet's, which are not published: there would be circles.
     private var isFleet = false
     private var isEnded = false
-    /// When the feed was found to be over.
-    private var over: LoopInstant?
-    /// The last number that the stream has.
+    /// The last number of the run that the stream has.
     private var stored = 0
     /// Called when there may be something to do.
     private let more: Wakeup
@@ -60,8 +58,12 @@ package actor NatsOutput {
     private static let outdatedPause = Duration.milliseconds(200)
     /// How often it is asked for the reason that nobody takes a message, from that time of an outage on.
     private static let diagnosisTime = Duration.seconds(20)
-    /// How long servers that are not there are waited for once the feed is over.
+    /// How long servers are waited for once the feed is over, whatever is wrong with them: outputs have 5 s for their ends.
     private static let lastPatience = Duration.seconds(4)
+    /// How often it is looked whether the feed is over.
+    private static let glance = Duration.milliseconds(500)
+    /// How many messages in a row may get another name at once.
+    private static let mostRenamed = 3
     /// What a message must have room for, in bytes.
     private static let leastRoom = 4 << 10
 
@@ -78,7 +80,7 @@ package actor NatsOutput {
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
         self.name = name
-        self.host = NatsHeader.host(of: host) ?? "localhost"
+        self.host = NatsHeader.word(of: host) ?? "localhost"
         nextMessage = loop.clock.now
         self.settings = settings
         self.broker = broker
@@ -96,23 +98,31 @@ package actor NatsOutput {
         let (reader, greeting) = await store.open("nats:\(name)") { [more] in more.signal() }
         run = await store.run
         owesGreeting = !greeting.isEmpty
-        let broker = broker
-        do {
-            try await publishAll(reader)
-        } catch {
-            let last = await store.nextSequence - 1
-            if await store.isOver, last > stored {
-                complain(.closed, "the last \(last - stored) lines were not published")
-            }
-            loop.leave(to: worker) { broker.close() }
-            await store.close(reader)
-            throw CancellationError()
+        let isDone =
+            (try? await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask { try await self.publishAll(reader) }
+                group.addTask { try await self.loseLastPatience() }
+                defer { group.cancelAll() }
+                return try await group.next()
+            }) ?? false
+        if !isDone, await store.isOver {
+            let missing = await store.nextSequence - 1 - (store.run == run ? stored : 0)
+            if missing > 0 { complain(.closed, "the last \(missing) lines were not published") }
         }
-        loop.leave(to: worker) { broker.close() }
+        loop.leave(to: worker) { [broker] in broker.close() }
         await store.close(reader)
+        if !isDone { throw CancellationError() }
     }
 
-    private func publishAll(_ reader: ReaderID) async throws {
+    /// Returns when the feed has been over for too long. Whatever is waited for, a pause or an answer, is left then.
+    private func loseLastPatience() async throws -> Bool {
+        while await !store.isOver { try await loop.sleep(for: Self.glance) }
+        try await loop.sleep(for: Self.lastPatience)
+        return false
+    }
+
+    /// Returns when the stream has all.
+    private func publishAll(_ reader: ReaderID) async throws -> Bool {
         while true {
             try await connect(reader)
             try await gather(reader)
@@ -124,7 +134,7 @@ package actor NatsOutput {
                 pieces = [batch.piece]
             }
             while !pieces.isEmpty { try await publishFirst(reader) }
-            if isEnded { return }
+            if isEnded { return true }
         }
     }
 
@@ -161,7 +171,10 @@ package actor NatsOutput {
             guard let delivery = await store.take(for: reader) else { return false }
             switch delivery {
             case .lines where isFleet, .gap where isFleet: break
-            case .lines(let span): rest = (span, 0, span.sequences.lowerBound)
+            case .lines(let span):
+                rest = (span, 0, span.sequences.lowerBound)
+                // What is attached to may have begun long before.
+                if stored == 0 { stored = span.sequences.lowerBound - 1 }
             case .gap(let line): batch.add(line, naming: NatsBatch.numbers(ofGap: line[...]))
             // One that is over before it was known whose it is says nothing.
             case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
@@ -176,7 +189,8 @@ package actor NatsOutput {
 
     /// Begins a message with who this is, and how its sources are.
     private func greet(_ reader: ReaderID) async {
-        run = await store.run
+        let now = await store.run
+        if now != run { (run, stored) = (now, 0) }
         owesGreeting = false
         let wasFleet = isFleet
         isFleet = await store.isOfFleet
@@ -222,21 +236,31 @@ package actor NatsOutput {
     /// Sends the first of the pieces until the stream has it, or until others have come in its place.
     private func publishFirst(_ reader: ReaderID) async throws {
         guard let piece = pieces.first else { return }
-        var message = message(of: piece)
+        let message = message(of: piece)
+        var renamed = 0
         while true {
             try await connect(reader)
             switch fence.step {
             case .look:
                 if try await look(reader) { return note(piece, reader) }
             case .send(let id, let expected):
-                (message.id, message.expected) = (id, expected)
+                var next = message
+                (next.id, next.expected) = (id, expected)
+                if let behind = fence.behind { next.headers.append(.init(NatsHeader.behind, behind)) }
                 fence.send()
-                switch try await ask({ [message] broker throws(NatsFault) in try broker.publish(message) }) {
+                switch try await ask({ [next] broker throws(NatsFault) in try broker.publish(next) }) {
                 case .success(let receipt):
                     if fence.accept(receipt) { return note(piece, reader) }
-                    complain(.protocol, "the stream knew message \(id) before it was sent; it gets another name")
+                    renamed += 1
+                    let text = "the stream knew message \(id) before it was sent; it gets another name"
+                    if renamed < Self.mostRenamed {
+                        complain(.protocol, text)
+                    } else {
+                        try await wait(after: NatsFault(.other, text), reader)
+                    }
                 case .failure(let fault) where fault.kind == .outrun: fence.refuse()
-                case .failure(let fault) where fault.kind == .tooLarge && !piece.isGap: return cut(piece)
+                case .failure(let fault) where fault.kind == .tooLarge && !piece.isGap:
+                    if fence.decline() { return cut(piece) }
                 case .failure(let fault): try await wait(after: fault, reader)
                 }
             }
@@ -267,6 +291,8 @@ package actor NatsOutput {
             case .taken(let host):
                 let host = host.map { "on \($0) " } ?? ""
                 note(NatsFault(.outrun, "conflict: another agent \(host)publishes as \(name), too"), reader)
+                // Nothing becomes of that any more.
+                if await store.isOver { throw CancellationError() }
                 try await sleep(for: Self.conflictPause)
             }
         case .failure(let fault) where fault.kind == .denied: fence.deny()
@@ -277,7 +303,6 @@ package actor NatsOutput {
 
     /// Has two messages follow in the place of one that is too large for the stream, or a `gap`.
     private func cut(_ piece: NatsBatch.Piece) {
-        fence.abandon()
         pieces = pieces.dropFirst()
         if let (first, second) = piece.halves {
             pieces = [first, second] + pieces
@@ -372,13 +397,12 @@ package actor NatsOutput {
         try await sleep(for: backoff.fail(upTo: patience.pause, using: &random))
     }
 
-    /// Lets some time pass, but once the feed is over not for ever.
+    /// Lets some time pass, but no more than a glance once the feed is over.
     private func sleep(for time: Duration) async throws {
-        guard await store.isOver else { return try await loop.sleep(for: time) }
-        let since = over ?? loop.clock.now
-        over = since
-        guard since.duration(to: loop.clock.now) < Self.lastPatience else { throw CancellationError() }
-        try await loop.sleep(for: min(time, .milliseconds(500)))
+        let end = loop.clock.now.advanced(by: time)
+        repeat {
+            try await loop.sleep(until: min(end, loop.clock.now.advanced(by: Self.glance)))
+        } while await !store.isOver && loop.clock.now < end
     }
 
     @discardableResult

@@ -636,6 +636,83 @@ import Testing
         #expect(try Self.numbers(stream.stored).kept == [1, 2] && stream.stored.first?.id == "p1-2")
     }
 
+    @Test func aStreamThatKnowsAllNamesIsNotAskedAllTheTime() async throws {
+        let stream = MemoryStream()
+        for number in 1...500 { stream.remember("p1-\(number)") }
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+            #expect(stream.sent.count < 20)
+            let state = await agent.stage.agentLine()?.outputs.first?.state
+            #expect(state?.hasPrefix("retrying: the stream knew message p1-") == true)
+        }
+        #expect(told.errors.count { $0.contains("another name") } == 3, "\(told.errors)")
+    }
+
+    private static func taken(_ flag: borrowing Mutex<Bool>) -> Bool {
+        flag.withLock { flag in
+            defer { flag = false }
+            return flag
+        }
+    }
+
+    /// The stream takes less by the time that it is sent again.
+    @Test func whatIsThereIsNotSentAgainInParts() async throws {
+        let stream = MemoryStream()
+        let isLost = Mutex(false)
+        let broker = MemoryBroker(stream) { call in
+            guard call == .publish, Self.taken(isLost) else { return nil }
+            stream.setUp { $0.mostMessage = 4_000 }
+            return .after(NatsFault(.silent, "no answer"))
+        }
+        let told = try await Self.publish(to: broker) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            isLost.withLock { $0 = true }
+            await agent.stage.publish(10, text: 1_500)
+            try await agent.stage.loop.sleep(for: .seconds(10))
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...11) && told.errors.isEmpty)
+    }
+
+    /// Its answer was lost, and another agent of the name has published behind it for longer than ids are known.
+    @Test func whatWasStoredBeforeAConflictIsNotStoredBehindIt() async throws {
+        let stream = MemoryStream()
+        let isLost = Mutex(false)
+        let isAway = Mutex(false)
+        let broker = MemoryBroker(stream) { call in
+            if call == .publish, Self.taken(isLost) {
+                isAway.withLock { $0 = true }
+                return .after(NatsFault(.lost, "lost"))
+            }
+            return isAway.withLock(\.self) ? .before(NatsFault(.unreachable, "away")) : nil
+        }
+        _ = try await withLoop(virtual: true) { loop in
+            try await Self.publish(to: broker, id: "p1", on: loop) { old in
+                await old.stage.publish(1)
+                try await loop.sleep(for: .seconds(1))
+                isLost.withLock { $0 = true }
+                await old.stage.publish(2)
+                try await loop.sleep(for: .seconds(1))
+                _ = try await Self.publish(to: MemoryBroker(stream), id: "p2", on: loop) { new in
+                    for _ in 0..<60 {
+                        await new.stage.publish(1)
+                        try await loop.sleep(for: .seconds(10))
+                        stream.forgetIDs()
+                        isAway.withLock { $0 = false }
+                    }
+                }
+                await old.stage.publish(1)
+                try await loop.sleep(for: .seconds(250))
+                #expect(await old.stage.agentLine()?.outputs.first?.state == "ok")
+            }
+        }
+        let mine = stream.stored.filter { $0.id?.hasPrefix("p1-") == true }
+        let numbers = try Self.numbers(mine)
+        #expect(numbers.kept == Array(Set(numbers.kept)).sorted() && numbers.kept.count > 3, "\(numbers)")
+        #expect(Set(mine.map(\.id)).count == mine.count)
+    }
+
     @Test func aStreamThatWasEmptiedIsNoConflict() async throws {
         let stream = MemoryStream()
         let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
@@ -818,6 +895,111 @@ import Testing
             #expect(told.value.errors.last == "nats: the last 6 lines were not published")
         }
         #expect(stream.stored.count == 1)
+    }
+
+    /// However long the pause is in which the end comes.
+    @Test(
+        arguments: [
+            .unreachable, .lost, .silent, .nobody, .absent, .full, .refused, .denied, .secure, .settings, .other,
+        ]
+            as [NatsFault.Kind], [false, true])
+    func aPauseEndsWithTheFeed(_ kind: NatsFault.Kind, _ isOver: Bool) async throws {
+        for seconds in 30..<40 {
+            let stream = MemoryStream()
+            let trouble = Trouble()
+            try await withLoop(virtual: true) { loop in
+                let ending = LoopBound(Ending(at: loop.clock.now))
+                let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), on: loop) { agent in
+                    await agent.stage.publish(1)
+                    try await loop.sleep(for: .seconds(1))
+                    trouble.set(kind, at: [.connect, .publish])
+                    await agent.stage.publish(5)
+                    try await loop.sleep(for: .seconds(Int64(seconds)))
+                    if isOver { trouble.set(nil) }
+                    ending.value.time = loop.clock.now
+                }
+                let took = ending.value.time.duration(to: loop.clock.now)
+                if isOver {
+                    // With what the error was that was told.
+                    #expect(try Self.numbers(stream.stored).kept == Array(1...7) && took <= .seconds(1), "\(took)")
+                } else {
+                    #expect(stream.stored.count == 1 && took <= .milliseconds(4_500), "\(took)")
+                    #expect(told.value.errors == ["nats: it is \(kind)", "nats: the last 6 lines were not published"])
+                }
+            }
+        }
+    }
+
+    private final class Ending {
+        var time: LoopInstant
+        init(at time: LoopInstant) { self.time = time }
+    }
+
+    @Test func anAnswerIsNotWaitedForForEverEither() async throws {
+        let stream = MemoryStream()
+        try await withLoop(virtual: true) { loop in
+            let ending = LoopBound(Ending(at: loop.clock.now))
+            let told = try await Self.publish(to: MemoryBroker(stream), on: loop) { agent in
+                await agent.stage.publish(1)
+                try await loop.sleep(for: .seconds(1))
+                loop.simulatedWork = { (before: .seconds(60), after: .zero) }
+                await agent.stage.publish(5)
+                try await loop.sleep(for: .seconds(1))
+                ending.value.time = loop.clock.now
+            }
+            loop.simulatedWork = nil
+            #expect(ending.value.time.duration(to: loop.clock.now) <= .milliseconds(4_500))
+            #expect(told.value.errors == ["nats: the last 5 lines were not published"])
+        }
+    }
+
+    /// Nothing becomes of it in that time.
+    @Test func aConflictIsNotWaitedFor() async throws {
+        let stream = MemoryStream()
+        try await withLoop(virtual: true) { loop in
+            let ending = LoopBound(Ending(at: loop.clock.now))
+            let told = try await Self.publish(to: MemoryBroker(stream), on: loop) { agent in
+                await agent.stage.publish(1)
+                try await loop.sleep(for: .seconds(1))
+                var other = NatsMessage(subject: "catwatch.v1.web1", stream: "CATWATCH")
+                other.id = "x-1"
+                try stream.publish(other)
+                await agent.stage.publish(5)
+                try await loop.sleep(for: .seconds(12))
+                ending.value.time = loop.clock.now
+            }
+            #expect(ending.value.time.duration(to: loop.clock.now) <= .milliseconds(500))
+            #expect(
+                told.value.errors == [
+                    "nats: conflict: another agent publishes as web1, too",
+                    "nats: the last 6 lines were not published",
+                ])
+        }
+    }
+
+    @Test func ofAnotherRunThatIsPassedOnItsOwnLinesAreCounted() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), isRelay: true) { agent in
+            for (run, count) in [("a", 3), ("b", 2)] {
+                if run == "b" { trouble.set(.unreachable) }
+                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
+                let hello = ControlLine.hello(
+                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
+                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
+                let lines = (1...count).map { number in
+                    Array(
+                        (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","#
+                            + #""series":"fact","value":1}"#).utf8)
+                }
+                await agent.stage.store.relay(
+                    try ([hello.dropLast()] + lines.map { $0[...] }).map {
+                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
+                    })
+                try await agent.stage.loop.sleep(for: .seconds(1))
+            }
+        }
+        #expect(told.errors.last == "nats: the last 2 lines were not published", "\(told.errors)")
     }
 
     @Test func nothingIsSaidOfAFeedThatIsNotKnownYet() async throws {
