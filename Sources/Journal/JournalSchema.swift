@@ -70,8 +70,9 @@ enum JournalSchema {
     }
 
     /// What this program writes of itself; data events have other types.
-    private static let reserved = """
-        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'gap', '?'
+    static let reserved = """
+        'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'peer', 'gap',
+        '?'
         """
 
     /// For people; nothing here reads them.

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 
+@testable import Journal
 @testable import Settings
 
 @Suite(.limited) struct SourceNameTests {
@@ -13,6 +14,14 @@ import Testing
     private static func names(for urls: [FeedURL]) -> [String] {
         var register = SourceName.Register()
         return urls.map { register.name(SourceName.base(for: $0)) }
+    }
+
+    /// What has a number is in a journal, and no event there when no source may be called so.
+    @Test func whatNoSourceIsCalledIsNoEventOfAJournal() {
+        let control: Set = ["hello", "stats", "bye", "resync", "refusal", "catwatch"]
+        for type in SourceName.reserved.subtracting(control) {
+            #expect(JournalSchema.reserved.contains("'\(type)'"), "\(type)")
+        }
     }
 
     @Test(arguments: [
