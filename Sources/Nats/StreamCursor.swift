@@ -13,7 +13,7 @@ package struct StreamCursor: Sendable, Equatable {
     }
 
     /// Where to begin while no message has come.
-    private let first: NatsStart
+    private var first: NatsStart
     /// The number of the last message that was taken; nil before there was one.
     package private(set) var place: UInt64?
     /// When that was stored.
@@ -36,7 +36,11 @@ package struct StreamCursor: Sendable, Equatable {
         delivered = 0
         let isSame = created.map { $0 == stream.created } ?? true
         created = stream.created
-        guard let place else { return first }
+        guard let place else {
+            // All that it has came since the old one was looked at, whose numbers and times mean nothing there.
+            if !isSame { first = .sequence(1) }
+            return first
+        }
         // Made anew, or set back to what a server had kept: its numbers mean nothing any more.
         guard isSame, stream.last >= place else {
             self.place = nil

@@ -68,6 +68,15 @@ import Testing
         #expect(cursor.begin(on: Self.stream(last: last, created: created)) == .sequence(2))
     }
 
+    @Test(arguments: [.sequence(20_000), .time(5), .sequence(3)] as [NatsStart])
+    func anotherStreamIsReadWhollyWhileNoMessageOfTheOldOneHasCome(_ start: NatsStart) {
+        var cursor = StreamCursor(from: start)
+        #expect(cursor.begin(on: Self.stream(last: 9)) == start)
+        #expect(cursor.begin(on: Self.stream(last: 9)) == start)
+        #expect(cursor.begin(on: Self.stream(last: 9, created: 2)) == .sequence(1))
+        #expect(cursor.begin(on: Self.stream(last: 9, created: 2)) == .sequence(1))
+    }
+
     @Test func anEmptiedStreamIsTheSame() {
         var cursor = StreamCursor(from: .sequence(1))
         _ = cursor.begin(on: Self.stream(last: 9))
