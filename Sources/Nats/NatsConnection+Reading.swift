@@ -19,8 +19,7 @@ extension NatsConnection: BrokerReader {
         _ subject: String, of stream: String, from start: NatsStart, isBrief: Bool
     ) throws(NatsFault) -> UInt64 {
         guard let context else { throw Self.lost }
-        natsSubscription_Destroy(subscription)
-        subscription = nil
+        endReading()
         var configuration = jsConsumerConfig()
         try check(jsConsumerConfig_Init(&configuration), .other)
         configuration.AckPolicy = js_AckNone
@@ -47,6 +46,7 @@ extension NatsConnection: BrokerReader {
         guard status == NATS_OK, let made = information?.pointee, let name = made.Name else {
             throw fault(reading: status, code, "$JS.API.CONSUMER.CREATE.\(stream)")
         }
+        consumer = "\(stream).\(String(cString: name))"
         // Bound to and not made by it, as it would wait for an answer when it is given up.
         var options = jsSubOptions()
         try check(jsSubOptions_Init(&options), .other)
@@ -57,6 +57,14 @@ extension NatsConnection: BrokerReader {
         status = js_PullSubscribe(&subscription, context, subject, nil, nil, &options, &code)
         guard status == NATS_OK else { throw fault(reading: status, code, "$JS.API.CONSUMER.INFO.\(stream)") }
         return made.NumPending
+    }
+
+    /// Lets go of the consumer there is, if it can be told: a stream may have few, and who may not, or is not heard, leaves it to
+    /// end by itself. Nobody waits for an answer.
+    private func endReading() {
+        natsSubscription_Destroy(subscription)
+        if let consumer { natsConnection_PublishString(connection, "$JS.API.CONSUMER.DELETE.\(consumer)", "") }
+        (subscription, consumer) = (nil, nil)
     }
 
     package func next() throws(NatsFault) -> [NatsDelivery] {

@@ -13,6 +13,8 @@ package final class NatsConnection: Broker, @unchecked Sendable {
     private(set) var context: OpaquePointer?
     /// What is read.
     var subscription: OpaquePointer?
+    /// By which consumer: its stream's name and its own.
+    var consumer: String?
 
     /// How long an answer may take, and a write, and a server to say hello: in milliseconds. A server that was stopped takes as
     /// long as that, each of them.
@@ -36,7 +38,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         natsSubscription_Destroy(subscription)
         jsCtx_Destroy(context)
         natsConnection_Destroy(connection)
-        (subscription, context, connection) = (nil, nil, nil)
+        (subscription, consumer, context, connection) = (nil, nil, nil, nil)
     }
 
     package var mostMessage: Int { Int(natsConnection_GetMaxPayload(connection)) }
