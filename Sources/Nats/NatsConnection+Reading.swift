@@ -120,7 +120,8 @@ extension NatsConnection: BrokerReader {
         let bytes = UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: size)
         return NatsDelivery(
             subject: String(cString: subject), sequence: data.Sequence.Stream, number: data.Sequence.Consumer,
-            time: data.Timestamp, run: header(NatsHeader.run, of: message), last: header(NatsHeader.last, of: message),
+            time: data.Timestamp, run: header(NatsHeader.run, of: message),
+            first: header(NatsHeader.first, of: message), last: header(NatsHeader.last, of: message),
             host: header(NatsHeader.host, of: message),
             payload: size <= NatsDelivery.mostPayload ? Array(bytes) : [], size: size)
     }

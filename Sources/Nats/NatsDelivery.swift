@@ -23,6 +23,7 @@ package struct NatsDelivery: Sendable, Equatable {
     package var time: Int64
     /// What our headers say, if they are there; nobody has looked at that.
     package var run: String?
+    package var first: String?
     package var last: String?
     package var host: String?
     package var payload: [UInt8]
@@ -33,14 +34,15 @@ package struct NatsDelivery: Sendable, Equatable {
     package static let mostPayload = 2 << 20
 
     package init(
-        subject: String, sequence: UInt64, number: UInt64, time: Int64, run: String? = nil, last: String? = nil,
-        host: String? = nil, payload: [UInt8] = [], size: Int? = nil
+        subject: String, sequence: UInt64, number: UInt64, time: Int64, run: String? = nil,
+        first: String? = nil, last: String? = nil, host: String? = nil, payload: [UInt8] = [], size: Int? = nil
     ) {
         self.subject = subject
         self.sequence = sequence
         self.number = number
         self.time = time
         self.run = run
+        self.first = first
         self.last = last
         self.host = host
         self.payload = payload

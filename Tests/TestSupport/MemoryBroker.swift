@@ -62,6 +62,11 @@ package final class MemoryStream: Sendable {
         state.withLock { state in state.stored.removeAll { $0.sequence <= sequence } }
     }
 
+    /// Loses one message.
+    package func remove(_ sequence: UInt64) {
+        state.withLock { state in state.stored.removeAll { $0.sequence == sequence } }
+    }
+
     @discardableResult
     package func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt {
         let result: Result<NatsReceipt, NatsFault> = state.withLock { state in
@@ -154,7 +159,8 @@ package final class MemoryStream: Sendable {
             func header(_ name: String) -> String? { stored.message.headers.first { $0.name == name }?.value }
             return NatsDelivery(
                 subject: stored.message.subject, sequence: stored.sequence, number: consumer.delivered,
-                time: stored.time, run: header(NatsHeader.run), last: header(NatsHeader.last),
+                time: stored.time, run: header(NatsHeader.run), first: header(NatsHeader.first),
+                last: header(NatsHeader.last),
                 host: header(NatsHeader.host),
                 payload: consumer.isBrief || size > NatsDelivery.mostPayload ? [] : stored.message.payload,
                 size: consumer.isBrief ? 0 : size)

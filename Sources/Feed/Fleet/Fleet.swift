@@ -23,7 +23,7 @@ struct Fleet: Sendable {
     mutating func resume(_ positions: [FeedPosition]) { self.positions = Dictionary(grouping: positions, by: \.agent) }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.flatMap(\.positions) }
+    var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
 
     /// Adds an agent whose feed is a source, or finds it again.
     ///

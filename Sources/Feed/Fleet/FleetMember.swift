@@ -57,15 +57,15 @@ package struct FleetMember: Sendable {
         self.mostSources = mostSources
         clock = MemberClock(width: width)
         marks = RunMarks(positions.map(\.place))
-        message = positions.last?.stream
+        position = positions.last
         firstRun = positions.isEmpty ? nil : ""
     }
 
     /// Behind which line it is to go on; nil when it is to begin with whatever there is.
     package var place: FeedPlace? { marks.places.last }
 
-    /// Up to where its lines have been taken, windows included: the newest run last.
-    var positions: [FeedPosition] { marks.places.map { FeedPosition(name, $0, stream: message) } }
+    /// The newest line that was taken of its newest run, and by which message; nil before there was one. That may be a window.
+    private(set) var position: FeedPosition?
 
     /// Says what is wrong with it, if that is the first of its kind.
     private mutating func complain(
@@ -153,6 +153,7 @@ package struct FleetMember: Sendable {
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
+        if marks.places.last == place { position = FeedPosition(name, place, stream: message) }
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
         if case .window = line.body { return }  // they are computed here

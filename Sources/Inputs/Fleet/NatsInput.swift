@@ -41,6 +41,9 @@ package actor NatsInput: Input {
     private static let mostFound = 20_000
     /// How often in a row an answer may be late when the last messages are looked at.
     private static let mostSilences = 3
+    /// Of how many agents it is looked up whether the stream has the message that their newest line came by: mostly the first one is
+    /// there, or none.
+    private static let mostLookedAt = 8
     /// The least time between two questions that nothing comes of.
     private static let pause = Duration.milliseconds(20)
 
@@ -118,46 +121,69 @@ package actor NatsInput: Input {
     /// Looks at the last message of each agent: who is there, or was, and from where on there is something new.
     private func lookThrough(_ now: NatsStream, _ id: SourceID, on thread: EventLoop) async throws -> StreamCursor {
         let (stream, subject) = (source.stream, source.subject)
-        var left = try await ask(on: thread) { broker throws(NatsFault) in
+        let said = try await ask(on: thread) { broker throws(NatsFault) in
             try broker.read(subject, of: stream, from: .lastOfEach, isBrief: true)
         }
         var found: [NatsDelivery] = []
-        var silences = 0
-        while left > 0 {
-            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+        while found.count < said {
+            let messages = try await nextLate(on: thread)
             for message in messages {
                 guard message.number == UInt64(found.count) + 1 else { throw Self.hole }
                 found.append(message)
-                left -= min(left, 1)
             }
-            silences = messages.isEmpty ? silences + 1 : 0
             // There may be fewer than was said, but not none; what has come since is not waited for.
-            if silences == Self.mostSilences, found.isEmpty {
-                throw NatsFault(.silent, "the stream says that it has messages, and sends none")
-            }
-            if silences == Self.mostSilences || messages.contains(where: { $0.sequence > now.last })
+            if found.isEmpty { throw Self.nothing }
+            if messages.isEmpty || messages.contains(where: { $0.sequence > now.last })
                 || found.count > Self.mostFound
             {
-                left = 0
+                break
             }
-            try await loop.sleep(for: messages.isEmpty ? Self.pause : .zero)
+            try await loop.sleep(for: .zero)
         }
         let history = await store.numbers.history
         let from = (store.wallTime - history).microseconds.multipliedReportingOverflow(by: 1_000).partialValue
         let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
-        let start = NatsStart(
-            behind: await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max),
-            else: .time(from))
-        for message in found {
+        let positions = StreamPositions(
+            await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max))
+        let taken = try await findNewest(of: positions, on: thread)
+        for (index, message) in found.enumerated() {
             let isOld =
-                switch start {
-                case .sequence(let sequence): message.sequence < sequence
-                case .time(let time): message.time < time
-                case .lastOfEach: false
+                if positions.newest.isEmpty { message.time < from } else {
+                    taken.map { message.sequence < $0 } ?? false
                 }
             if isOld { await recall(message, id) }
+            // Others have their turn.
+            if index % 32 == 31 { try await loop.sleep(for: .zero) }
         }
-        return StreamCursor(from: start)
+        // One that has agents of ours and not their lines is another stream, of which nothing was taken.
+        let first = positions.newest.isEmpty ? .time(from) : NatsStart.sequence(taken.map(positions.start) ?? 1)
+        return StreamCursor(from: first)
+    }
+
+    /// The number of the newest message that lines came by which were taken; nil when the stream has none of these any more, or
+    /// never had.
+    private func findNewest(of positions: StreamPositions, on thread: EventLoop) async throws -> UInt64? {
+        let (stream, subject) = (source.stream, source.subject)
+        for (position, number) in positions.newest.prefix(Self.mostLookedAt) {
+            let left = try await ask(on: thread) { broker throws(NatsFault) in
+                try broker.read(subject, of: stream, from: .sequence(number), isBrief: true)
+            }
+            guard left > 0 else { continue }
+            guard let message = try await nextLate(on: thread).first else { throw Self.nothing }
+            guard message.number == 1 else { throw Self.hole }
+            if message.sequence == number, StreamPositions.isMessage(message, of: position) { return number }
+        }
+        return nil
+    }
+
+    /// The next messages that are known to be there, however late they are; none when they do not come.
+    private func nextLate(on thread: EventLoop) async throws -> [NatsDelivery] {
+        for _ in 0..<Self.mostSilences {
+            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+            if !messages.isEmpty { return messages }
+            try await loop.sleep(for: Self.pause)
+        }
+        return []
     }
 
     /// Knows an agent by its last message, of which nothing is read.
@@ -171,6 +197,7 @@ package actor NatsInput: Input {
     // MARK: Messages
 
     private static let hole = NatsFault(.silent, "messages have been lost on the way")
+    private static let nothing = NatsFault(.silent, "the stream says that it has messages, and sends none")
 
     /// Takes what comes, until it cannot be had any more.
     private func readOn(_ id: SourceID, on thread: EventLoop) async throws {
@@ -247,6 +274,8 @@ package actor NatsInput: Input {
             }
             // A slow output slows this down, and then messages wait where they are.
             try await store.admit()
+            // Anew, as it may have been forgotten meanwhile, and its place be another one's.
+            guard let member = await self.member(of: message, id) else { return }
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
                 return await store.note(.unfit, of: member)

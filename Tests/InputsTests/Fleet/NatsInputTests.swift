@@ -119,7 +119,10 @@ import Testing
         var message = NatsMessage(subject: "catwatch.v1.\(agent)", stream: "CATWATCH")
         message.payload = raw ?? lines.flatMap { Array("\($0)\n".utf8) }
         if let run { message.headers.append(.init(NatsHeader.run, run)) }
-        if let last { message.headers.append(.init(NatsHeader.last, "\(last)")) }
+        if let last {
+            message.headers.append(.init(NatsHeader.first, "\(last - lines.count + 1)"))
+            message.headers.append(.init(NatsHeader.last, "\(last)"))
+        }
         return message
     }
 
@@ -221,40 +224,161 @@ import Testing
                 FeedPosition("web1", FeedPlace("r1", 5), stream: 5),
             ])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
-            #expect(stream.starts == [.lastOfEach, .sequence(5)])
+            // The second one has looked whether that line is there.
+            #expect(stream.starts == [.lastOfEach, .sequence(5), .sequence(5)])
             #expect(try await fleet.values() == [6, 7, 8, 9])
         }
     }
 
+    /// By which messages lines of `a`, whose last message is 5, and of `b`, whose is 4, were taken.
     @Test(
         arguments: [
             // Nothing is known.
-            ([], NatsStart.time(1)), ([FeedPosition("a", FeedPlace("r", 1))], .time(1)),
-            ([FeedPosition("other", FeedPlace("r", 1), stream: 7)], .time(1)),
+            ([], [], nil), ([FeedPosition("a", FeedPlace("r", 1))], [], nil),
+            ([FeedPosition("other", FeedPlace("r", 1), stream: 7)], [], nil),
             // The newest of all agents that are there.
             (
-                [FeedPosition("a", FeedPlace("r", 1), stream: 5), FeedPosition("b", FeedPlace("r", 1), stream: 2)],
-                .sequence(5)
+                [FeedPosition("b", FeedPlace("r", 1), stream: 2), FeedPosition("a", FeedPlace("r", 1), stream: 5)],
+                [5, 2], 5
             ),
             // Of one that has something newer what came behind its last line is not known: it may be windows.
             (
                 [FeedPosition("a", FeedPlace("r", 1), stream: 3), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
-                .sequence(3)
+                [4, 3], 3
             ),
             // The newest run counts, be its number less.
             (
-                [FeedPosition("a", FeedPlace("r", 1), stream: 5), FeedPosition("a", FeedPlace("s", 1), stream: 2)],
-                .sequence(2)
+                [FeedPosition("a", FeedPlace("r", 1), stream: 5), FeedPosition("a", FeedPlace("s", 1), stream: 2)], [2],
+                2
             ),
-            // It had more than is there: that was another stream.
-            ([FeedPosition("a", FeedPlace("r", 1), stream: 6)], .sequence(1)),
-            (
-                [FeedPosition("a", FeedPlace("r", 1), stream: 6), FeedPosition("b", FeedPlace("r", 1), stream: 4)],
-                .sequence(1)
-            ),
-        ] as [([FeedPosition], NatsStart)])
-    func whereToBeginIsTold(by positions: [FeedPosition], _ start: NatsStart) {
-        #expect(NatsStart(behind: positions, last: ["a": 5, "b": 4], else: .time(1)) == start)
+        ] as [([FeedPosition], [UInt64], UInt64?)])
+    func whereToBeginIsTold(by positions: [FeedPosition], _ newest: [UInt64], _ start: UInt64?) {
+        let positions = StreamPositions(positions, last: ["a": 5, "b": 4])
+        #expect(positions.newest.map(\.number) == newest)
+        #expect(positions.newest.first.map { positions.start(at: $0.number) } == start)
+    }
+
+    @Test func aPositionIsAStreamsThatHasTheLineInThatMessage() {
+        let position = FeedPosition("web1", FeedPlace("r1", 5), stream: 9)
+        func message(_ agent: String = "web1", _ run: String? = "r1", _ first: String?, _ last: String?) -> NatsDelivery
+        {
+            NatsDelivery(
+                subject: "catwatch.v1.\(agent)", sequence: 9, number: 1, time: 0, run: run, first: first, last: last)
+        }
+        for (first, last) in [("5", "5"), ("1", "5"), ("5", "9"), ("0", "9")] {
+            #expect(StreamPositions.isMessage(message("web1", "r1", first, last), of: position))
+        }
+        for (first, last) in [
+            ("6", "9"), ("1", "4"), (nil, "9"), ("1", nil), ("x", "9"), ("1", "99999999999999999999"),
+        ] {
+            #expect(!StreamPositions.isMessage(message("web1", "r1", first, last), of: position))
+        }
+        #expect(!StreamPositions.isMessage(message("web2", "r1", "5", "5"), of: position))
+        #expect(!StreamPositions.isMessage(message("web1", "r2", "5", "5"), of: position))
+        #expect(!StreamPositions.isMessage(message("web1", nil, "5", "5"), of: position))
+    }
+
+    /// A fleet with a journal was away, and another stream is there when it is back: made anew, or of other servers.
+    @Test(arguments: [0, 3, 7, 30])
+    func anotherStreamIsReadFromItsFirstMessageOn(before: Int) async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 3_600 * Self.second)
+        for number in 0..<before {
+            try stream.publish(Self.message([Self.fact(number + 1)], of: "new", last: number + 1))
+        }
+        // The run goes on, so that its names tell nothing, and there are as many messages as there were.
+        for number in 11...40 { try stream.publish(Self.message([Self.fact(number)], last: number)) }
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume([FeedPosition("web1", FeedPlace("r1", 10), stream: 10)])
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values("new") == (0..<before).map { Double($0 + 1) })
+            #expect(try await fleet.values() == (11...40).map(Double.init))
+            #expect(try await !fleet.lines().contains { if case .lost = $0.body { true } else { false } })
+        }
+    }
+
+    /// What came of an agent before the newest line was taken, though its own newest lines are windows.
+    @Test func windowsOfOneThatHasNothingNewAreNotMissingWhenTheyComeAgain() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try stream.publish(Self.message([Self.fact(1)], of: "slow", last: 1))
+        try stream.publish(Self.message([Self.window(2), Self.window(3)], of: "slow", last: 3))
+        try stream.publish(Self.message([Self.fact(1)], of: "behind", last: 1))
+        try stream.publish(Self.message([Self.window(4)], of: "slow", last: 4))
+        try stream.publish(Self.message([Self.fact(1)], last: 1))
+        try stream.publish(Self.message([Self.fact(2)], of: "behind", last: 2))
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume(
+                [("slow", 1), ("behind", 3), ("web1", 5)].map { name, message in
+                    FeedPosition(name, FeedPlace("r1", 1), stream: message)
+                })
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                #expect(stream.starts.last == .sequence(3))
+                try stream.publish(Self.message([Self.fact(5)], of: "slow", last: 5))
+                try await fleet.pass(.seconds(1))
+            }
+            #expect(try await fleet.values("slow") == [5])
+            #expect(try await fleet.values("behind") == [2])
+            #expect(try await !fleet.lines().contains { if case .lost = $0.body { true } else { false } })
+        }
+    }
+
+    /// The newest line's message is gone for good: the one before it says as well which stream it is.
+    @Test func oneMessageThatIsGoneDoesNotMakeItAnotherStream() async throws {
+        let stream = try Self.stream(1...9)
+        for number in 1...2 { try stream.publish(Self.message([Self.fact(number)], of: "web2", last: number)) }
+        stream.remove(10)
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume([
+                FeedPosition("web1", FeedPlace("r1", 8), stream: 8),
+                FeedPosition("web2", FeedPlace("r1", 1), stream: 10),
+            ])
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(stream.starts == [.lastOfEach, .sequence(10), .sequence(8), .sequence(8)])
+            #expect(try await fleet.values() == [9])
+            #expect(try await fleet.values("web2") == [2])
+        }
+    }
+
+    @Test func whoReadsManyAgentsForTheFirstTimeLetsOthersHaveTheirTurn() async throws {
+        let stream = MemoryStream()
+        for number in 1...100 { try stream.publish(Self.message([Self.fact(1)], of: "web\(number)", last: 1)) }
+        try await Self.run(stream) { fleet in
+            let counts = LoopBound(Counts())
+            try await fleet.whileReading(together: 1_000) {
+                while await fleet.store.sourceStates.count < 101 {
+                    try await fleet.pass(.zero)
+                    counts.value.seen.insert(await fleet.store.sourceStates.count)
+                }
+            }
+            #expect(counts.value.seen.count { 1..<101 ~= $0 } >= 3, "\(counts.value.seen)")
+        }
+    }
+
+    private final class Counts { var seen: Set<Int> = [] }
+
+    /// While an output is waited for, an agent is forgotten and another one has its place.
+    @Test func linesAreOfTheAgentThatSentThemWhoeverHasItsPlaceMeanwhile() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        let text = String(repeating: "x", count: 4_000)
+        let lines = (1...200).map { Self.fact($0).replacing("\"value\"", with: "\"text\":\"\(text)\",\"value\"") }
+        try stream.publish(Self.message(lines, last: 200))
+        try await Self.run(stream) { fleet in
+            let (slow, _) = await fleet.store.open("slow", holdsInputs: true)
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(10))
+                let count = await fleet.store.nextSequence
+                #expect(20..<190 ~= count)
+                await fleet.store.release(named: "web1.catwatch")
+                _ = await fleet.store.member("other")
+                await fleet.store.close(slow)
+                try await fleet.pass(.seconds(10))
+            }
+            let texts = try await fleet.lines().map { $0.source ?? "" }
+            #expect(!texts.contains("other.fact") && texts.last?.hasPrefix("web1.") == true, "\(Set(texts))")
+        }
     }
 
     @Test func windowsThatCameBeforeARestartAreNotMissingBehindIt() async throws {

@@ -1,0 +1,44 @@
+internal import Feed
+internal import Nats
+
+/// Where agents were, as far as a stream has something of them: how much of it has been taken already.
+///
+/// A journal's positions are numbers of messages, and do not say of which stream: one may have been made anew, set back, or be
+/// another one of other servers. So none is believed before the stream was seen to have that very line in that very message.
+struct StreamPositions {
+    /// By which message the newest line of an agent came that was kept; the greatest number first.
+    let newest: [(position: FeedPosition, number: UInt64)]
+    private let last: [String: UInt64]
+
+    /// - Parameters:
+    ///   - positions: what was taken, the newest run of each agent last.
+    ///   - last: the number of each agent's last message in the stream.
+    init(_ positions: [FeedPosition], last: [String: UInt64]) {
+        self.last = last
+        newest = Dictionary(positions.map { ($0.agent, $0) }, uniquingKeysWith: { $1 }).values
+            .compactMap { position in
+                guard last[position.agent] != nil, let number = position.stream.flatMap({ UInt64(exactly: $0) }) else {
+                    return nil
+                }
+                return (position, number)
+            }
+            .sorted { $0.number > $1.number }
+    }
+
+    /// Whether a message is the one that a position's line came by.
+    static func isMessage(_ message: NatsDelivery, of position: FeedPosition) -> Bool {
+        guard NatsSubject.agent(of: message.subject) == position.agent, message.run == position.place.run,
+            let first = message.first.flatMap({ Int($0) }), let last = message.last.flatMap({ Int($0) })
+        else { return false }
+        return first <= position.place.sequence && position.place.sequence <= last
+    }
+
+    /// Where to begin when a line of the message of this number was taken, and all messages before that.
+    ///
+    /// Windows are no lines of a journal: to know that nothing is missing before what is new of an agent, its last message of
+    /// which there is a line is read again.
+    func start(at number: UInt64) -> UInt64 {
+        newest.filter { $0.number < number && last[$0.position.agent, default: 0] > number }.map(\.number).min()
+            ?? number
+    }
+}
