@@ -5,7 +5,8 @@ says (docs/fleet.md).
 usage: nats_fleet_trials.py CATWATCH TRIAL [--long]
 
 fleet     three servers, 5 agents; whichever server leads is killed, 2 times (20 by --long): every line once and in order per agent
-anew      the stream is deleted and made anew, and emptied: said once, then it goes on with what is new
+anew      the stream is deleted and made anew, and emptied: said once, then it goes on with what is new; also while a fleet with a
+          journal is away, and another stream is named: nothing that it has is missing
 restart   the fleet is killed 3 times: with a journal nothing is missing and nothing there twice; an agent that is gone is seen
 hostile   subjects, messages and lines as no agent has them: one error each, and everything else is there
 times     an hour's backlog and a clock that is ten minutes slow: the windows that live lines have
@@ -207,6 +208,76 @@ def anew(catwatch, folder, long):
         taken(lines)
         need(len(reader.errors_of("nats")) == 2, f"errors: {reader.errors_of('nats')}")
         print(f"anew: {text}; recovered")
+    anew_while_away(catwatch, folder)
+
+
+def anew_while_away(catwatch, folder):
+    """Each time with the same runs, and as many messages as the journal's positions say, or more."""
+    folder = pathlib.Path(folder) / "away"
+    folder.mkdir()
+    journal = folder / "fleet.db"
+    with servers(folder) as (server,):
+        def send(script, numbers, prefix=PREFIX):
+            script.number = numbers[0] - 1
+            lines = [script.line(number) for number in numbers]
+            publish(server, [
+                (prefix + script.name, b"".join(json.dumps(each).encode() + b"\n" for each in ([script.hello()] if line is lines[0] else []) + [line]),
+                 {"Catwatch-Run": script.run, "Catwatch-First": str(line["seq"]), "Catwatch-Last": str(line["seq"])})
+                for line in lines])
+            wanted[script.name, script.run] |= set(numbers)
+
+        def delete():
+            answer = asyncio.run(request(server.url, f"$JS.API.STREAM.DELETE.{STREAM}"))
+            need("error" not in answer, f"{answer}")
+
+        def kept():
+            run = subprocess.run([catwatch, "log", journal], check=True, capture_output=True)
+            return [json.loads(line) for line in run.stdout.split(b"\n")[:-1]]
+
+        def look(what, **source):
+            reader = Fleet(catwatch, folder, [server.url], "--journal", str(journal), "--journal-commit", "20ms", source=source, history="1s")
+            wait_for(f"all lines, {what}", lambda: all(
+                numbers <= taken(kept())[0][key] for key, numbers in wanted.items()))
+            reader.kill()
+            came, lost = taken(kept())
+            need(came == wanted and not lost, f"{what}: {[(key, len(came[key]), len(wanted[key])) for key in came]}, lost: {dict(lost)}")
+
+        def consumers():
+            return stream_information(server.url)["state"]["consumer_count"]
+
+        wanted = collections.defaultdict(set)
+        a, b, c, d = (Script(server, name, run) for name, run in (("a", "q"), ("b", "q"), ("c", "c1"), ("d", "d1")))
+        make_stream(server.url, configuration(catwatch))
+        reader = Fleet(catwatch, folder, [server.url], "--journal", str(journal), "--journal-commit", "20ms")
+        send(a, range(1, 11))
+        wait_for("the first lines", lambda: len(taken(reader.lines())[0]["a", "q"]) == 10)
+        # Those that looked around are gone.
+        need(consumers() == 1, f"{consumers()} consumers")
+        wait_for("the journal", lambda: len(taken(kept())[0]["a", "q"]) == 10)
+        reader.kill()
+        delete()
+        make_stream(server.url, configuration(catwatch))
+        send(a, range(11, 41))
+        time.sleep(1.5)
+        look("made anew")
+        delete()
+        make_stream(server.url, configuration(catwatch))
+        send(b, range(1, 11))
+        send(c, range(1, 6))
+        send(a, range(41, 71))
+        time.sleep(1.5)
+        look("made anew, with others first")
+        other = configuration(catwatch) | {"name": "OTHER", "subjects": ["o.*"], "max_bytes": 1 << 20}
+        answer = asyncio.run(request(server.url, "$JS.API.STREAM.CREATE.OTHER", json.dumps(other).encode()))
+        need("error" not in answer, f"OTHER: {answer}")
+        send(d, range(1, 11), prefix="o.")
+        send(a, range(71, 170), prefix="o.")
+        time.sleep(1.5)
+        look("another one", stream="OTHER", subject="o.*")
+        # And the same one, which has more.
+        send(a, range(170, 180), prefix="o.")
+        look("the same", stream="OTHER", subject="o.*")
+        print(f"anew: while a fleet was away, {sum(map(len, wanted.values()))} lines of four streams, each once")
 
 
 def restart(catwatch, folder, long):
