@@ -104,7 +104,7 @@ actor Agent {
         store = EventStore(
             on: loop, wall: surroundings.wall, identity: surroundings.identity, limits: limits,
             isRelay: options.isRelay, isRecording: replay != nil,
-            isFleet: isFleet)
+            isFleet: isFleet, awaitsPositions: options[\.journal] != nil)
         desk = PollDesk(on: loop)
         notices = Notices(on: loop)
         let journal = options[\.journal].map { surroundings.openJournal($0, JournalSettings(options)) }

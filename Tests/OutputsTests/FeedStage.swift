@@ -24,7 +24,8 @@ struct FeedStage: Sendable {
         wall = SteppedWallClock(following: loop.clock, startingAt: Self.start)
         let identity = AgentIdentity(run: run, version: "1", started: Self.start)
         store = EventStore(
-            on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay, isFleet: isFleet)
+            on: loop, wall: wall, identity: identity, limits: limits, isRelay: isRelay, isFleet: isFleet,
+            awaitsPositions: isFleet)
         desk = PollDesk(on: loop)
         source = await store.register(SourceDescription(name: "fact", type: "fact"))
         listener = LoopBound(SimulatedListener(on: loop))

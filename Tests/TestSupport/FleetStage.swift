@@ -10,7 +10,7 @@ package struct FleetStage: Sendable {
     package let reader: ReaderID
 
     package init(
-        on loop: EventLoop, at start: Timestamp, holdsInputs: Bool = false,
+        on loop: EventLoop, at start: Timestamp, holdsInputs: Bool = false, isFleet: Bool = true,
         _ adjust: (inout FeedState.Limits) -> Void = { _ in }
     ) async {
         var limits = FeedState.Limits()
@@ -18,7 +18,7 @@ package struct FleetStage: Sendable {
         self.loop = loop
         wall = SteppedWallClock(following: loop.clock, startingAt: start)
         let identity = AgentIdentity(run: "fleet", version: "1", started: start)
-        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
+        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: isFleet)
         (reader, _) = await store.open(nil, holdsInputs: holdsInputs)
     }
 

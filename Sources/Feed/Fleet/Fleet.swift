@@ -19,8 +19,15 @@ struct Fleet: Sendable {
 
     // MARK: Who there is
 
-    /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
-    mutating func resume(_ positions: [FeedPosition]) { self.positions = Dictionary(grouping: positions, by: \.agent) }
+    /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
+    mutating func resume(_ positions: [FeedPosition]) {
+        self.positions = Dictionary(grouping: positions, by: \.agent)
+        for index in members.indices {
+            if let known = self.positions.removeValue(forKey: members[index].name) {
+                members[index].resume(after: known)
+            }
+        }
+    }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
     var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }

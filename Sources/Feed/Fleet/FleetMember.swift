@@ -56,9 +56,16 @@ package struct FleetMember: Sendable {
         self.name = name
         self.mostSources = mostSources
         clock = MemberClock(width: width)
+        marks = RunMarks()
+        resume(after: positions)
+    }
+
+    /// Nothing has come of it here: that has been taken before.
+    mutating func resume(after positions: [FeedPosition]) {
+        guard run == nil, let newest = positions.last else { return }
         marks = RunMarks(positions.map(\.place))
-        position = positions.last
-        firstRun = positions.isEmpty ? nil : ""
+        position = newest
+        firstRun = ""
     }
 
     /// Behind which line it is to go on; nil when it is to begin with whatever there is.

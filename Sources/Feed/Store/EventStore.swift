@@ -24,9 +24,12 @@ package actor EventStore {
     private var ending: String?
     /// The oldest line of this run that a journal has; nil without one.
     private var journalFirst: Int?
-    /// Whether it is known from the start that other agents' feeds are sources here.
-    private let isFleet: Bool
+    /// Whether it is known from the start that other agents' feeds are sources here, or readers were told since.
+    private var isFleet: Bool
     private var fleet = Fleet()
+    /// Who waits for a journal to say where agents were; nil once it has, or without one.
+    private var awaiting: [Wakeup]?
+    private var journalOutage = Outage<Failure.Code>()
     /// When readers were greeted last for what an agent has said, and when they will be.
     private var lastNews: LoopInstant?
     private var newsTimer: LoopTimer?
@@ -36,11 +39,13 @@ package actor EventStore {
     ///   - isRelay: whether the lines are another agent's.
     ///   - isFleet: whether other agents' feeds will be sources.
     ///   - isRecording: the same of one that is played back: then `wall` is that agent's clock.
+    ///   - awaitsPositions: whether a journal will say by `resume` where agents were.
     package init(
         on loop: EventLoop, wall: any WallClock, identity: AgentIdentity, limits: FeedState.Limits = .init(),
-        isRelay: Bool = false, isRecording: Bool = false, isFleet: Bool = false
+        isRelay: Bool = false, isRecording: Bool = false, isFleet: Bool = false, awaitsPositions: Bool = false
     ) {
         self.isFleet = isFleet
+        awaiting = awaitsPositions ? [] : nil
         self.isRelay = isRelay || isRecording
         relayed = self.isRelay ? Relayed(series: limits.series) : nil
         self.isRecording = isRecording
@@ -755,8 +760,41 @@ package actor EventStore {
 
     // MARK: Agents whose feeds are sources
 
-    /// Says up to where a journal has the lines of agents that are to join: they go on behind that.
-    package func resume(_ positions: [FeedPosition]) { fleet.resume(positions) }
+    /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
+    package func resume(_ positions: [FeedPosition]) {
+        fleet.resume(positions)
+        for wakeup in awaiting ?? [] { wakeup.signal() }
+        awaiting = nil
+        guard let recovery = journalOutage.end(at: loop.clock.now) else { return }
+        publish([Event(time: wall.now, source: agentSource, body: .recovered(recovery))])
+    }
+
+    /// For inputs that read agents: suspends until it is known up to where a journal has their lines, however long its disk takes.
+    /// What came before that would be there twice, and what streams have of the time since would be left out.
+    package func waitForPositions() async throws(CancellationError) {
+        guard awaiting != nil else { return }
+        let (wakeup, begun) = (Wakeup(loop: loop), loop.clock.now)
+        awaiting?.append(wakeup)
+        let timer = loop.schedule(after: Self.journalPatience) { [weak self] in
+            self?.assumeIsolated { $0.noteLateJournal(since: begun) }
+        }
+        defer {
+            loop.cancel(timer)
+            awaiting?.removeAll { $0 === wakeup }
+        }
+        try await wakeup.wait()
+    }
+
+    /// For how long it is worth no line that agents are not read.
+    private static let journalPatience = Duration.seconds(2)
+
+    /// Says once for all who wait that they do.
+    private func noteLateJournal(since begun: LoopInstant) {
+        guard journalOutage.fail(by: .disk, at: begun) else { return }
+        let failure = Failure(
+            .disk, "waits for the journal to say up to where it has the lines of agents: none is read before")
+        publish([Event(time: wall.now, source: agentSource, body: .error(failure))])
+    }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
     package var knownPositions: [FeedPosition] { fleet.knownPositions }
@@ -812,6 +850,11 @@ package actor EventStore {
     package func receive(
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage? = nil
     ) async -> String? {
+        if !isFleet {
+            // At once: a journal keeps where agents are from there on.
+            isFleet = true
+            greetAll()
+        }
         let stream = message?.sequence
         let items = fleet.take(lines, from: id, by: message, wall: wall.now, now: loop.clock.now)
         var batch = EventBatch()

@@ -75,6 +75,7 @@ package actor FleetInput: Input {
     }
 
     private func read(_ id: MemberID) async throws(CancellationError) {
+        try await store.waitForPositions()
         while true {
             let ending: Ending
             do {

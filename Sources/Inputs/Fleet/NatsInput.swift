@@ -101,6 +101,7 @@ package actor NatsInput: Input {
 
     /// Has a consumer behind the last message that was taken.
     private func begin(_ id: SourceID, on thread: EventLoop) async throws {
+        try await store.waitForPositions()
         let (streamName, subject) = (source.stream, source.subject)
         if !isConnected { try await ask(on: thread) { broker throws(NatsFault) in try broker.connect() } }
         isConnected = true

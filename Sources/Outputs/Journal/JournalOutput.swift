@@ -54,6 +54,8 @@ package actor JournalOutput {
     private var over: LoopInstant?
     /// Whether the run's first line is there.
     private var hasBegun = false
+    /// Whether the store knows where agents were, as far as it ever will.
+    private var hasResumed = false
     private let begun: Wakeup
     /// Who has the journal, if it was another agent at the start.
     private var refusal: JournalFault?
@@ -165,6 +167,17 @@ package actor JournalOutput {
         begun.open()
     }
 
+    /// Says once where agents were: they are read as soon as that is known, or that it will not be.
+    private func resume(_ positions: [FeedPosition]) {
+        guard !hasResumed else { return }
+        hasResumed = true
+        store.assumeIsolated { $0.resume(positions) }
+    }
+
+    /// What it means for a fleet that nobody knows that.
+    private static let ignorance =
+        "; agents are read without it: what it has of them may be in it twice, and what streams have for longer than a --history is left out"
+
     /// Waits until there is something that is to be committed now.
     private func gather(_ reader: ReaderID) async throws {
         var deadline: (time: LoopInstant, timer: LoopTimer)?
@@ -208,7 +221,7 @@ package actor JournalOutput {
             let attempt = try await attempt(pieces)
             if let opening = attempt.opening {
                 mustOpen = false
-                if !hasBegun { await store.resume(opening.positions) }
+                resume(opening.positions)
                 begin(opening.lastRun)
                 if let notice = opening.notice { complain(JournalFault(.corrupt, notice)) }
             }
@@ -293,10 +306,12 @@ package actor JournalOutput {
             return begun.open()
         }
         begin(nil)
+        let consequence = hasResumed || !store.assumeIsolated { $0.isOfFleet } ? "" : Self.ignorance
+        resume([])
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
         // It cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
-        if outage?.told.reason != fault.reason { complain(fault, "; tried again every second") }
+        if outage?.told.reason != fault.reason { complain(fault, "; tried again every second" + consequence) }
         outage?.attempts += 1
         // Also when it has failed before, and a disk that is back under its old name is another one. One that is held up is
         // the same, and would be taken for one that is not.

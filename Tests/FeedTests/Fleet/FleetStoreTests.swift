@@ -5,6 +5,27 @@ import Testing
 
 /// A store whose sources are other agents.
 @Suite(.limited) struct FleetStoreTests {
+    /// A journal keeps where agents are when it was told that there are any.
+    @Test func readersAreToldThatItIsAFleetBeforeItsFirstLine() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, isFleet: false)
+            let source = await fleet.store.register(SourceDescription(name: "nats"))
+            // As behind news of something else, less than a second before.
+            _ = try await fleet.store.member("web0", by: source).get()
+            try await loop.sleep(for: .milliseconds(1))
+            _ = await fleet.read()
+            var peer = PeerScript()
+            let id = try await fleet.store.member("web1", by: source).get()
+            _ = await fleet.store.receive([.success(try peer.hello()), .success(try peer.fact())], from: id)
+            guard case .greeting(let greeting)? = await fleet.store.take(for: fleet.reader) else {
+                Issue.record("lines come first")
+                return
+            }
+            #expect(String(decoding: greeting, as: UTF8.self).contains(#""fleet":true"#))
+            #expect(await fleet.read().lines.count == 1)
+        }
+    }
+
     @Test func aLineIsEncodedAnewAndSaysWhereItCameFrom() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)

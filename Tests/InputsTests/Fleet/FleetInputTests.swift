@@ -24,14 +24,17 @@ import Testing
         }
     }
 
+    /// - Parameter positions: what a journal says after 5 s.
     private static func run(
-        for duration: Duration, serve: @escaping @Sendable (Int, Peer) async throws -> Void
+        for duration: Duration, behind positions: [FeedPosition]? = nil,
+        serve: @escaping @Sendable (Int, Peer) async throws -> Void
     ) async throws -> Came {
         try await withLoop(virtual: true) { loop in
             let start = Timestamp(seconds: 1_767_225_600)
             let wall = SteppedWallClock(following: loop.clock, startingAt: start)
             let identity = AgentIdentity(run: "fleet", version: "1", started: start)
-            let store = EventStore(on: loop, wall: wall, identity: identity, isFleet: true)
+            let store = EventStore(
+                on: loop, wall: wall, identity: identity, isFleet: true, awaitsPositions: positions != nil)
             let desk = PollDesk(on: loop)
             let peers = ScriptedPeers(on: loop, serve: serve)
             let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers, on: loop)
@@ -41,6 +44,11 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 group.addTask { await peers.run() }
+                if let positions {
+                    try? await loop.sleep(for: .seconds(5))
+                    #expect(await peers.attempts.isEmpty)
+                    await store.resume(positions)
+                }
                 try? await loop.sleep(for: duration)
                 group.cancelAll()
             }
@@ -100,6 +108,18 @@ import Testing
         let errors = came.said("error").filter { $0.contains(#""code":"timeout""#) }
         #expect(errors.count == 2 && errors[0].contains("web1: the agent has said nothing for 3 windows"), "\(errors)")
         #expect(came.said("recovered").count == 2)
+    }
+
+    @Test func aJournalThatIsSlowIsWaitedForAndTheAgentAskedForWhatItDoesNotHave() async throws {
+        let came = try await Self.run(for: .seconds(3), behind: [FeedPosition("web1", FeedPlace("a", 4))]) { _, peer in
+            try await peer.value.shakeHands(Self.answer)
+            #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
+            try await Self.write([PeerLinesTests.hello("a")] + [4, 5].map { PeerLinesTests.fact($0) }, to: peer)
+            try await Self.stay(peer)
+        }
+        #expect(came.origins == [5])
+        #expect(came.said("error").count == 1 && came.said("error")[0].contains("waits for the journal"))
+        #expect(came.said("recovered").count == 1 && came.said("recovered")[0].contains(#""source":"catwatch""#))
     }
 
     @Test func whatCannotBeHadIsSaidOnceAndTriedOn() async throws {

@@ -1,5 +1,7 @@
 import Feed
+import Journal
 import Nats
+import Outputs
 import Reactor
 import Synchronization
 import TestSupport
@@ -32,20 +34,23 @@ import Testing
 
     private struct Fleet: Sendable {
         let loop: EventLoop
+        let wall: SteppedWallClock
         let store: EventStore
         let desk: PollDesk
         let stream: MemoryStream
         let trouble = Trouble()
 
-        init(on loop: EventLoop, _ stream: MemoryStream) {
+        init(on loop: EventLoop, _ stream: MemoryStream, awaitsPositions: Bool = false) {
             var limits = FeedState.Limits()
             limits.history = .seconds(60)
             limits.logCapacity = 1 << 20
             self.loop = loop
             self.stream = stream
-            let wall = SteppedWallClock(following: loop.clock, startingAt: NatsInputTests.start)
+            wall = SteppedWallClock(following: loop.clock, startingAt: NatsInputTests.start)
             let identity = AgentIdentity(run: "fleet", version: "1", started: NatsInputTests.start)
-            store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: true)
+            store = EventStore(
+                on: loop, wall: wall, identity: identity, limits: limits, isFleet: true,
+                awaitsPositions: awaitsPositions)
             desk = PollDesk(on: loop)
         }
 
@@ -436,6 +441,63 @@ import Testing
             try await fleet.whileReading { try await fleet.pass(.seconds(30)) }
             #expect(stream.starts.last == .sequence(2))
             #expect(try await fleet.values() == [3, 4, 5])
+        }
+    }
+
+    private final class Count { var value = 0 }
+
+    /// Twice: the second time it has to know what there is of the first one.
+    @Test func aJournalIsWaitedForHoweverSlowItsDiskIs() async throws {
+        let stream = try Self.stream(1...3)
+        let journal = MemoryLineStore()
+        for round in 0..<2 {
+            try await withLoop(virtual: true) { loop in
+                let fleet = Fleet(on: loop, stream, awaitsPositions: true)
+                let output = JournalOutput(
+                    "x.db", keeping: journal, store: fleet.store, on: loop, worker: loop, wall: fleet.wall
+                ) { _ in
+                }
+                let calls = LoopBound(Count())
+                loop.simulatedWork = {
+                    calls.value.value += 1
+                    return (before: round == 1 && calls.value.value == 1 ? .seconds(5) : .zero, after: .zero)
+                }
+                let keeping = Task(executorPreference: loop) { try? await output.run() }
+                try await output.waitUntilBegun()
+                try await fleet.whileReading {
+                    let count = stream.starts.count
+                    try await fleet.pass(.milliseconds(1_500))
+                    #expect(try await fleet.errors().isEmpty)
+                    try await fleet.pass(.seconds(1))
+                    let waits =
+                        "waits for the journal to say up to where it has the lines of agents: none is read before"
+                    #expect(try await fleet.errors(of: "catwatch") == (round == 0 ? [] : [waits]))
+                    #expect(round == 0 || stream.starts.count == count)
+                    try await fleet.pass(.seconds(5))
+                    let recoveries = try await fleet.lines().compactMap { line -> Duration? in
+                        if case .recovered(let recovery) = line.body { recovery.down } else { nil }
+                    }
+                    #expect(recoveries == (round == 0 ? [] : [.seconds(3)]))
+                }
+                await fleet.store.finish("end")
+                await keeping.value
+                loop.simulatedWork = nil
+            }
+            // Longer ago than a fleet that knows nothing looks back.
+            stream.setTime(Self.now - 3_600 * Self.second)
+            for number in 4...6 where round == 0 { try stream.publish(Self.message([Self.fact(number)], last: number)) }
+        }
+        let kept = try journal.runs.flatMap(\.lines).map { try LineDecoder.decode(Array($0.utf8)[...]) }
+        let values = kept.compactMap { if case .data(let data) = $0.body { data.value } else { nil } }
+        #expect(values == [1, 2, 3, 4, 5, 6])
+        #expect(!kept.contains { if case .lost = $0.body { true } else { false } })
+    }
+
+    @Test func whoWaitsForAJournalIsNotKeptFromEnding() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = Fleet(on: loop, MemoryStream(), awaitsPositions: true)
+            try await fleet.whileReading { try await fleet.pass(.seconds(60)) }
+            #expect(fleet.stream.starts.isEmpty && loop.timerCount == 0)
         }
     }
 

@@ -42,10 +42,11 @@ import Testing
     /// Runs an output while `body` runs, then ends the feed and waits for the output, which tells what it has to tell in the feed.
     private static func keep(
         in journal: MemoryLineStore, logCapacity: Int = 8 << 20, batch: Int = 1 << 20, isRelay: Bool = false,
+        isFleet: Bool = false,
         _ body: @escaping @Sendable (FeedStage, JournalOutput) async throws -> Void
     ) async throws -> [Event.Body] {
         try await withLoop(virtual: true) { loop in
-            let stage = await FeedStage(on: loop, isRelay: isRelay) { $0.logCapacity = logCapacity }
+            let stage = await FeedStage(on: loop, isRelay: isRelay, isFleet: isFleet) { $0.logCapacity = logCapacity }
             let told = LoopBound(Told())
             let output = JournalOutput(
                 "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall, capacity: batch
@@ -504,6 +505,26 @@ import Testing
         }
         #expect(restart == Restart() && Self.told(bodies).errors.count == 1)
         #expect(try Self.numbers(journal.runs[0]).kept == Array(1...6))
+    }
+
+    /// Agents are not waited for any longer, and what that means is said.
+    @Test(arguments: [true, false])
+    func aFleetWhoseJournalCannotBeOpenedReadsOnWithoutIt(isFleet: Bool) async throws {
+        let disk = Disk()
+        let journal = MemoryLineStore { disk.fault(at: $0) }
+        disk.fail(.disk)
+        let bodies = try await Self.keep(in: journal, isFleet: isFleet) { stage, _ in
+            let start = stage.loop.clock.now
+            try await stage.store.waitForPositions()
+            #expect(start == stage.loop.clock.now)
+            try await stage.loop.sleep(for: .seconds(3))
+            disk.fail(nil)
+            try await stage.loop.sleep(for: .seconds(2))
+        }
+        let means =
+            "; agents are read without it: what it has of them may be in it twice, and what streams have for longer than a --history is left out"
+        #expect(Self.told(bodies).errors == ["x.db: no room; tried again every second" + (isFleet ? means : "")])
+        #expect(Self.told(bodies).recoveries.count == 1)
     }
 
     @Test func whoComesSecondIsToldSoAndSaysNothing() async throws {
