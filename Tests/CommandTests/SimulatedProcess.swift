@@ -103,7 +103,11 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private(set) var output: [String] = []
     private(set) var errors: [String] = []
 
-    private struct Connection { weak var stream: SimulatedStream? }
+    private struct Connection {
+        weak var stream: SimulatedStream?
+        /// Whether it leads to another process.
+        var isOwn: Bool
+    }
 
     /// What may be other than in any simulation.
     struct Parts {
@@ -212,6 +216,9 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
         signal(SIGTERM)
     }
 
+    /// Closes its connections to others.
+    func breakConnections() { for connection in connections where connection.isOwn { connection.stream?.close() } }
+
     /// Whether anything that it has opened is not closed.
     var holdsStreams: Bool { connections.contains { $0.stream?.isClosed == false } || socket?.holdsStreams == true }
 
@@ -242,13 +249,13 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
     private func connect(to path: String) throws(SystemError) -> SimulatedStream {
         if isDead { throw SystemError(code: ECONNREFUSED, call: "connect", subject: path) }
         let stream = try machine.connect(to: path)
-        keep(stream)
+        keep(stream, isOwn: true)
         return stream
     }
 
-    private func keep(_ stream: SimulatedStream) {
+    private func keep(_ stream: SimulatedStream, isOwn: Bool = false) {
         connections.removeAll { $0.stream == nil }
-        connections.append(Connection(stream: stream))
+        connections.append(Connection(stream: stream, isOwn: isOwn))
     }
 
     private var surroundings: Surroundings {

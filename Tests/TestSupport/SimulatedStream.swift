@@ -8,7 +8,9 @@ package final class SimulatedStream: WatchedStream {
         var bytes: [UInt8] = []
         let capacity: Int
         let loop: EventLoop
-        var isWriterGone = false
+        /// Since when nothing more is written.
+        var ended: LoopInstant?
+        var isWriterGone: Bool { ended != nil }
         var isReaderGone = false
         let readable: Wakeup
         let writable: Wakeup
@@ -39,6 +41,8 @@ package final class SimulatedStream: WatchedStream {
     private let incoming: Channel
     private let outgoing: Channel
     package private(set) var isClosed = false
+    /// When the other end said its last.
+    package var ended: LoopInstant? { incoming.ended }
 
     private init(incoming: Channel, outgoing: Channel) {
         self.incoming = incoming
@@ -98,14 +102,14 @@ package final class SimulatedStream: WatchedStream {
 
     /// Says no more, and goes on reading, as shutdown(2) with `SHUT_WR` does.
     package func endWriting() {
-        outgoing.isWriterGone = true
+        outgoing.ended = outgoing.ended ?? outgoing.loop.clock.now
         outgoing.tellReader()
     }
 
     package func close() {
         guard !isClosed else { return }
         isClosed = true
-        outgoing.isWriterGone = true
+        outgoing.ended = outgoing.ended ?? outgoing.loop.clock.now
         incoming.isReaderGone = true
         for own in [incoming.readable, outgoing.writable, outgoing.hungUp] { own.open() }
         outgoing.tellReader()

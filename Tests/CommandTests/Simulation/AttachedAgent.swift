@@ -7,6 +7,8 @@ import TestSupport
 /// A second agent, which is attached to the first one by its socket, and has readers of its own.
 final class AttachedAgent: @unchecked Sendable {  // touched on one loop only
     private let agent: SimulatedAgent
+    /// The one that it is attached to.
+    private let first: SimulatedAgent
     private let clients: [SimulatedClient]
     private unowned let world: SimulatedWorld
     private let loop: EventLoop
@@ -18,21 +20,32 @@ final class AttachedAgent: @unchecked Sendable {  // touched on one loop only
     private var joined: (time: LoopInstant, incarnation: Int)?
 
     private static let path = "/attached.sock"
+    /// As much as has room for what is read at once behind half of it, as in every agent outside of a simulation.
+    private static let logBytes = 256 << 10
     /// How long it may take to get what was there before, also across runs, for which it waits for readers.
     private static let patience = Duration.seconds(2)
 
-    init(to socket: String, on machine: SimulatedMachine, in world: SimulatedWorld, seed: UInt64) {
-        self.world = world
+    init(
+        to first: SimulatedAgent, at socket: String, on machine: SimulatedMachine, in world: SimulatedWorld,
+        seed: UInt64
+    ) {
+        (self.first, self.world) = (first, world)
         loop = machine.loop
         random = SeededGenerator(seed: seed)
         agent = SimulatedAgent("attached agent", servingAt: Self.path, on: machine, in: world, seed: seed &+ 1)
         arguments = ["--attach=\(socket)", "--output=ndjson", "--reader-timeout=2s"]
         let kinds: [ReaderWitness.Kind] = [.socket, .events]
         clients = kinds.enumerated().map { [agent] index, kind in
-            let client = SimulatedClient(
+            SimulatedClient(
                 "reader \(index) of the attached agent", kind, of: agent, in: world,
                 seed: seed &+ 1_000_003 &* UInt64(index + 1))
-            return client
+        }
+        for client in clients {
+            // What the first agent has let go of before they have it is missing here, too.
+            client.witness.oldest = { [agent] in
+                guard let own = agent.oldest(of: $0), let oldest = first.oldest(of: $0) else { return nil }
+                return max(own, oldest)
+            }
         }
     }
     private let arguments: [String]
@@ -41,15 +54,29 @@ final class AttachedAgent: @unchecked Sendable {  // touched on one loop only
         await withDiscardingTaskGroup { group in
             group.addTask { await self.agent.run { self.begin($0) } }
             for client in clients { group.addTask { await client.live() } }
+            group.addTask { await self.breakOff() }
+        }
+    }
+
+    /// Has it lose the first agent now and then, which goes on meanwhile.
+    private func breakOff() async {
+        while !Task.isCancelled {
+            let pause = Duration.microseconds(Int64.random(in: 1_000_000...6_000_000, using: &random))
+            guard (try? await loop.sleep(for: pause)) != nil else { return }
+            if world.hasEnded { continue }
+            agent.process?.breakConnections()
+            world.note("the attached agent loses its connection")
+            world.count("lost attachments")
         }
     }
 
     private func begin(_ number: Int) -> SimulatedAgent.Beginning {
         var parts = SimulatedProcess.Parts()
-        parts.logBytes = SimulatedWorld.logBytes
+        parts.logBytes = Self.logBytes
         parts.servesEvents = true
         let witness = ReaderWitness("attached agent \(number)", .socket) { [unowned world] in world.accuse($0) }
-        witness.oldest = { [agent] in agent.oldest(of: $0) }
+        // What it prints is read at once: it misses nothing but what the first agent has let go of.
+        witness.oldest = { [first] in first.oldest(of: $0) }
         witness.connect()
         self.witness = witness
         joined = nil

@@ -176,7 +176,9 @@ final class ReaderWitness {
         guard let from = line.integer("\"from\":"), let to = line.integer("\"to\":"), from <= to, let run = current?.run
         else { return accuse("gets a gap of nothing: \(line.text)") }
         gaps += 1
-        if let oldest = oldest?(run), to >= oldest { accuse("misses \(from) to \(to), and \(oldest) is there") }
+        if let oldest = oldest?(run), to >= oldest {
+            accuse("misses \(from) to \(to), and \(oldest) is there: \(line.text)")
+        }
         if line.has("\"reason\":\"journal\""), let kept = kept?(from...to, run) {
             accuse("misses \(from) to \(to) of \(run), and the journal has \(kept)")
         }

@@ -28,6 +28,8 @@ final class SimulatedAgent: SimulatedService, @unchecked Sendable {  // touched 
     private var beginning: Beginning?
     private var isToEnd = false
     private(set) var incarnation = 0
+    /// When each was told to end that was.
+    private var stops: [Int: LoopInstant] = [:]
     /// Those that have been, and what is left of them.
     private var former: [SimulatedProcess] = []
     private var gone: Wakeup
@@ -126,6 +128,7 @@ final class SimulatedAgent: SimulatedService, @unchecked Sendable {  // touched 
         world.note("\(name) \(incarnation) is to end")
         world.count("ends")
         isToEnd = true
+        stops[incarnation] = loop.clock.now
         process.signal(SIGTERM)
     }
 
@@ -166,6 +169,8 @@ final class SimulatedAgent: SimulatedService, @unchecked Sendable {  // touched 
     func oldest(of run: String) -> Int? {
         store.flatMap { store in store.assumeIsolated { $0.run == run ? $0.firstSequence : nil } }
     }
+
+    func stopped(_ incarnation: Int) -> LoopInstant? { stops[incarnation] }
 
     var isStopping: Bool? { process == nil ? nil : isToEnd }
 }

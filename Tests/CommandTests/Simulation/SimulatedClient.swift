@@ -2,6 +2,8 @@ import Feed
 import Reactor
 import TestSupport
 
+@testable import catwatch
+
 /// A reader that comes and goes, by the socket or by HTTP: it reads at once, slowly, or not at all for a while, leaves in the
 /// middle of a line, and asks for what follows the last one that it has, or for the lines of some time.
 final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
@@ -117,7 +119,7 @@ final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
             let count: Int?
             do { count = try stream.read(into: .init(rebasing: buffer.memory[..<most])) } catch { break }
             if count == 0 {
-                isCut = ended(most)
+                isCut = ended(stream, most)
                 break
             }
             if let count {
@@ -143,8 +145,14 @@ final class SimulatedClient: @unchecked Sendable {  // touched on one loop only
     /// The agent has closed the connection.
     ///
     /// - Returns: whether it may have done so in the middle of a line.
-    private func ended(_ most: Int) -> Bool {
+    private func ended(_ stream: SimulatedStream, _ most: Int) -> Bool {
         if past?.isOver == true { return false }
+        // Until then there is time for the rest of a line, also for who reads nothing yet.
+        if witness.kind == .socket, let stopped = service.stopped(incarnation), let end = stream.ended,
+            stopped <= end, end < stopped.advanced(by: OutputRunner.drainTime)
+        {
+            return false
+        }
         // What one has written that has crashed is still there.
         guard let isStopping = service.isStopping, incarnation == service.incarnation else { return true }
         if !isStopping {
@@ -191,6 +199,8 @@ protocol SimulatedService: AnyObject, Sendable {
     func oldest(of run: String) -> Int?
     /// Which of the agents that follow each other it is, from 1.
     var incarnation: Int { get }
+    /// When one of them was told to end; nil when it was not.
+    func stopped(_ incarnation: Int) -> LoopInstant?
     /// Whether it is about to end; nil when it is not there.
     var isStopping: Bool? { get }
 }

@@ -48,7 +48,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     private lazy var main = SimulatedAgent("agent", servingAt: Self.socket, on: machine, in: self, seed: seed &+ 11)
     /// One that is attached to that, in some lives.
     private lazy var attached =
-        seed % 3 == 0 ? AttachedAgent(to: Self.socket, on: machine, in: self, seed: seed &+ 17) : nil
+        seed % 3 == 0 ? AttachedAgent(to: main, at: Self.socket, on: machine, in: self, seed: seed &+ 17) : nil
     private lazy var peer = SimulatedPeer(on: machine, in: self, seed: seed &+ 77)
     private lazy var files = ReaderWitness("the file", .file) { [unowned self] in accuse($0) }
     private lazy var clients = Self.readers.enumerated().map { [unowned self] index, kind in
@@ -98,6 +98,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         "commits", "crashes", "crashes in a commit", "crashes of an attached agent", "crossings", "ends",
         "failed readings", "failures",
         "gaps", "gaps in the journal", "journal faults", "journals moved aside", "late values", "lines of the past",
+        "lost attachments",
         "no room", "pages of the journal", "pushes", "recovered", "reloads", "restarts", "resumed", "revised",
         "rows let go of", "steps ahead", "steps back", "windows",
     ]
