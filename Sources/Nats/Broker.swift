@@ -135,6 +135,8 @@ package enum NatsHeader {
     package static let last = "Catwatch-Last"
     /// The machine that it comes from.
     package static let host = "Catwatch-Host"
+    /// That it says goodbye; only there when it does.
+    package static let ended = "Catwatch-Ended"
     /// The id of the other process's message that this one's publisher went on behind.
     package static let behind = "Catwatch-Behind"
     static let id = "Nats-Msg-Id"

@@ -122,7 +122,7 @@ extension NatsConnection: BrokerReader {
             subject: String(cString: subject), sequence: data.Sequence.Stream, number: data.Sequence.Consumer,
             time: data.Timestamp, run: header(NatsHeader.run, of: message),
             first: header(NatsHeader.first, of: message), last: header(NatsHeader.last, of: message),
-            host: header(NatsHeader.host, of: message),
+            host: header(NatsHeader.host, of: message), ended: header(NatsHeader.ended, of: message),
             payload: size <= NatsDelivery.mostPayload ? Array(bytes) : [], size: size)
     }
 }

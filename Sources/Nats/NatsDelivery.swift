@@ -26,6 +26,7 @@ package struct NatsDelivery: Sendable, Equatable {
     package var first: String?
     package var last: String?
     package var host: String?
+    package var ended: String?
     package var payload: [UInt8]
     /// How long the payload is, in bytes: what is longer than anything of ours may be is left out.
     package var size: Int
@@ -35,7 +36,8 @@ package struct NatsDelivery: Sendable, Equatable {
 
     package init(
         subject: String, sequence: UInt64, number: UInt64, time: Int64, run: String? = nil,
-        first: String? = nil, last: String? = nil, host: String? = nil, payload: [UInt8] = [], size: Int? = nil
+        first: String? = nil, last: String? = nil, host: String? = nil, ended: String? = nil, payload: [UInt8] = [],
+        size: Int? = nil
     ) {
         self.subject = subject
         self.sequence = sequence
@@ -45,6 +47,7 @@ package struct NatsDelivery: Sendable, Equatable {
         self.first = first
         self.last = last
         self.host = host
+        self.ended = ended
         self.payload = payload
         self.size = size ?? payload.count
     }

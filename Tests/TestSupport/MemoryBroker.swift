@@ -161,7 +161,7 @@ package final class MemoryStream: Sendable {
                 subject: stored.message.subject, sequence: stored.sequence, number: consumer.delivered,
                 time: stored.time, run: header(NatsHeader.run), first: header(NatsHeader.first),
                 last: header(NatsHeader.last),
-                host: header(NatsHeader.host),
+                host: header(NatsHeader.host), ended: header(NatsHeader.ended),
                 payload: consumer.isBrief || size > NatsDelivery.mostPayload ? [] : stored.message.payload,
                 size: consumer.isBrief ? 0 : size)
         }

@@ -111,11 +111,12 @@ struct Fleet: Sendable {
 
     /// An agent is known by something else than its lines: by the last message that a broker has of it.
     mutating func meet(
-        _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, heard: Timestamp, wall: Timestamp,
+        _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, hasEnded: Bool, heard: Timestamp,
+        wall: Timestamp,
         now: LoopInstant
     ) {
         if let last { members[id.index].recall(FeedPlace(run, last)) }
-        members[id.index].state.identify(run: run, host: host)
+        members[id.index].state.identify(run: run, host: host, hasEnded: hasEnded)
         members[id.index].state.hear(at: heard)
         members[id.index].state.come(at: now.advanced(by: min(heard - wall, .zero)))
     }

@@ -116,9 +116,12 @@ package struct MemberState: Sendable {
 
     /// What is known of the agent by something else than its lines, as by the last message that a broker has of it.
     ///
-    /// - Parameter interval: how wide its windows are; nil where that is not said.
+    /// - Parameters:
+    ///   - interval: how wide its windows are; nil where that is not said.
+    ///   - hasEnded: whether it has said goodbye.
     package mutating func identify(
-        run: String, host: AgentIdentity.Host, app: Line.App = Line.App(), interval: Duration? = nil
+        run: String, host: AgentIdentity.Host, app: Line.App = Line.App(), interval: Duration? = nil,
+        hasEnded: Bool = false
     ) {
         func cut(_ text: String) -> String { LineEncoder.cut(text, at: Self.longestText) }
         self.run = run
@@ -127,7 +130,7 @@ package struct MemberState: Sendable {
             arch: cut(host.arch))
         self.app = Line.App(name: app.name.map(cut), version: app.version.map(cut), started: app.started)
         if let interval { self.interval = min(max(interval, .seconds(1)), .seconds(3_600)) }
-        hasEnded = false
+        self.hasEnded = hasEnded
     }
 
     /// A run has spoken that another one had followed.

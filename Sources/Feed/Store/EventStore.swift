@@ -835,9 +835,14 @@ package actor EventStore {
     ///
     /// - Parameters:
     ///   - last: the number of the last line that it has; nil where that is not said.
+    ///   - hasEnded: whether it said goodbye in that.
     ///   - heard: when that came to the broker.
-    package func meet(_ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, heard: Timestamp) {
-        fleet.meet(id, run: run, last: last, host: host, heard: heard, wall: wall.now, now: loop.clock.now)
+    package func meet(
+        _ id: MemberID, run: String, last: Int? = nil, host: AgentIdentity.Host, hasEnded: Bool = false,
+        heard: Timestamp
+    ) {
+        fleet.meet(
+            id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, wall: wall.now, now: loop.clock.now)
     }
 
     /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is

@@ -192,7 +192,9 @@ package actor NatsInput: Input {
         guard let member = await member(of: message, id), let run = message.run, RunName.isValid(run) else { return }
         let last = message.last.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
         let host = AgentIdentity.Host(name: message.host ?? "")
-        await store.meet(member, run: run, last: last, host: host, heard: Self.time(of: message))
+        await store.meet(
+            member, run: run, last: last, host: host, hasEnded: message.ended != nil,
+            heard: Self.time(of: message))
     }
 
     // MARK: Messages

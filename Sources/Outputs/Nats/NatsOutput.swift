@@ -276,6 +276,8 @@ package actor NatsOutput {
             message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
         }
         message.headers.append(.init(NatsHeader.host, host))
+        // What was added last.
+        if isEnded, pieces.count == 1 { message.headers.append(.init(NatsHeader.ended, "yes")) }
         return message
     }
 

@@ -185,6 +185,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func anAgentWhoseLastMessageSaysGoodbyeHasEnded(says: Bool) async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 3_600 * Self.second)
+        var message = Self.message([Self.fact(1)], last: 1)
+        if says { message.headers.append(.init(NatsHeader.ended, "yes")) }
+        try stream.publish(message)
+        try await Self.run(stream) { fleet in
+            let running = Task(executorPreference: fleet.loop) { try? await fleet.store.run() }
+            try await fleet.whileReading { try await fleet.pass(.seconds(5)) }
+            running.cancel()
+            await running.value
+            let states = try await fleet.lines().compactMap {
+                if case .peer(let peer) = $0.body { peer.state } else { nil }
+            }
+            #expect(states == [says ? "ended" : "silent"])
+        }
+    }
+
     @Test func itBeginsAHistoryAgoAndKnowsWhoWasThereBefore() async throws {
         let stream = MemoryStream()
         stream.setTime(Self.now - 61 * Self.second)
@@ -330,19 +349,21 @@ import Testing
     }
 
     /// The newest line's message is gone for good: the one before it says as well which stream it is.
-    @Test func oneMessageThatIsGoneDoesNotMakeItAnotherStream() async throws {
+    @Test(arguments: [1, 2])
+    func oneMessageThatIsGoneDoesNotMakeItAnotherStream(newest: Int) async throws {
         let stream = try Self.stream(1...9)
         for number in 1...2 { try stream.publish(Self.message([Self.fact(number)], of: "web2", last: number)) }
-        stream.remove(10)
+        let gone = UInt64(9 + newest)
+        stream.remove(gone)
         try await Self.run(stream) { fleet in
             await fleet.store.resume([
                 FeedPosition("web1", FeedPlace("r1", 8), stream: 8),
-                FeedPosition("web2", FeedPlace("r1", 1), stream: 10),
+                FeedPosition("web2", FeedPlace("r1", newest), stream: Int(gone)),
             ])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
-            #expect(stream.starts == [.lastOfEach, .sequence(10), .sequence(8), .sequence(8)])
+            #expect(stream.starts == [.lastOfEach, .sequence(gone), .sequence(8), .sequence(8)])
             #expect(try await fleet.values() == [9])
-            #expect(try await fleet.values("web2") == [2])
+            #expect(try await fleet.values("web2") == (newest == 1 ? [2] : []))
         }
     }
 

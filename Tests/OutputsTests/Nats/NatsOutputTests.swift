@@ -133,6 +133,9 @@ import Testing
         #expect(messages.map(\.id) == (1...messages.count).map { "p1-\($0)" })
         #expect(messages[0].headers.contains(.init(NatsHeader.run, "r1")))
         #expect(messages[0].headers.contains(.init(NatsHeader.host, "h1")))
+        #expect(
+            messages.map { $0.headers.contains { $0.name == NatsHeader.ended } }.firstIndex(of: true) == messages.count
+                - 1)
         #expect(messages[0].subject == "catwatch.v1.web1" && messages[0].expected == 0)
     }
 
