@@ -15,7 +15,7 @@ import Testing
         arguments: ["leader", "cut", "stopped", "overtaken", "access", "tls", "setup", "rights", "names", "lines"])
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }
 
-    @Test(.enabled(if: canRun), arguments: ["fleet", "anew", "restart", "hostile", "times", "reader"])
+    @Test(.enabled(if: canRun), arguments: ["fleet", "anew", "restart", "hostile", "times", "reader", "asked"])
     func aFleetHasWhatAStreamHad(trial: String) async throws { try await run("nats_fleet_trials", trial) }
 
     private func run(_ script: String, _ trial: String) async throws {

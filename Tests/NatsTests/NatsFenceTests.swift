@@ -6,6 +6,17 @@ import Testing
 @Suite(.limited) struct NatsFenceTests {
     private static let now = LoopInstant(nanoseconds: 0)
 
+    /// One message of it is stored, and the next one was refused.
+    private static func refused() -> NatsFence {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: now)
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 1))
+        fence.send()
+        fence.refuse()
+        return fence
+    }
+
     @Test func aServerThatIsBehindIsNotBelievedAtOnce() {
         var fence = NatsFence(run: "r")
         #expect(fence.step == .look && fence.see(nil, at: Self.now) == .clear)
@@ -26,12 +37,7 @@ import Testing
     }
 
     @Test func aTwinThatCallsItsMessagesTheSameIsAConflict() {
-        var fence = NatsFence(run: "r")
-        _ = fence.see(nil, at: Self.now)
-        fence.send()
-        _ = fence.accept(NatsReceipt(sequence: 1))
-        fence.send()
-        fence.refuse()
+        var fence = Self.refused()
         #expect(fence.see(NatsStored(sequence: 3, id: "r-3", host: "h"), at: Self.now) == .taken(by: "h"))
     }
 
@@ -58,12 +64,7 @@ import Testing
     }
 
     @Test func silenceIsCountedFromTheOthersLastMessage() {
-        var fence = NatsFence(run: "r")
-        _ = fence.see(nil, at: Self.now)
-        fence.send()
-        _ = fence.accept(NatsReceipt(sequence: 1))
-        fence.send()
-        fence.refuse()
+        var fence = Self.refused()
         let other = NatsStored(sequence: 9, id: "x-1", host: "h")
         let later = Self.now.advanced(by: NatsFence.silence)
         #expect(fence.see(other, at: Self.now) == .taken(by: "h"))

@@ -11,11 +11,11 @@ restart   the fleet is killed 3 times: with a journal nothing is missing and not
 hostile   subjects, messages and lines as no agent has them: one error each, and everything else is there
 times     an hour's backlog and a clock that is ten minutes slow: the windows that live lines have
 reader    `catwatch nats permissions` lets a fleet read and nothing else; check --online says what is missing
+asked     polls by HTTP of agents at a socket, at a port and behind a broker, and who is forgotten when it is asked for
 
 Prints what it did; exits 1 at the first thing that is wrong, and keeps the files.
 """
 
-import argparse
 import asyncio
 import collections
 import datetime
@@ -24,16 +24,18 @@ import os
 import pathlib
 import random
 import shutil
+import socket
 import subprocess
 import sys
-import tempfile
 import time
+import urllib.error
+import urllib.request
 
 import nats
 import nkeys
 
 from nats_servers import (
-    PATIENCE, PREFIX, STREAM, Agent, Wrong, configuration, key_pair, make_stream, need, request, servers,
+    PATIENCE, PREFIX, STREAM, Agent, configuration, free_port, key_pair, make_stream, need, request, run_trial, servers,
     stream_information, telling, wait_for)
 from nats_trials import Generator, secret, urls
 
@@ -55,6 +57,7 @@ class Fleet:
             stdout=open(self.output.name, "ab"), stderr=open(self.errors.name, "ab"),
             env={"PATH": os.environ["PATH"], "HOME": str(folder)})
         self.read, self.place = [], 0
+        Agent.started.append(self)
 
     def lines(self):
         need(self.process.poll() in (None, 0, -9), f"the fleet has ended: {self.said()}")
@@ -485,22 +488,76 @@ def reader(catwatch, folder, long):
         other.end()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("catwatch")
-    trials = {one.__name__: one for one in (fleet, anew, restart, hostile, times, reader)}
-    parser.add_argument("trial", choices=trials)
-    parser.add_argument("--long", action="store_true")
-    given = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="catwatch-fleet-")
-    try:
-        trials[given.trial](given.catwatch, folder, given.long)
-    except (Wrong, AssertionError) as wrong:
-        print(f"{given.trial}: {wrong}\nthe files are in {folder}", file=sys.stderr)
-        return 1
-    shutil.rmtree(folder)
-    return 0
+def asked(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        ports = [free_port(), free_port()]
+        rare = ("--demo", "-e", "1h")
+        far_name = "127-0-0-1"
+        agents = [Agent(catwatch, folder, "away", [server.url], *rare),
+                  Agent(catwatch, folder, "near", [], *rare, f"--listen={folder}/near.sock"),
+                  Agent(catwatch, folder, far_name, [], *rare, f"--http=127.0.0.1:{ports[0]}")]
+        # What is named here comes instead of what the configuration has.
+        fleet = Fleet(catwatch, folder, [server.url], f"--attach={server.url}", f"--attach={folder}/near.sock", f"--attach=http://127.0.0.1:{ports[0]}", f"--http=127.0.0.1:{ports[1]}", f"--listen={folder}/fleet.sock")
+
+        def events(name):
+            return [line for line in fleet.lines() if line["type"] == "fact" and line["source"] == f"{name}.fact"]
+
+        def standing(name):
+            return next((line["state"] for line in reversed(fleet.lines())
+                         if line["type"] == "peer" and line["agent"] == name), None)
+
+        def call(path, body=None):
+            head = {"Content-Type": "application/json"}
+            try:
+                with urllib.request.urlopen(urllib.request.Request(
+                        f"http://127.0.0.1:{ports[1]}{path}", body, head), timeout=PATIENCE) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+
+        def forget(name):
+            """Why not; nothing when it does."""
+            with socket.socket(socket.AF_UNIX) as own:
+                own.settimeout(PATIENCE)
+                own.connect(f"{folder}/fleet.sock")
+                # What is asked for last is answered; a request that is met is not.
+                own.sendall(json.dumps({"forget": name}).encode() + b"\n" + b'{"types":["peer"]}\n')
+                refusals, greetings = [], 0
+                for line in own.makefile("rb"):
+                    line = json.loads(line)
+                    refusals += [line["message"]] if line["type"] == "error" and "seq" not in line else []
+                    greetings += line["type"] == "hello"
+                    if greetings == 2:
+                        return refusals
+
+        wait_for("all agents", lambda: all(standing(agent.name) == "live" and events(agent.name) for agent in agents))
+        for name in ("near", far_name):
+            before = len(events(name))
+            need(call(f"/poll/{name}.fact", b"{}")[0] == 202, f"{name} is not polled")
+            wait_for(f"another event of {name}", lambda: len(events(name)) > before)
+        status, text = call("/poll/away.fact", b"{}")
+        need(status == 400 and "comes by a broker" in text, f"a poll of who cannot be asked: {status} {text}")
+        need(call("/poll/nobody.fact", b"{}")[0] == 404, "somebody unknown is polled")
+        print(f"asked: two agents were polled; of the third: {text.strip()}")
+        for name, words in (("away", "is live"), ("near", "is configured here"), ("nobody", "there is no agent")):
+            refusals = forget(name)
+            need(len(refusals) == 1 and words in refusals[0], f"forget {name}: {refusals}")
+        need('agent="away"' in call("/metrics")[1], "the agent is not in /metrics")
+        agents[0].end()
+        wait_for("its end", lambda: standing("away") == "ended")
+        need(forget("away") == [], "it is not forgotten")
+        wait_for("that it is forgotten", lambda: standing("away") == "forgotten")
+        need('catwatch_agent_up{agent="away"' not in call("/metrics")[1], "it is in /metrics")
+        need("there is no agent" in forget("away")[0], "it is forgotten twice")
+        # It comes back as itself.
+        agents[0] = Agent(catwatch, folder, "away", [server.url], *rare)
+        wait_for("it again", lambda: standing("away") == "live")
+        for agent in agents:
+            agent.end()
+        need(not [line for line in fleet.end() if line["type"] == "lost"], "lines are lost")
+        print("asked: one was forgotten, and came back")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_trial(__doc__, fleet, anew, restart, hostile, times, reader, asked))

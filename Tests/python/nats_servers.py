@@ -1,5 +1,6 @@
 """Servers of NATS for tests: one, or three that hold each other's copies; and a consumer that uses nothing of catwatch's."""
 
+import argparse
 import asyncio
 import base64
 import contextlib
@@ -8,9 +9,12 @@ import json
 import logging
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -36,6 +40,26 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def run_trial(document, *trials):
+    """Runs one of these by the command line; what it made is kept when it comes to nothing."""
+    parser = argparse.ArgumentParser(description=document, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("catwatch")
+    known = {one.__name__: one for one in trials}
+    parser.add_argument("trial", choices=known)
+    parser.add_argument("--long", action="store_true")
+    given = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="catwatch-nats-")
+    try:
+        known[given.trial](given.catwatch, folder, given.long)
+    except (Wrong, AssertionError) as wrong:
+        print(f"{given.trial}: {wrong}\nthe files are in {folder}", file=sys.stderr)
+        return 1
+    finally:
+        Agent.kill_all()
+    shutil.rmtree(folder)
+    return 0
 
 
 def wait_for(what, condition, patience=PATIENCE):

@@ -19,7 +19,6 @@ lines     each line a message that says where it comes from
 Prints what it did; exits 1 at the first thing that is wrong, and keeps the files.
 """
 
-import argparse
 import asyncio
 import bisect
 import functools
@@ -33,15 +32,14 @@ import ssl
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 import nats
 
 from nats_servers import (
-    PREFIX, STREAM, Agent, Bare, Operator, Proxy, Reader, Wrong, configuration, make_stream, need, request, servers,
-    stream_information, wait_for)
+    PREFIX, STREAM, Agent, Bare, Operator, Proxy, Reader, configuration, make_stream, need, request,
+    run_trial, servers, stream_information, wait_for)
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "fleet"
 sys.path.append(str(EXAMPLES))
@@ -582,24 +580,5 @@ def lines(catwatch, folder, long):
         print(f"lines: {kept} lines, each a message")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("catwatch")
-    trials = {one.__name__: one for one in (leader, cut, stopped, overtaken, access, tls, setup, rights, names, lines)}
-    parser.add_argument("trial", choices=trials)
-    parser.add_argument("--long", action="store_true")
-    given = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="catwatch-nats-")
-    try:
-        trials[given.trial](given.catwatch, folder, given.long)
-    except (Wrong, AssertionError) as wrong:
-        print(f"{given.trial}: {wrong}\nthe files are in {folder}", file=sys.stderr)
-        return 1
-    finally:
-        Agent.kill_all()
-    shutil.rmtree(folder)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_trial(__doc__, leader, cut, stopped, overtaken, access, tls, setup, rights, names, lines))
