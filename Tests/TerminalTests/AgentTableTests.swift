@@ -112,6 +112,21 @@ import Testing
         #expect(rows[4].contains("box-8") && rows[4].contains("Debian"))
     }
 
+    /// Agents that ask the same endpoint are told apart.
+    @Test(arguments: [60, 80, 120]) func anEndpointSaysWhoseItIs(columns: Int) throws {
+        var script = try Self.fleet(2, columns: columns, rows: 40)
+        for source in ["web1.fact", "web2.fact", "web3.fact", "fact"] {
+            try script.say(
+                #""type":"latency","source":"\#(source)","endpoint":"GET http://cats.test/fact","status":200,"ms":1"#)
+        }
+        let rows = Self.screen(&script).filter { $0.contains("cats.test/fact") }
+        let starts = ["  web1 ", "  web2 ", "  GET http", "  GET http"]
+        #expect(rows.count == 4)
+        for (row, start) in zip(rows, starts) where columns > 60 || !start.contains("GET") {
+            #expect(row.hasPrefix(start) || start.contains("GET") && !row.contains("web"), "\(row)")
+        }
+    }
+
     /// A thousand are not to be put in order for each key and frame, on the loop that polls.
     @Test func theOrderIsMadeOnceASecond() throws {
         var script = try Self.fleet(6)

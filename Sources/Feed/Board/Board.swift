@@ -221,6 +221,13 @@ package struct Board: Sendable {
     /// The index of the source of this name; nil when there is none.
     package func source(named name: String) -> Int? { sourcesByName[Name(name)] }
 
+    /// The agent of a fleet whose source it is; nil for one of the feed's own.
+    package func agent(ofSource source: String) -> String? {
+        guard let dot = source.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        let name = String(source[..<dot])
+        return hasAgent(named: name) ? name : nil
+    }
+
     /// Whether there is an agent of a fleet of this name.
     func hasAgent(named name: String) -> Bool { agentsByName[name] != nil }
 

@@ -148,6 +148,12 @@ export class Board {
         return this.sources[this.#state.sourcesByName.get(name)] ?? null
     }
 
+    /** The agent of a fleet whose source it is; null for one of the feed's own. */
+    agentOfSource(source) {
+        const dot = source.indexOf(".")
+        return dot > 0 && this.#state.agentsByName.has(source.slice(0, dot)) ? source.slice(0, dot) : null
+    }
+
     /** The points of a series, the oldest first: `count`, and `time(k)`, `value(k)` and `sequence(k)` of each. */
     points(series) {
         return this.#state.points.of(series)

@@ -246,7 +246,7 @@ export function create(context) {
         const old = rows
         rows = new Map(shown.map(endpoint => {
             const key = keyOf(endpoint)
-            return [key, old.get(key) ?? makeRow(endpoint)]
+            return [key, old.get(key) ?? makeRow(endpoint, board.agentOfSource(endpoint.source))]
         }))
         for (const [key, row] of old) if (!rows.has(key)) row.element.remove()
         let previous = head
@@ -258,10 +258,10 @@ export function create(context) {
         setAttribute(head.querySelector("th"), "aria-sort", order.value === "name" ? "ascending" : null)
     }
 
-    function makeRow({ name, source }) {
+    function makeRow({ name, source }, agent) {
         const scheme = /^(\S+ )?(http|ws)s?:\/\//.exec(name)?.[0] ?? ""
         const title = element("th", { scope: "row", role: "rowheader", title: visible(name) },
-            element("span", { class: "muted" }, visible(scheme)), visible(name.slice(scheme.length)))
+            element("span", { class: "muted" }, visible(agent === null ? scheme : `${agent} ${scheme}`)), visible(name.slice(scheme.length)))
         const cells = columns.map(column => element("td", { role: "cell", "data-label": column.name }))
         const spark = createSparkline()
         const sparkCell = element("td", { role: "cell", class: "spark" }, spark.element)

@@ -223,6 +223,9 @@ struct SourceResolver {
         if url.query != nil {
             issues.add(mark, option: source.draft.option, "an agent's feed is asked for without a query; leave it out")
         }
+        if url.scheme != .unix, url.path.hasSuffix("/feed") || url.path.hasSuffix("/feed/") {
+            issues.add(mark, option: source.draft.option, "the path is what stands in front of /feed; leave that out")
+        }
         guard url.scheme == .unix else { return }
         if url.path.utf8.count > StreamSocket.longestPath {
             let text =

@@ -143,7 +143,15 @@ enum Types {
     static let agent = SettingType<FeedURL>(
         .optionalPath,
         parse: { text throws(UsageError) in
-            guard text.hasPrefix("unix:") || text.utf8.containsScheme else { return FeedURL(socket: text) }
+            guard text.hasPrefix("unix:") || text.utf8.containsScheme else {
+                // Who writes HOST:PORT means no file of this folder.
+                guard text.utf8.contains(UInt8(ascii: "/")) || !text.utf8.contains(UInt8(ascii: ":")) else {
+                    throw UsageError(
+                        "\(UsageError.quoted(text)) is no address; write http://HOST:PORT, nats://HOST, or ./PATH for a socket"
+                    )
+                }
+                return FeedURL(socket: text)
+            }
             let url = try FeedURL(text)
             guard !url.scheme.isWebSocket else {
                 throw UsageError("an agent is read by its socket, http or https, not by \(url.scheme.rawValue)")

@@ -162,7 +162,7 @@ extension Painter {
             let numbers = numbers(endpoint).filter { shown.contains($0.name) }
             var line: [Span] = []
             if fits {
-                line.append(Span(2, shortName(endpoint.name, to: nameEnd - 3), theme.text))
+                line.append(contentsOf: nameSpans(endpoint, to: nameEnd - 3))
                 for (place, number) in numbers.enumerated() {
                     line.append(Span(nameEnd + (place + 1) * columnWidth, number.text, number.style, isRight: true))
                 }
@@ -171,7 +171,7 @@ extension Painter {
                 }
                 lines.append(line)
             } else {
-                lines.append([Span(2, shortName(endpoint.name, to: width - 3), theme.text)])
+                lines.append(nameSpans(endpoint, to: width - 3))
                 var column = 4
                 for number in numbers {
                     let text = number.name + " " + number.text
@@ -193,6 +193,18 @@ extension Painter {
             lines.append([Span(2, count + ", for which the agent's summary had no room", theme.muted)])
         }
         return lines
+    }
+
+    /// Agents of a fleet may ask the same endpoint: whose it is stands before it.
+    private func nameSpans(_ endpoint: BoardEndpoint, to columns: Int) -> [Span] {
+        guard let agent = board.agent(ofSource: endpoint.source) else {
+            return [Span(2, shortName(endpoint.name, to: columns), theme.text)]
+        }
+        let head = cut(agent, to: columns / 3)
+        return [
+            Span(2, head, theme.muted),
+            Span(3 + head.columns, shortName(endpoint.name, to: columns - head.columns - 1), theme.text),
+        ]
     }
 
     /// Which sources had failed and answer again, the newest first.

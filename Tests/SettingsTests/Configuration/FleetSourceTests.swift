@@ -56,6 +56,7 @@ import Testing
         (#"{"url":"nats://h","nkey_file":"/nowhere"}"#, "nkey_file: '/nowhere': "),
         (#"{"url":"nats://h","key_file":"/dev/null"}"#, "needs the certificate it belongs to"),
         (#"{"kind":"feed","url":"http://h:1/?key=sesame"}"#, "url: an agent's feed is asked for without a query"),
+        (#"{"kind":"feed","url":"https://h/cats/feed"}"#, "url: the path is what stands in front of /feed"),
         (#"{"kind":"feed","url":"unix:/x","bearer":{"env":"X"}}"#, "bearer: says nothing to a socket"),
         (#"{"kind":"feed","url":"unix:/x","ca_file":"/dev/null"}"#, "ca_file: says nothing to a socket"),
         (#"{"kind":"feed","url":"unix:/x","key_file":"/dev/null"}"#, "key_file: says nothing to a socket"),
@@ -92,6 +93,9 @@ import Testing
     @Test(arguments: [
         (["-a=http://h:1/?key=sesame"], "--attach: an agent's feed is asked for without a query"),
         (["-a=/x/" + String(repeating: "x", count: 106)], "--attach: the path has 109 bytes"),
+        (["-a=web2:2287"], "'web2:2287' is no address; write http://HOST:PORT"),
+        (["-a=nats:n1"], "'nats:n1' is no address"),
+        (["-a=http://h:1/feed"], "--attach: the path is what stands in front of /feed"),
         (["-a=/x", "-a=unix:///x"], "--attach: unix:/x is read as the agent 'x' already"),
         (["-a", "-a=/x", "-a"], "--attach: the usual socket is read as the agent 'local' already"),
     ])
