@@ -31,6 +31,8 @@ package actor SourceRunner {
         var isCutShort = false
         /// Whether the store may not know of it yet.
         var isNew = true
+        /// Whether it may not be called so: nothing runs for it, and what the store has of that name is an agent's.
+        var isRefused = false
     }
 
     private let store: EventStore
@@ -91,7 +93,7 @@ package actor SourceRunner {
                 changes.added += 1
                 continue
             }
-            if slot.source == source {
+            if slot.source == source, !slot.isRefused {
                 changes.kept += 1
                 continue
             }
@@ -109,6 +111,10 @@ package actor SourceRunner {
             slots[name]?.task?.cancel()
         }
         for name in unwanted {
+            if slots[name]?.isRefused == true {
+                slots[name] = nil
+                continue
+            }
             // Not only when it has ended: who is greeted after this is not to be told of it.
             await store.retire(named: name)
             await desk.release(name)
@@ -119,6 +125,25 @@ package actor SourceRunner {
         return changes
     }
 
+    /// Has the store know of a source at once, as agents of a fleet take names, too: false, and said, when one has its.
+    private func claim(_ source: Source) -> Bool {
+        let name = source.description.name
+        slots[name]?.isNew = false
+        let isFree = store.assumeIsolated { store in
+            guard let agent = store.claim(source.description) else { return true }
+            let text = "\(name) is not read, as that name is the agent \(agent)'s: choose another one"
+            store.publish([
+                Event(time: store.wallTime, source: store.agentSource, body: .error(Failure(.config, text)))
+            ])
+            return false
+        }
+        guard !isFree else { return true }
+        slots[name]?.isRefused = true
+        slots[name]?.isDone = true
+        news.signal()
+        return false
+    }
+
     private func introduce(_ source: Source) async {
         slots[source.description.name]?.isNew = false
         _ = await store.register(source.description)
@@ -126,8 +151,9 @@ package actor SourceRunner {
 
     private func start(_ source: Source) {
         let name = source.description.name
-        let input = makeInput(source, spread)
         slots[name] = Slot(source: source)
+        guard claim(source) else { return }
+        let input = makeInput(source, spread)
         slots[name]?.task = Task(executorPreference: loop) {
             let hasEnded = (try? await input.run()) != nil
             await self.didEnd(source, byItself: hasEnded, isCutShort: input.isCutShort)

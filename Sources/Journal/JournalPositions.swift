@@ -1,4 +1,5 @@
 internal import Feed
+internal import Reactor
 
 /// Up to where a journal has the lines of each agent of a fleet, in its last runs: what is written with the lines, so that one
 /// is never there without the other.
@@ -14,12 +15,15 @@ struct JournalPositions {
     /// What the transaction under way has come to, and the runs in the order they began.
     private var new: [Key: FeedPosition] = [:]
     private var order: [Key] = []
+    /// Agents that are forgotten since the last commit.
+    private var gone: Set<String> = []
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
     /// Notes where a line came from, if it came from an agent of a fleet.
     mutating func note(_ line: UnsafeRawBufferPointer) {
-        guard let position = FeedPosition(line.bindMemory(to: UInt8.self)) else { return }
+        guard let position = FeedPosition(line.bindMemory(to: UInt8.self)) else { return forget(line) }
+        gone.remove(position.agent)
         let key = Key(agent: position.agent, run: position.place.run)
         if let known = new[key] {
             guard known.place.sequence < position.place.sequence else { return }
@@ -29,11 +33,35 @@ struct JournalPositions {
         new[key] = position
     }
 
+    /// One that has said nothing for so long that the fleet forgets it has no place here, either: names would be without end. One
+    /// that was taken out of a configuration keeps its, as it may be put back.
+    private mutating func forget(_ line: UnsafeRawBufferPointer) {
+        // Most that say nothing of a place are windows.
+        let head = line.prefix(96)
+        guard head.indices.contains(where: { head[$0...].starts(with: Self.peer) }),
+            let line = try? LineDecoder.decode(Bytes(line)), case .peer(let peer) = line.body, let agent = line.agent,
+            peer.state == MemberState.Standing.forgotten.rawValue, let heard = peer.heard,
+            peer.since - heard > MemberState.lifetime / 2
+        else { return }
+        gone.insert(agent)
+        order.removeAll { $0.agent == agent }
+        for key in new.keys where key.agent == agent { new[key] = nil }
+    }
+
+    private static let peer = Array(#""type":"peer""#.utf8)
+
     /// Writes what was noted, within the transaction under way.
     mutating func write() throws(SQLiteFault) {
-        guard !order.isEmpty else { return }
+        defer { (new, order, gone) = ([:], [], []) }
+        if !gone.isEmpty, try isThere {
+            let delete = try database.prepare("DELETE FROM positions WHERE agent = ?1")
+            for agent in gone {
+                delete.bind(1, agent)
+                try delete.run()
+            }
+        }
         let noted = order.compactMap { new[$0] }
-        (new, order) = ([:], [])
+        guard !noted.isEmpty else { return }
         if try !isThere {
             try database.run(JournalSchema.positions)
         }

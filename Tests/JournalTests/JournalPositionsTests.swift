@@ -79,6 +79,35 @@ import Testing
         store.close()
     }
 
+    /// Names are without end: one that is forgotten for its silence has no place any more, one that was taken out has.
+    @Test func anAgentThatWasSilentForADayHasNone() throws {
+        let store = SQLiteLineStore(path: path, JournalSettings())
+        _ = try store.open()
+        func forgotten(_ agent: String, heard: Double) -> String {
+            var (text, time) = (TimestampText(), now + .seconds(heard))
+            let heard = String(decoding: LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }, as: UTF8.self)
+            time = now
+            let since = String(decoding: LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }, as: UTF8.self)
+            return
+                #""type":"peer","source":"\#(agent).catwatch","state":"forgotten","since":\#(since),"heard":\#(heard),"lost":0,"agent":"\#(agent)""#
+        }
+        var feed = FeedOfLines(run: "fleet")
+        for agent in ["web1", "web2", "web3", "web4"] { feed.add(Self.fact(agent, "a", 1)) }
+        try store.commit([greeting()] + feed.pieces(), at: now)
+        feed.add(forgotten("web1", heard: -86_410))
+        feed.add(forgotten("web2", heard: -5))
+        // This one came back in the same moment.
+        feed.add(forgotten("web3", heard: -86_410))
+        feed.add(Self.fact("web3", "a", 2))
+        // And this one had come only then.
+        feed.add(Self.fact("web5", "a", 1))
+        feed.add(forgotten("web5", heard: -86_410))
+        try store.commit([greeting()] + feed.pieces(), at: now)
+        store.close()
+        #expect(try store.open().positions.map(\.agent) == ["web2", "web3", "web4"])
+        store.close()
+    }
+
     @Test func theLastEightRunsOfAnAgentAreKnown() throws {
         let store = SQLiteLineStore(path: path, JournalSettings())
         _ = try store.open()

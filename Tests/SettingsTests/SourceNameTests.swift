@@ -1,3 +1,4 @@
+import Feed
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     /// What has a number is in a journal, and no event there when no source may be called so.
     @Test func whatNoSourceIsCalledIsNoEventOfAJournal() {
         let control: Set = ["hello", "stats", "bye", "resync", "refusal", "catwatch"]
-        for type in SourceName.reserved.subtracting(control) {
+        for type in ReservedNames.all.subtracting(control) {
             #expect(JournalSchema.reserved.contains("'\(type)'"), "\(type)")
         }
     }
@@ -44,13 +45,13 @@ import Testing
 
     @Test func refusesNoReservedTypeAndGivesNoNameTwice() throws {
         var urls: [FeedURL] = []
-        for name in SourceName.reserved.sorted() + ["a", "a", "a-2", "a-2"] {
+        for name in ReservedNames.all.sorted() + ["a", "a", "a-2", "a-2"] {
             for _ in 0..<5 { urls.append(try FeedURL("http://h/\(name)")) }
         }
         let names = Self.names(for: urls)
         #expect(names.count == urls.count)
         #expect(Set(names).count == names.count)
-        #expect(SourceName.reserved.isDisjoint(with: names))
+        #expect(ReservedNames.all.isDisjoint(with: names))
     }
 
     @Test func staysShortAndQuickForManyAlike() throws {

@@ -53,7 +53,7 @@ struct Fleet: Sendable {
             members[id.index].state = MemberState(joined: now)
         }
         if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: now) }
-        _ = source(standingFor: id, in: &state, at: wall)
+        _ = source(standingFor: id, in: &state, wall: wall, now: now)
         if let way { ways[id.index] = way }
         return id
     }
@@ -63,16 +63,19 @@ struct Fleet: Sendable {
         _ name: String, in state: inout FeedState, wall: Timestamp, now: LoopInstant
     ) -> SourceID {
         let id = join(name, in: &state, wall: wall, now: now)
-        let own = source(standingFor: id, in: &state, at: wall)
+        let own = source(standingFor: id, in: &state, wall: wall, now: now)
         ways[id.index] = own
         return own
     }
 
     /// The source that an agent is itself.
-    func source(standingFor id: MemberID, in state: inout FeedState, at wall: Timestamp) -> SourceID {
+    func source(
+        standingFor id: MemberID, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+    ) -> SourceID {
         if let known = state.source(named: EventStore.ownName, of: id), !state.isRetired(known) { return known }
         // Nobody else has that name: configurations that would are refused.
-        return state.register(state.ownDescription, of: id, at: wall)?.source ?? state.ownSource(at: wall)
+        return state.register(state.ownDescription, of: id, at: wall, wall: wall, now: now)?.source
+            ?? state.ownSource(at: wall)
     }
 
     /// The agent that is called so, whose lines come by a source that has those of many; joins it.
@@ -86,11 +89,12 @@ struct Fleet: Sendable {
                 return way == source ? .success((known, false)) : .failure(.taken(by: state.name(of: way)))
             }
         } else {
+            guard !ReservedNames.all.contains(name) else { return .failure(.reserved) }
             guard state.members.hasRoom(state.limits.members) else {
                 state.counts.refusedAgents += 1
                 return .failure(.tooMany(members.count))
             }
-            if let other = state.source(inTheNameOf: name) { return .failure(.taken(by: other)) }
+            if let other = state.makeRoom(forAgent: name, wall: wall, now: now) { return .failure(.taken(by: other)) }
         }
         return .success((join(name, by: source, in: &state, wall: wall, now: now), true))
     }
@@ -101,8 +105,17 @@ struct Fleet: Sendable {
         return ways.indices.filter { ways[$0] == source }.map { MemberID(index: $0) }
     }
 
+    /// The source that an agent's lines come by; nil while none does.
+    func way(to id: MemberID) -> SourceID? { ways[id.index] }
+
     /// The ways to agents end with the source that they came by.
     mutating func endWay(to id: MemberID) { ways[id.index] = nil }
+
+    /// The agent whose name a source of our own would have, or that of one of its sources; nil when it may be called so.
+    func holder(of name: String, in state: inout FeedState, wall: Timestamp, now: LoopInstant) -> String? {
+        if let known = state.members[name], !members[known.index].state.isForgotten { return name }
+        return state.makeRoom(forSource: name, wall: wall, now: now).map { members[$0.index].name }
+    }
 
     // MARK: How they are
 
@@ -168,7 +181,8 @@ struct Fleet: Sendable {
         let member = members[walk.place]
         return MemberNumbers(
             name: member.name, isLive: member.state.standing == .live,
-            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost)
+            age: member.state.heard.map { max(.zero, wall - $0) }, lost: member.lost,
+            repeated: member.repeated)
     }
 
     // MARK: What comes of them
@@ -178,15 +192,18 @@ struct Fleet: Sendable {
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, wall: Timestamp,
         now: LoopInstant
     ) -> [FleetMember.Item] {
+        // A broker's clock is another one.
+        let heard = message.map { min($0.heard, wall) } ?? wall
         if let message { members[id.index].hear(of: message) }
         if !lines.isEmpty {
-            members[id.index].state.hear(at: min(message?.heard ?? wall, wall))
+            members[id.index].state.hear(at: heard)
             members[id.index].state.come(at: now)
         }
         var items: [FleetMember.Item] = []
         for line in lines {
             switch line {
-            case .success(let line): members[id.index].take(line, wall: wall, into: &items)
+            case .success(let line):
+                members[id.index].take(line, wall: wall, heard: heard, into: &items)
             case .failure(let fault): members[id.index].take(fault, into: &items)
             }
         }
@@ -194,10 +211,44 @@ struct Fleet: Sendable {
         return items
     }
 
-    /// Adds what a line of an agent's says.
+    /// When readers are to be told that the sources of an agent are otherwise now.
+    mutating func newsTime(of id: MemberID, at now: LoopInstant) -> LoopInstant {
+        members[id.index].newsTime(at: now)
+    }
+
+    /// Adds what lines of an agent's came to, but for `stats` and breaches.
     ///
     /// - Returns: whether readers are to be told of a source of its.
-    func add(_ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState) -> Bool {
+    mutating func add(
+        _ item: FleetMember.Item, of id: MemberID, stream: Int?, to batch: inout EventBatch, in state: inout FeedState,
+        wall: Timestamp, now: LoopInstant
+    ) -> Bool {
+        switch item {
+        case .line(let line, let place, let clock):
+            let origin = LineOrigin(id, place, stream: stream, clock: clock)
+            if let isNews = add(line, origin, to: &batch, in: &state, wall: wall, now: now) { return isNews }
+            for item in members[id.index].refuse(place, of: line.source ?? "") {
+                _ = add(item, of: id, stream: stream, to: &batch, in: &state, wall: wall, now: now)
+            }
+        case .lost(let run, let numbers):
+            let origin = LineOrigin(id, FeedPlace(run, 0), stream: stream)
+            let own = source(standingFor: id, in: &state, wall: wall, now: now)
+            batch.add(Event(time: wall, source: own, body: .lost(Lost(run: run, numbers: numbers))), from: origin)
+        case .complaint(let failure):
+            let own = source(standingFor: id, in: &state, wall: wall, now: now)
+            batch.add(Event(time: wall, source: own, body: .error(failure)), from: LineOrigin(id))
+        case .stats, .breach: break
+        }
+        return false
+    }
+
+    /// Adds what a line of an agent's says.
+    ///
+    /// - Returns: whether readers are to be told of a source of its; nil when the name of its source is somebody else's.
+    private func add(
+        _ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState, wall: Timestamp,
+        now: LoopInstant
+    ) -> Bool? {
         let name = line.source ?? ""
         var origin = origin
         var isCut = false
@@ -223,10 +274,12 @@ struct Fleet: Sendable {
         var isNews = false
         var source = state.source(named: name, of: origin.member)
         if source == nil {
-            source = state.register(SourceDescription(name: name, type: type), of: origin.member, at: line.time)?.source
+            let description = SourceDescription(name: name, type: type)
+            source =
+                state.register(description, of: origin.member, at: line.time, wall: wall, now: now)?.source
             isNews = true
         }
-        guard let source else { return isNews }
+        guard let source else { return nil }
         if case .data = line.body, state.type(of: source) != type { origin.type = type }
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
         return isNews
@@ -243,11 +296,13 @@ struct Fleet: Sendable {
             let description = SourceDescription(
                 name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
                 takesN: status.takesN, rhythm: status.rhythm)
-            guard let (source, isNew) = state.register(description, of: id, at: wall) else { continue }
+            guard let (source, isNew) = state.register(description, of: id, at: wall, wall: wall, now: now) else {
+                continue
+            }
             state.setState(status, of: source, at: wall)
             if isNew { isNews = true }
         }
-        let own = source(standingFor: id, in: &state, at: wall)
+        let own = source(standingFor: id, in: &state, wall: wall, now: now)
         for source in state.sources(of: id) where source != own && !state.isRetired(source) {
             guard !members[id.index].sources.contains(state.ownName(of: source, of: id)) else { continue }
             state.release(source, wall: wall, now: now)

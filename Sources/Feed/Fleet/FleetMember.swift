@@ -21,7 +21,7 @@ package struct FleetMember: Sendable {
 
     /// What is wrong with a line; each kind is told once.
     enum Refusal: Hashable {
-        case unreadable, unknown, fleet, name, series, ownName, sources
+        case unreadable, unknown, fleet, name, series, ownName, sources, value, number, taken
     }
 
     package let name: String
@@ -29,13 +29,11 @@ package struct FleetMember: Sendable {
     package private(set) var marks: RunMarks
     /// How it is with it.
     package var state = MemberState()
-    /// Who it says it is; nil before it has said so.
-    package private(set) var hello: Line.Hello?
     /// The message of a stream that its newest lines came by; nil when they came by none.
     private var message: Int?
     /// Whose lines come: the run that it greeted with, or that the message says.
     private var run: String?
-    /// Lines that were here already.
+    /// Numbered lines that were here already.
     package private(set) var repeated = 0
     /// Lines that never came, or could not be taken.
     package private(set) var lost = 0
@@ -47,6 +45,12 @@ package struct FleetMember: Sendable {
     /// Its sources that there is room for, as it calls them.
     package private(set) var sources: Set<String> = []
     private let mostSources: Int
+    /// How often it was news how its sources are, and when that is, or was, told last.
+    private var news: (count: Int, told: LoopInstant)?
+
+    /// How often that is told at once; and how much later after the last time from then on.
+    private static let promptNews = 8
+    private static let newsPeriod = Duration.seconds(60)
 
     /// - Parameters:
     ///   - width: how wide windows are here.
@@ -86,9 +90,15 @@ package struct FleetMember: Sendable {
     ///
     /// - Parameters:
     ///   - wall: the time here, which a line is taken at that is more than a window ahead of it.
+    ///   - heard: when it came, if it has lain somewhere since.
     ///   - items: gets what it comes to.
-    package mutating func take(_ line: Line, wall: Timestamp, into items: inout [Item]) {
-        state.hear(line, wall: wall)
+    package mutating func take(_ line: Line, wall: Timestamp, heard: Timestamp? = nil, into items: inout [Item]) {
+        // One that comes again tells of a time that is over.
+        if let run, let sequence = line.seq, let mark = marks[run], sequence <= mark {
+            repeated += 1
+            return
+        }
+        state.hear(line, at: heard ?? wall, wall: wall)
         switch line.body {
         case .hello(let hello): begin(hello, into: &items)
         case .stats(let stats): list(stats, into: &items)
@@ -100,7 +110,8 @@ package struct FleetMember: Sendable {
             miss(through: last, of: run, from: 1, into: &items)
         case .resync, .refusal: break
         default:
-            guard let run, let sequence = line.seq, sequence < .max else { return }
+            guard let run, let sequence = line.seq else { return }
+            guard sequence < .max else { return complainOfNumber(into: &items) }
             take(line, FeedPlace(run, sequence), wall, into: &items)
         }
     }
@@ -124,7 +135,6 @@ package struct FleetMember: Sendable {
             complain(.fleet, "is a fleet itself, and no member of one: attach to it alone", into: &items)
             return items.append(.breach("it is a fleet itself"))
         }
-        hello = new
         hear(of: new.run)
     }
 
@@ -138,7 +148,6 @@ package struct FleetMember: Sendable {
     mutating func hear(of run: String) {
         guard self.run != run else { return }
         self.run = run
-        if hello?.run != run { hello = nil }
         if firstRun == nil { firstRun = run }
         // What is missing of the first run that is heard of was before our time.
         if run != firstRun, marks[run] == nil { marks.advance(to: FeedPlace(run, 0)) }
@@ -153,10 +162,6 @@ package struct FleetMember: Sendable {
 
     private mutating func take(_ line: Line, _ place: FeedPlace, _ wall: Timestamp, into items: inout [Item]) {
         let mark = marks[place.run] ?? place.sequence - 1
-        guard place.sequence > mark else {
-            repeated += 1
-            return
-        }
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
@@ -210,9 +215,25 @@ package struct FleetMember: Sendable {
 
     private mutating func miss(through last: Int, of run: String, from first: Int, into items: inout [Item]) {
         let next = marks[run].map { $0 + 1 } ?? first
-        guard last >= next, last < .max else { return }
+        guard last < .max else { return complainOfNumber(into: &items) }
+        guard last >= next else { return }
         marks.advance(to: FeedPlace(run, last))
         lose(next...last, of: run, into: &items)
+    }
+
+    /// The greatest number there is has none behind it, and lines up to it would never end.
+    private mutating func complainOfNumber(into items: inout [Item]) {
+        complain(.number, "counts up to \(Int.max), which is no number of a line: it is not taken", into: &items)
+    }
+
+    /// A line that was taken cannot be kept, as its source's name is somebody else's.
+    mutating func refuse(_ place: FeedPlace, of source: String) -> [Item] {
+        var items: [Item] = []
+        let taken = "\(name).\(source)"
+        complain(.taken, "has a source that another one here is called like: \(taken)", into: &items)
+        lose(place.sequence...place.sequence, of: place.run, into: &items)
+        settle(into: &items)
+        return items
     }
 
     private mutating func lose(_ numbers: ClosedRange<Int>, of run: String, into items: inout [Item]) {
@@ -227,6 +248,22 @@ package struct FleetMember: Sendable {
         missing = (run, numbers)
     }
 
+    // MARK: News
+
+    /// Its sources are otherwise than they were: when readers are to be told. It may say so as often as it likes, and all of
+    /// them are told of all sources.
+    mutating func newsTime(at now: LoopInstant) -> LoopInstant {
+        guard let last = news else {
+            news = (1, now)
+            return now
+        }
+        guard last.told <= now else { return last.told }
+        let pause = last.count < Self.promptNews ? Duration.seconds(1) : Self.newsPeriod
+        let told = max(now, last.told.advanced(by: pause))
+        news = (last.count.addingSaturated(1), told)
+        return told
+    }
+
     // MARK: What a line may say
 
     /// What is wrong with a line that an agent would not send; nil when nothing is.
@@ -237,6 +274,7 @@ package struct FleetMember: Sendable {
         }
         switch line.body {
         case .lost, .peer: return (.fleet, "sends what only a fleet says")
+        case .latency where line.hasNoTime: return (.value, "says that an answer took a time that is none")
         default: break
         }
         guard let source = line.source, PeerName.isValid(source) else {

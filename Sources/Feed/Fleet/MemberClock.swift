@@ -15,15 +15,16 @@ package struct MemberClock: Sendable, Equatable {
 
     /// Takes in the time of a numbered line.
     ///
-    /// - Parameter wall: the time here. What is more than a window ahead of it has that, the time of earlier lines too when the
-    ///   clock here was stepped back since: one that is wrong is no reason to look into the future.
+    /// - Parameter wall: the time here. What is more than a window ahead of it has that, and its clock is that then; the time of
+    ///   earlier lines too when the clock here was stepped back since: one that is wrong is no reason to look into the future.
     package mutating func hear(_ line: Timestamp, isData: Bool, wall: Timestamp) {
-        let line = isAhead(line, of: wall) ? wall : line
-        guard let time = time.map({ isAhead($0, of: wall) ? wall : $0 }) else {
+        let isAhead = isAhead(line, of: wall)
+        let line = isAhead ? wall : line
+        guard let time = time.map({ self.isAhead($0, of: wall) ? wall : $0 }) else {
             self.time = line
             return
         }
-        let told = isData ? Timestamp(microseconds: line.microseconds.subtractingSaturated(width)) : line
+        let told = isData && !isAhead ? Timestamp(microseconds: line.microseconds.subtractingSaturated(width)) : line
         let isStepped = !isData && told.microseconds < time.microseconds.subtractingSaturated(width)
         self.time = told > time || isStepped ? told : time
     }

@@ -92,8 +92,12 @@ package struct MemberState: Sendable {
     /// Something of it came at this time of the loop's, whatever its own was.
     mutating func come(at time: LoopInstant) { came = max(came ?? time, time) }
 
-    /// Takes in what a line tells of the agent; `wall` is the time here.
-    mutating func hear(_ line: Line, wall: Timestamp) {
+    /// Takes in what a line tells of the agent.
+    ///
+    /// - Parameters:
+    ///   - heard: when it came, which is before now where it has lain with a broker since.
+    ///   - wall: the time here.
+    mutating func hear(_ line: Line, at heard: Timestamp, wall: Timestamp) {
         switch line.body {
         case .hello(let hello): identify(run: hello.run, host: hello.host, app: hello.app, interval: hello.interval)
         case .bye: hasEnded = true
@@ -101,7 +105,7 @@ package struct MemberState: Sendable {
         case .stats, .gap, .resync, .refusal: break
         default: hasEnded = false
         }
-        let skew = Double(line.time.microseconds.subtractingSaturated(wall.microseconds)) / 1_000
+        let skew = Double(line.time.microseconds.subtractingSaturated(heard.microseconds)) / 1_000
         guard let known = skews else {
             skews = (skew, nil, wall)
             return

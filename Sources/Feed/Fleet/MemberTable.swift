@@ -116,6 +116,8 @@ struct MemberTable: Sendable {
         for member in Set(gone.map { owner(of: $0) }) where member >= 0 {
             members[member].sources.subtract(gone)
             members[member].series.removeAll(where: isGone)
+            // Others have their places now: none of those that are due is passed over.
+            if members[member].closings.place != nil { members[member].closings.place = 0 }
             members[member].endpoints = endpoints(members[member].sources)
         }
         for source in gone where source < owners.count { owners[source] = -1 }

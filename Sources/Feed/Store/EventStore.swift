@@ -32,7 +32,11 @@ package actor EventStore {
     private var journalOutage = Outage<Failure.Code>()
     /// When readers were greeted last for what an agent has said, and when they will be.
     private var lastNews: LoopInstant?
-    private var newsTimer: LoopTimer?
+    private var news: (timer: LoopTimer, due: LoopInstant)?
+    /// What readers are told that owe a greeting in this state of the log.
+    private var sharedGreeting: (next: Int, lines: [UInt8])?
+    /// By sources that agents come by: who is told that one is forgotten.
+    private var farewells: [SourceID: @Sendable (String) -> Void] = [:]
     private let limitReached: Wakeup
 
     /// - Parameters:
@@ -233,7 +237,7 @@ package actor EventStore {
     package func finish(_ reason: String) {
         guard ending == nil else { return }
         ending = reason
-        if let newsTimer { loop.cancel(newsTimer) }
+        if let news { loop.cancel(news.timer) }
         wakes.callAll(linesBelow: state.log.nextSequence)
         resumeInputs()
         limitReached.signal()
@@ -256,6 +260,19 @@ package actor EventStore {
         return state.register(description, at: wall.now)
     }
 
+    /// Adds a source, unless it is one of our own whose name an agent of the fleet has, or one of its sources.
+    ///
+    /// - Returns: that agent's name; nil when the source is registered.
+    package func claim(_ description: SourceDescription) -> String? {
+        if description.agent == nil,
+            let agent = fleet.holder(of: description.name, in: &state, wall: wall.now, now: loop.clock.now)
+        {
+            return agent
+        }
+        _ = register(description)
+        return nil
+    }
+
     /// Takes a source out of the list until it is registered again.
     ///
     /// What it has still to publish is published; its windows close.
@@ -275,23 +292,42 @@ package actor EventStore {
     /// Its open windows get their lines before, as it may have to give way to others at once: a slice at a time, for which
     /// outputs that must get everything are waited for, for as long as a window is wide at most.
     package func release(named name: String) async {
-        if let id = state.source(named: name), case let agents = fleet.members(by: id, in: state), !agents.isEmpty {
-            for member in agents {
-                if let peer = fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
+        guard let id = state.source(named: name) else { return }
+        let deadline = loop.clock.now.advanced(by: state.limits.interval)
+        retire(named: name)
+        var cost = state.log.totalCost
+        for (number, member) in fleet.members(by: id, in: state).enumerated() {
+            // There may be thousands of them, and each has lines.
+            if number % 32 == 31 || state.log.totalCost - cost >= state.slice {
+                try? await loop.sleep(for: .zero)
+                _ = try? await admit(until: deadline)
+                cost = state.log.totalCost
             }
-            retire(named: name)
-            for member in agents {
-                fleet.endWay(to: member)
-                for source in state.sources(of: member) where source != id {
-                    await release(one: state.name(of: source))
-                }
-            }
-            await release(one: name)
-            for member in agents where fleet[member].state.isForgotten { state.free(member) }
-            return
+            // While it waits, the source may be registered again.
+            guard state.source(named: name) == id, state.isRetired(id) else { return }
+            await release(member, but: id)
         }
         await release(one: name)
     }
+
+    /// An agent is none of the fleet's any more.
+    ///
+    /// - Parameter own: the source that it comes by, which is left.
+    private func release(_ member: MemberID, but own: SourceID) async {
+        if let peer = fleet.farewell(to: member, at: wall.now) { say(.peer(peer), of: member) }
+        let way = fleet.way(to: member)
+        fleet.endWay(to: member)
+        let sources = state.sources(of: member)
+        for source in sources { state.retire(source) }
+        for source in sources where source != own { await release(one: state.name(of: source)) }
+        // It may have come back meanwhile.
+        guard fleet[member].state.isForgotten else { return }
+        state.free(member)
+        if let way { farewells[way]?(fleet[member].name) }
+    }
+
+    /// Has somebody told of agents that are forgotten, of those that come by a source; nil for nobody.
+    package func whenForgotten(by source: SourceID, _ call: (@Sendable (String) -> Void)?) { farewells[source] = call }
 
     private func release(one name: String) async {
         if let id = state.source(named: name) { state.retire(id) }
@@ -365,9 +401,10 @@ package actor EventStore {
         }
         // Not before it is known whose feed this is, or will never be.
         if reader.owesGreeting || reader.owesNews, relayed?.hasBegun != false || ending != nil {
+            let lines = newsGreeting(for: reader)
             reader.owesGreeting = false
             reader.owesNews = false
-            return .greeting(greeting(isFiltered: reader.isFiltered))
+            return .greeting(lines)
         }
         if reader.isInterrupted {
             reader.isInterrupted = false
@@ -390,6 +427,16 @@ package actor EventStore {
             wakes.wait(reader)
             return nil
         }
+    }
+
+    /// The greeting that many readers get one after the other: it is encoded once, as long as no line comes between.
+    private func newsGreeting(for reader: StoreReader) -> [UInt8] {
+        guard !reader.isFiltered, !reader.owesGreeting else { return greeting(isFiltered: reader.isFiltered) }
+        let next = state.log.nextSequence
+        let lines = sharedGreeting.flatMap { $0.next == next ? $0.lines : nil } ?? greeting(isFiltered: false)
+        let isLast = !readers.values.contains { $0.owesNews && $0 !== reader }
+        sharedGreeting = isLast ? nil : (next, lines)
+        return lines
     }
 
     private func gap(_ missing: ClosedRange<Int>) -> Delivery {
@@ -440,6 +487,7 @@ package actor EventStore {
     }
 
     private func oweNews() {
+        sharedGreeting = nil
         for reader in readers.values where !reader.owesGreeting { reader.owesNews = true }
     }
 
@@ -800,7 +848,7 @@ package actor EventStore {
     package var knownPositions: [FeedPosition] { fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
-        fleet.source(standingFor: id, in: &state, at: wall.now)
+        fleet.source(standingFor: id, in: &state, wall: wall.now, now: loop.clock.now)
     }
 
     /// The agent of a fleet that is called so; joins it. What it gives is good until the agent is forgotten: an input whose agents
@@ -813,6 +861,8 @@ package actor EventStore {
     package enum Stranger: Error, Sendable, Equatable {
         /// They come by another source, or another source has a name that would be one of the agent's.
         case taken(by: String)
+        /// No source may be called so.
+        case reserved
         /// There are so many agents.
         case tooMany(Int)
     }
@@ -863,25 +913,21 @@ package actor EventStore {
         let stream = message?.sequence
         let items = fleet.take(lines, from: id, by: message, wall: wall.now, now: loop.clock.now)
         var batch = EventBatch()
-        func add(_ body: Event.Body, _ origin: LineOrigin) {
-            batch.add(Event(time: wall.now, source: source(standingFor: id), body: body), from: origin)
-        }
         for item in items {
             switch item {
-            case .line(let line, let place, let clock):
-                let origin = LineOrigin(id, place, stream: stream, clock: clock)
-                if fleet.add(line, origin, to: &batch, in: &state) { greetSoon() }
-            case .lost(let run, let numbers):
-                add(.lost(Lost(run: run, numbers: numbers)), LineOrigin(id, FeedPlace(run, 0), stream: stream))
-            case .complaint(let failure): add(.error(failure), LineOrigin(id))
             case .stats(let stats):
                 // Of lines before it the sources are as they were.
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
-                if fleet.list(stats, of: id, in: &state, wall: wall.now, now: loop.clock.now) { greetSoon() }
+                if fleet.list(stats, of: id, in: &state, wall: wall.now, now: loop.clock.now) { greetSoon(for: id) }
             case .breach(let reason):
                 await publish(batch, waitingUntil: nil)
                 return reason
+            default:
+                let (wall, now) = (wall.now, loop.clock.now)
+                if fleet.add(item, of: id, stream: stream, to: &batch, in: &state, wall: wall, now: now) {
+                    greetSoon(for: id)
+                }
             }
         }
         await publish(batch, waitingUntil: nil)
@@ -903,19 +949,29 @@ package actor EventStore {
     /// - Returns: why not; nil when it will be within a second.
     package func forget(_ name: String) -> PollRefusal? { fleet.dismiss(name) }
 
+    /// The same when it is an agent's sources that are otherwise: at once, while that is seldom.
+    private func greetSoon(for id: MemberID) { greetSoon(at: fleet.newsTime(of: id, at: loop.clock.now)) }
+
     /// Has readers told how the sources are, at most once a second: a thousand agents may begin at once.
-    private func greetSoon() {
-        guard newsTimer == nil, ending == nil else { return }
+    ///
+    /// - Parameter time: when, if not at once.
+    private func greetSoon(at time: LoopInstant? = nil) {
+        guard ending == nil else { return }
         let now = loop.clock.now
-        let due = lastNews.map { $0.advanced(by: .seconds(1)) } ?? now
+        let due = max(time ?? now, lastNews.map { $0.advanced(by: .seconds(1)) } ?? now, now)
+        if let news {
+            guard due < news.due else { return }
+            loop.cancel(news.timer)
+        }
         // Not at once, either: more may be known in a moment.
-        newsTimer = loop.schedule(at: max(due, now)) { [weak self] in
+        let timer = loop.schedule(at: due) { [weak self] in
             self?.assumeIsolated {
-                $0.newsTimer = nil
+                $0.news = nil
                 $0.lastNews = $0.loop.clock.now
                 $0.greetAll()
             }
         }
+        news = (timer, due)
     }
 
     // MARK: Another agent's feed

@@ -648,12 +648,16 @@ package struct FeedState: ~Copyable, Sendable {
         _ source: SourceID? = nil, from first: Int, atMost growth: Int, wall: Timestamp, now: LoopInstant
     ) -> Int? {
         let start = log.totalCost
-        var index = first
-        while index < series.count, index == first || log.totalCost - start < growth {
+        let owner = source.map { members.owner(of: $0.index) } ?? -1
+        let some = owner >= 0 ? members.series(of: owner) : nil
+        let count = some?.count ?? series.count
+        var place = first
+        while place < count, place == first || log.totalCost - start < growth {
+            let index = some?[place] ?? place
             if source == nil || series[index].source == source?.index { flush(index, wall, now, isComplete: true) }
-            index += 1
+            place += 1
         }
-        return index < series.count ? index : nil
+        return place < count ? place : nil
     }
 
     /// Puts a value into its window; the line it belongs to comes next in the log.
@@ -732,8 +736,28 @@ package struct FeedState: ~Copyable, Sendable {
     /// Has an agent's place be another's one day, unless it joins again before.
     mutating func free(_ member: MemberID) { members.free(member) }
 
-    /// A source of nobody's that has the name of one of this agent's.
-    func source(inTheNameOf agent: String) -> String? { sources.name(headedBy: agent) }
+    /// Makes room for an agent that is new. What is only remembered gives way.
+    ///
+    /// - Returns: the source that keeps it from being called so, as it has that name or that of one of the agent's; nil when
+    ///   none does.
+    mutating func makeRoom(forAgent name: String, wall: Timestamp, now: LoopInstant) -> String? {
+        while let other = sources.source(named: name) ?? sources.source(headedBy: name) {
+            guard sources.isReleased(other) else { return self.name(of: other) }
+            forget([other.index], wall, now)
+        }
+        return nil
+    }
+
+    /// Makes room for a source of our own, likewise.
+    ///
+    /// - Returns: the agent whose source has that name; nil when none does.
+    mutating func makeRoom(forSource name: String, wall: Timestamp, now: LoopInstant) -> MemberID? {
+        guard let known = sources.source(named: name), case let owner = members.owner(of: known.index), owner >= 0
+        else { return nil }
+        guard sources.isReleased(known) else { return MemberID(index: owner) }
+        forget([known.index], wall, now)
+        return nil
+    }
 
     /// The agent that a source is of, when it is the one that stands for the agent itself.
     func member(standingFor source: SourceID) -> MemberID? {
@@ -751,7 +775,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// What a source of an agent's is called there.
     func ownName(of source: SourceID, of member: MemberID) -> String {
-        String(name(of: source).dropFirst(members.name(of: member.index).count + 1))
+        String(Substring(name(of: source).utf8.dropFirst(members.name(of: member.index).utf8.count + 1)))
     }
 
     func type(of source: SourceID) -> String? { sources.type(of: source) }
@@ -764,9 +788,10 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Adds a source of an agent's, or describes it anew; its name is the one it has there.
     ///
+    /// - Parameter time: since when it is there.
     /// - Returns: nil when somebody else has one of that name; and whether readers are to be told.
     mutating func register(
-        _ description: SourceDescription, of member: MemberID, at time: Timestamp
+        _ description: SourceDescription, of member: MemberID, at time: Timestamp, wall: Timestamp, now: LoopInstant
     ) -> (source: SourceID, isNews: Bool)? {
         var description = description
         let known = source(named: description.name, of: member)
@@ -777,7 +802,10 @@ package struct FeedState: ~Copyable, Sendable {
             if sources.describe(known, as: description, at: time) { renewPrefixes(of: known, member.index) }
             return (known, true)
         }
-        guard sources.source(named: description.name) == nil else { return nil }
+        if let other = sources.source(named: description.name) {
+            guard sources.isReleased(other) else { return nil }
+            forget([other.index], wall, now)
+        }
         let id = register(description, at: time)
         members.add(source: id.index, to: member.index)
         return (id, true)

@@ -74,4 +74,6 @@ package struct MemberNumbers: Sendable {
     /// How long ago something came of it; nil before anything has.
     package let age: Duration?
     package let lost: Int
+    /// How many of its lines came again, and were not taken; nil for a fleet that is attached to.
+    package var repeated: Int?
 }

@@ -61,7 +61,7 @@ struct SourceTable: Sendable {
     var releasedCount: Int { released.count }
 
     /// One whose name begins with this, an agent's name, and a dot.
-    func name(headedBy agent: String) -> String? { heads[agent]?.first.map { name(of: $0) } }
+    func source(headedBy agent: String) -> SourceID? { heads[agent]?.first.map { SourceID(index: $0) } }
 
     private static func head(of name: String) -> String? {
         name.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) }
@@ -129,6 +129,9 @@ struct SourceTable: Sendable {
     mutating func retire(_ source: SourceID) { sources[source.index]?.isRetired = true }
 
     func isRetired(_ source: SourceID) -> Bool { sources[source.index]?.isRetired == true }
+
+    /// Whether nothing more comes from it, and it is only remembered.
+    func isReleased(_ source: SourceID) -> Bool { sources[source.index]?.releasedAt != nil }
 
     /// Retires a source that nothing more comes from.
     mutating func release(_ source: SourceID, at now: LoopInstant) {

@@ -44,6 +44,8 @@ package actor NatsInput: Input {
     /// Of how many agents it is looked up whether the stream has the message that their newest line came by: mostly the first one is
     /// there, or none.
     private static let mostLookedAt = 8
+    /// Of how much that is wrong with single agents it is said.
+    private static let mostTold = 1_000
     /// The least time between two questions that nothing comes of.
     private static let pause = Duration.milliseconds(20)
 
@@ -73,6 +75,7 @@ package actor NatsInput: Input {
             worker.stop()
         }
         await store.noteBroker(name, isConnected: false)
+        await store.whenForgotten(by: id) { [weak self] agent in self?.assumeIsolated { $0.forget(agent) } }
         do {
             while true {
                 do {
@@ -84,6 +87,8 @@ package actor NatsInput: Input {
             }
         } catch {
             await store.noteBroker(name, isConnected: nil)
+            await store.whenForgotten(by: id, nil)
+            for agent in agents.keys { forget(agent) }
             throw CancellationError()
         }
     }
@@ -243,10 +248,20 @@ package actor NatsInput: Input {
         case .failure(.taken(let other)):
             await complain(
                 "taken \(agent)", "agent \(agent) is not read, as that name is taken: by the source \(other)", id)
+        case .failure(.reserved):
+            await complain(
+                "taken \(agent)", "agent \(agent) is not read, as no source may be called so: choose another name", id)
         case .failure(.tooMany(let most)):
             await complain("many", "there are more than \(most) agents: further ones are not read", id)
         }
         return nil
+    }
+
+    /// An agent is none of the fleet's any more: its name may be another's, and what is wrong then is said anew.
+    private func forget(_ agent: String) {
+        agents[agent] = nil
+        told = told.filter { !$0.hasSuffix(" \(agent)") }
+        desk.assumeIsolated { $0.release("\(agent).\(EventStore.ownName)") }
     }
 
     private func take(_ message: NatsDelivery, _ id: SourceID) async throws {
@@ -335,7 +350,9 @@ package actor NatsInput: Input {
     }
 
     private func complain(_ topic: String, _ text: String, _ id: SourceID) async {
-        guard told.insert(topic).inserted else { return }
+        // Names are others', and there is no end of them.
+        guard told.count <= Self.mostTold, told.insert(topic).inserted else { return }
+        let text = told.count > Self.mostTold ? "more is wrong with its messages than is said" : text
         await say(.error(Failure(.protocol, "\(name): \(text)")), id)
     }
 

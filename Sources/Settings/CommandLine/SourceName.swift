@@ -2,18 +2,12 @@ internal import Feed
 
 /// Names sources.
 package enum SourceName {
-    /// What no data source may be called: the types of the lines the agent writes itself, and its own source.
-    package static let reserved: Set<String> = [
-        "hello", "stats", "latency", "memory", "window", "error", "progress", "recovered", "agent", "gap", "bye",
-        "resync", "restart", "refusal", "lost", "peer", "catwatch",
-    ]
-
     /// The longest name, in characters, before a `-2` is added.
     package static let maximumLength = 64
 
     /// Gives names, no two alike and none reserved.
     struct Register {
-        private var taken = reserved
+        private var taken = ReservedNames.all
         /// How often a base was asked for, so that many alike do not try all suffixes again.
         private var next: [String: Int] = [:]
 
@@ -37,7 +31,7 @@ package enum SourceName {
     /// - Throws: `UsageError` when it is reserved or holds what lines and series need for themselves.
     static func check(_ name: String) throws(UsageError) -> String {
         let quoted = UsageError.quoted(name)
-        guard !reserved.contains(name) else {
+        guard !ReservedNames.all.contains(name) else {
             throw UsageError("\(quoted) is reserved for what the agent says itself; choose another name")
         }
         if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {

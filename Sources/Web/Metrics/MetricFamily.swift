@@ -68,6 +68,9 @@ struct MetricFamily {
         "catwatch_agent_age_seconds", unit: "seconds", help: "Time since something came of an agent of the fleet.")
     static let agentLost = MetricFamily(
         "catwatch_agent_lost_lines", .counter, help: "Lines of an agent of the fleet that are lost.")
+    static let agentRepeated = MetricFamily(
+        "catwatch_agent_repeated_lines", .counter,
+        help: "Lines of an agent of the fleet that were here already, and are not taken again.")
 
     // MARK: Sources, endpoints, series
 
@@ -97,7 +100,7 @@ struct MetricFamily {
     static let all = [
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
         stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,
-        agentAge, agentLost, up, ready, polls, errors,
+        agentAge, agentLost, agentRepeated, up, ready, polls, errors,
         latency, newestLatency, value, age, leftOut,
     ]
 }

@@ -9,7 +9,8 @@ internal import Reactor
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
     /// What is told, in this order.
     private enum Part: Int {
-        case agent, agentUp, agentAge, agentLost, up, ready, polls, errors, latency, newestLatency, value, age, leftOut,
+        case agent, agentUp, agentAge, agentLost, agentRepeated, up, ready, polls, errors, latency, newestLatency,
+            value, age, leftOut,
             end
     }
 
@@ -110,6 +111,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             case .agentAge:
                 tellMember(.agentAge, store, &writer) { $0.age.map { .time(microseconds: $0.microseconds) } }
             case .agentLost: tellMember(.agentLost, store, &writer) { .whole($0.lost) }
+            case .agentRepeated: tellMember(.agentRepeated, store, &writer) { $0.repeated.map { .whole($0) } }
             case .up: tellSource(.up, store, &writer) { $0.state == .ok }
             case .ready: tellSource(.ready, store, &writer) { $0.timeliness.isGood }
             case .polls: !isAttached && tellCodes(.polls, \.answers, store, &writer)
@@ -129,7 +131,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             switch part {
             case .value, .age: .series
             case .latency: .endpoints
-            case .agentUp, .agentAge, .agentLost: .agents
+            case .agentUp, .agentAge, .agentLost, .agentRepeated: .agents
             default: .sources
             }
         leftOut[many.rawValue] = max(leftOut[many.rawValue], omitted)

@@ -1,7 +1,8 @@
-import Feed
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Feed
 
 /// What is made of one agent's lines, without a store.
 @Suite(.limited) struct FleetMemberTests {
@@ -49,6 +50,24 @@ import Testing
         let lines = try [peer.hello(), peer.fact(), peer.fact()]
         #expect(take(lines + lines, &member) == ["r1 1 fact", "r1 2 fact"])
         #expect(member.repeated == 2 && member.lost == 0)
+    }
+
+    /// Behind the greatest number there is none, and nothing could be told from what was here.
+    @Test func numbersThatNoLineHasAreRefusedInWords() throws {
+        var (member, peer) = (member(), PeerScript())
+        let words = "web1 counts up to \(Int.max), which is no number of a line: it is not taken"
+        let time = PeerScript.time(PeerScript.start)
+        let bye = try PeerScript.decoded(#"{"type":"bye","time":\#(time),"run":"r1","last_seq":\#(Int.max)}"#)
+        let gap = try PeerScript.decoded(#"{"type":"gap","time":\#(time),"from":3,"to":\#(Int.max),"reason":"x"}"#)
+        #expect(try take([peer.hello(), peer.fact(), bye, gap], &member) == ["r1 1 fact", words])
+        peer.sequence = Int.max - 1
+        #expect(try take([peer.fact()], &member) == [])
+        var (other, last) = (self.member(), PeerScript(from: Int.max))
+        #expect(try take([last.hello(), last.fact()], &other) == [words])
+        // One less is one.
+        peer.sequence = Int.max - 2
+        #expect(try take([peer.fact()], &member) == ["lost r1 2...\(Int.max - 2)", "r1 \(Int.max - 1) fact"])
+        #expect(member.lost == Int.max - 3)
     }
 
     @Test func aHoleAndAGapAreOneLossWhereTheyTouch() throws {
@@ -231,6 +250,14 @@ import Testing
         #expect(clock.time == Self.start - .seconds(60))
     }
 
+    /// It has the time here, and so has its clock.
+    @Test func anEventFromTheFutureIsOfNow() {
+        var clock = MemberClock(width: .seconds(10))
+        clock.hear(Self.start - .seconds(9_000), isData: true, wall: Self.start)
+        clock.hear(Self.start + .seconds(9_000), isData: true, wall: Self.start)
+        #expect(clock.time == Self.start)
+    }
+
     @Test func anEventSaysOnlyThatTheClockIsNotFarBehindIt() {
         var clock = MemberClock(width: .seconds(10))
         clock.hear(Self.start, isData: false, wall: Self.start + .seconds(60))
@@ -260,6 +287,27 @@ import Testing
     @Test func timePassesButForWhatLinesMayBeLateBy() {
         #expect(MemberClock.time(Self.start, after: .milliseconds(900)) == Self.start)
         #expect(MemberClock.time(Self.start, after: .seconds(5)) == Self.start + .seconds(4))
+    }
+}
+
+@Suite(.limited) struct MemberTableTests {
+    /// Series that are gone make others have their places while windows of some have yet to close.
+    @Test func noneIsPassedOverWhenOthersAreForgottenMeanwhile() {
+        var table = MemberTable()
+        let now = LoopInstant(nanoseconds: 0)
+        let member = table.join("web1").index
+        for source in 0..<2 { table.add(source: source, to: member) }
+        for series in 0..<10 { table.add(series: series, to: member) }
+        table.hear(Timestamp(seconds: 1_700_000_000), of: member, at: now)
+        #expect(table.due(member, at: now, width: 10_000_000)?.series.count == 10)
+        table.close(member, before: 4)
+        #expect(table.due(member, at: now, width: 10_000_000)?.series.first == 4)
+        table.remove([0], series: { $0 < 3 }, endpoints: { _ in 0 })
+        #expect(table.due(member, at: now, width: 10_000_000).map { Array($0.series) } == Array(3..<10))
+        table.close(member, before: 7)
+        #expect(table.due(member, at: now, width: 10_000_000) == nil)
+        table.remove([1], series: { $0 < 5 }, endpoints: { _ in 0 })
+        #expect(table.due(member, at: now, width: 10_000_000) == nil)
     }
 }
 

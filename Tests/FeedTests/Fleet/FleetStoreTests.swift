@@ -148,6 +148,219 @@ import Testing
         }
     }
 
+    /// All readers are told of all sources: an agent that says each second that one is otherwise has that seldom.
+    @Test func anAgentWhoseSourcesChangeAllTheTimeIsNewsOnceAMinute() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let peer = PeerScript()
+            var greetings: [Int] = []
+            await fleet.receive([try peer.hello()])
+            for second in 0..<300 {
+                let stats = try peer.stats(#"{"source":"fact","state":"ok","type":"t\#(second % 2)"}"#)
+                await fleet.receive([stats])
+                // Others are told of as ever.
+                if second == 200 {
+                    var other = PeerScript(run: "o")
+                    await fleet.receive(try [other.hello(), other.fact()], from: "web2")
+                }
+                try await loop.sleep(for: .seconds(1))
+                if await fleet.read().greetings > 0 { greetings.append(second) }
+            }
+            #expect(greetings.count <= 8 + 5 + 1, "\(greetings)")
+            #expect(greetings.starts(with: 0..<8) && greetings.contains(200), "\(greetings)")
+            #expect(greetings.count { $0 >= 60 } >= 4, "\(greetings)")
+        }
+    }
+
+    @Test func whatManyReadersAreToldIsEncodedOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var readers = [fleet.reader]
+            for _ in 0..<3 { readers.append(await fleet.store.open(nil).0) }
+            func next(_ reader: ReaderID) async -> [UInt8] {
+                guard case .greeting(let lines)? = await fleet.store.take(for: reader) else { return [] }
+                return lines
+            }
+            func address(_ lines: [UInt8]) -> UInt { lines.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+            await fleet.store.greetAll()
+            let (first, second) = (await next(readers[0]), await next(readers[1]))
+            #expect(!first.isEmpty && address(first) == address(second))
+            // What has come since is in what others get.
+            var peer = PeerScript()
+            await fleet.receive(try [peer.hello(), peer.fact()])
+            let third = await next(readers[2])
+            #expect(third != first && String(decoding: third, as: UTF8.self).contains(#""next_seq":2"#))
+            await fleet.store.greetAll()
+            #expect(await next(readers[3]) == third)
+        }
+    }
+
+    /// A name is somebody's: what would be lost in another's source is named.
+    @Test func linesOfASourceWhoseNameIsTakenAreLostAndThatIsSaidOnce() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let own = await fleet.store.register(SourceDescription(name: "web1.fact"))
+            var peer = PeerScript()
+            await fleet.receive(
+                try [peer.hello(), peer.fact(), peer.fact(), peer.line(#""type":"breed","source":"b","series":"b""#)])
+            let lines = await fleet.read().lines
+            #expect(lines.count { $0.contains(#""type":"lost""#) } == 2 && lines.count == 4, "\(lines)")
+            #expect(lines[1].contains(#""from":1,"to":1,"agent":"web1","origin_run":"r1"}"#))
+            #expect(lines[0].contains("called like: web1.fact"))
+            #expect(await fleet.store.member(fleet.store.member("web1")).lost == 2)
+            // What is only remembered gives way, with its windows.
+            await fleet.store.publish([Event(time: fleet.wall.now, source: own, body: .data(Datum(value: 7)))])
+            await fleet.store.release(named: "web1.fact")
+            await fleet.receive([try peer.fact()])
+            let after = await fleet.read().lines
+            #expect(after.count { $0.contains(#""type":"window","source":"web1.fact""#) } == 1)
+            #expect(after.last?.contains(#""type":"fact","source":"web1.fact""#) == true, "\(after)")
+        }
+    }
+
+    @Test func aSourceOfOnesOwnTakesNoAgentsName() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            await fleet.receive(try [peer.hello(), peer.fact()])
+            #expect(await fleet.store.claim(SourceDescription(name: "web1.fact")) == "web1")
+            #expect(await fleet.store.claim(SourceDescription(name: "web1")) == "web1")
+            #expect(await fleet.store.claim(SourceDescription(name: "web1.other")) == nil)
+            #expect(await fleet.store.claim(SourceDescription(agent: "web1")) == nil)
+            // It is none any more.
+            await fleet.store.release(named: "web1.catwatch")
+            #expect(await fleet.store.claim(SourceDescription(name: "web1.fact")) == nil)
+            #expect(await fleet.store.claim(SourceDescription(name: "web1")) == nil)
+            #expect(await fleet.store.sourceStates.map(\.source) == ["web1.other", "web1.fact", "web1"])
+        }
+    }
+
+    /// The same as a configuration has it.
+    @Test func anAgentThatNobodyHasConfiguredTakesNoOthersNameEither() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let way = await fleet.store.register(SourceDescription(name: "nats"))
+            _ = await fleet.store.register(SourceDescription(name: "web2.x"))
+            for name in ["catwatch", "lost", "peer"] {
+                #expect(await fleet.store.member(name, by: way) == .failure(.reserved))
+            }
+            #expect(await fleet.store.member("nats", by: way) == .failure(.taken(by: "nats")))
+            #expect(await fleet.store.member("web2", by: way) == .failure(.taken(by: "web2.x")))
+            await fleet.store.release(named: "web2.x")
+            #expect((try? await fleet.store.member("web2", by: way).get()) != nil)
+        }
+    }
+
+    /// There are as many as may be at a time, however many names there were.
+    @Test func theRoomOfAgentsThatAreForgottenIsOthers() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start) { $0.members = 2 }
+            let way = await fleet.store.register(SourceDescription(name: "nats"))
+            try await fleet.store.whileRunning {
+                for number in 0..<6 {
+                    let id = try #require(try? await fleet.store.member("web\(number)", by: way).get())
+                    var peer = PeerScript(run: "r\(number)")
+                    _ = await fleet.store.receive(
+                        try [peer.hello(), peer.fact()].map { .success($0) }, from: id)
+                    if number == 1 { #expect(await fleet.store.member("more", by: way) == .failure(.tooMany(2))) }
+                    if number > 0 {
+                        try await loop.sleep(for: .seconds(40))
+                        #expect(await fleet.store.forget("web\(number - 1)") == nil)
+                        try await loop.sleep(for: .seconds(140))
+                    }
+                }
+            }
+            #expect(await fleet.store.sourceStates.count { $0.source.hasSuffix(".fact") } <= 2)
+        }
+    }
+
+    @Test func aWholeStreamOfAgentsGoesBitByBit() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let way = await fleet.store.register(SourceDescription(name: "nats"))
+            for number in 0..<300 {
+                let id = try #require(try? await fleet.store.member("web\(number)", by: way).get())
+                var peer = PeerScript()
+                _ = await fleet.store.receive(try [peer.hello(), peer.fact()].map { .success($0) }, from: id)
+            }
+            _ = await fleet.read()
+            let before = await fleet.store.nextSequence
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await fleet.store.release(named: "nats") }
+                var (most, last) = (0, before)
+                for _ in 0..<2_000 where last < before + 600 {
+                    try await loop.sleep(for: .zero)
+                    let next = await fleet.store.nextSequence
+                    (most, last) = (max(most, next - last), next)
+                }
+                // Each says goodbye, and has a window.
+                #expect(last == before + 600 && most <= 130, "\(last - before), \(most) at once")
+                try await group.waitForAll()
+            }
+            let lines = await fleet.read().lines
+            #expect(lines.count { $0.contains(#""state":"forgotten""#) } == 300)
+            #expect(lines.count { $0.contains(#""type":"window""#) } == 300)
+            #expect(await fleet.store.sourceStates.isEmpty)
+        }
+    }
+
+    @Test func aSourceThatBeginsWithAMarkIsKnownByItsName() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            let name = "\u{301}x"
+            await fleet.receive(
+                try [
+                    peer.hello(), peer.stats(#"{"source":"\#(name)","state":"ok"}"#),
+                    peer.line(#""type":"t","source":"\#(name)","series":"\#(name)","value":1"#),
+                    peer.stats(#"{"source":"\#(name)","state":"ok"}"#),
+                ])
+            #expect(await fleet.store.sourceStates.map(\.source) == ["web1.catwatch", "web1.\(name)"])
+        }
+    }
+
+    /// What has the fleet's time is in the window of that.
+    @Test(arguments: [-300_000_000, -20, 0, 20] as [Double])
+    func aLineThatIsAheadOfEveryClockIsInTheWindowOfItsTime(_ first: Double) async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start + .milliseconds(3))
+            let got = LoopBound(Got())
+            try await fleet.store.whileRunning {
+                var peer = PeerScript()
+                await fleet.receive(
+                    try [peer.hello(), peer.fact(1, at: PeerScript.start + .seconds(first))])
+                try await loop.sleep(for: .seconds(4))
+                await fleet.receive(
+                    try [peer.fact(2, series: "fact/x", at: Timestamp(seconds: 253_402_300_799))])
+                try await loop.sleep(for: .seconds(30))
+                got.value.lines += await fleet.read().lines
+            }
+            let line = try PeerScript.decoded(try #require(got.value.lines.first { $0.contains("origin_time") }))
+            let windows = try Self.windows(got.value.lines, prefix: "web1.").values.filter { $0.0.series == "fact/x" }
+            #expect(windows.count == 1 && windows.first?.0.count == 1)
+            let start = try #require(windows.first?.0.start)
+            #expect(start <= line.time && line.time < start + .seconds(10), "\(start) \(line.time)")
+        }
+    }
+
+    @Test func anAnswerThatTookNoTimeThereIsIsLost() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            var lines = [try peer.hello()]
+            for time in ["1e308", "-5", "1e12", "0", "999999999999", "40"] {
+                lines.append(
+                    try peer.line(
+                        #""type":"latency","source":"s","endpoint":"GET http://h/","status":200,"ms":\#(time)"#))
+            }
+            await fleet.receive(lines)
+            let said = await fleet.read().lines
+            #expect(said.count { $0.contains(#""type":"latency""#) } == 3)
+            #expect(said.count { $0.contains(#""type":"error""#) } == 1)
+            #expect(said.contains { $0.contains(#""type":"lost""#) && $0.contains(#""from":1,"to":3"#) }, "\(said)")
+        }
+    }
+
     @Test func anAgentsStatsSayHowItsSourcesAreToBeRead() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)

@@ -32,7 +32,7 @@ import Testing
         #expect(Self.said(&state, at: 0) == "connecting")
         #expect(Self.said(&state, at: 1) == nil)
         state.link = .open
-        state.hear(try Self.hello(at: 2), wall: Self.at(2))
+        state.hear(try Self.hello(at: 2), at: Self.at(2), wall: Self.at(2))
         state.hear(at: Self.at(2))
         let said = state.report(at: Self.at(2), index: 0, lost: 7)
         let peer = try #require(said)
@@ -59,7 +59,8 @@ import Testing
     @Test func sameStateOfAnotherRunIsNews() throws {
         var state = MemberState()
         for (second, run) in ["a", "b"].enumerated() {
-            state.hear(try Self.hello(run, at: Double(second)), wall: Self.at(Double(second)))
+            state.hear(
+                try Self.hello(run, at: Double(second)), at: Self.at(Double(second)), wall: Self.at(Double(second)))
             state.hear(at: Self.at(Double(second)))
             let said = state.report(at: Self.at(Double(second)), index: 0, lost: 0)
             #expect(said?.run == run)
@@ -81,7 +82,7 @@ import Testing
     @Test(arguments: [(10, 30.0), (1, 10), (60, 180), (100_000, 10_800)])
     func silenceIsThreeOfItsWindows(interval: Int, patience: Double) throws {
         var state = MemberState()
-        state.hear(try Self.hello(interval: interval, at: 0), wall: Self.at(0))
+        state.hear(try Self.hello(interval: interval, at: 0), at: Self.at(0), wall: Self.at(0))
         state.hear(at: Self.at(0))
         #expect(Self.said(&state, at: 0) == "live")
         _ = Self.said(&state, at: patience)
@@ -94,15 +95,17 @@ import Testing
     @Test func whatHasSaidGoodbyeHasEnded() throws {
         var state = MemberState()
         state.link = .open
-        state.hear(try Self.hello(at: 0), wall: Self.at(0))
+        state.hear(try Self.hello(at: 0), at: Self.at(0), wall: Self.at(0))
         state.hear(at: Self.at(0))
-        state.hear(try Self.line(#""type":"bye","run":"a","last_seq":0,"reason":"SIGTERM""#, at: 1), wall: Self.at(1))
+        state.hear(
+            try Self.line(#""type":"bye","run":"a","last_seq":0,"reason":"SIGTERM""#, at: 1), at: Self.at(1),
+            wall: Self.at(1))
         #expect(Self.said(&state, at: 1) == "ended")
         state.link = .broken
         _ = Self.said(&state, at: 100)
         #expect(state.standing == .ended)
         state.link = .open
-        state.hear(try Self.hello("b", at: 101), wall: Self.at(101))
+        state.hear(try Self.hello("b", at: 101), at: Self.at(101), wall: Self.at(101))
         state.hear(at: Self.at(101))
         #expect(Self.said(&state, at: 101) == "live")
     }
@@ -136,12 +139,30 @@ import Testing
         #expect(member.state.standing == .conflict)
     }
 
+    /// A stream has lines of an hour ago, and of before a restart of the fleet.
+    @Test func whatHasLainSomewhereTellsOfTheClockAsOfThen() throws {
+        var member = FleetMember("web1", width: .seconds(10), after: [FeedPosition("web1", FeedPlace("a", 1))])
+        var items: [FleetMember.Item] = []
+        func hear(_ number: Int, at seconds: Double, heard: Double) throws {
+            member.hear(of: StreamMessage(run: "a", sequence: number, heard: Self.at(heard)))
+            member.take(
+                try Self.line(#""seq":\#(number),"type":"progress","source":"s","done":1,"page":1"#, at: seconds),
+                wall: Self.at(3_700), heard: Self.at(heard), into: &items)
+        }
+        // That one was here already.
+        try hear(1, at: 90, heard: 5)
+        #expect(member.state.report(at: Self.at(3_700), index: 0, lost: 0)?.skew == nil)
+        try hear(2, at: 98, heard: 100)
+        member.state.hear(at: Self.at(3_700))
+        #expect(member.state.report(at: Self.at(3_760), index: 0, lost: 0)?.skew == -2_000)
+    }
+
     @Test func skewIsTheMostThatLinesOfTheLastMinutesTell() throws {
         var state = MemberState()
         func skew(_ line: Double, heard: Double) throws -> Double? {
             state.hear(
                 try Self.line(#""seq":1,"type":"progress","source":"s","done":1,"page":1"#, at: line),
-                wall: Self.at(heard))
+                at: Self.at(heard), wall: Self.at(heard))
             return state.farewell(at: Self.at(heard), lost: 0).skew
         }
         #expect(try skew(-3_600, heard: 0) == -3_600_000)  // a backlog
@@ -151,7 +172,8 @@ import Testing
         #expect(try skew(122, heard: 122) == 0)
         // The time of data is its event's.
         state.hear(
-            try Self.line(#""seq":1,"type":"x","source":"s","series":"s","value":1"#, at: 500), wall: Self.at(123))
+            try Self.line(#""seq":1,"type":"x","source":"s","series":"s","value":1"#, at: 500), at: Self.at(123),
+            wall: Self.at(123))
         let last = state.farewell(at: Self.at(123), lost: 0)
         #expect(last.skew == 0)
     }

@@ -157,9 +157,9 @@ import Testing
                 try stream.publish(Self.message([Self.fact(4)]))
                 try await fleet.pass(.seconds(1))
                 #expect(try await fleet.values() == [1, 2, 3, 4])
+                #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
             }
             #expect(try await fleet.errors().isEmpty)
-            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
         }
     }
 
@@ -711,6 +711,63 @@ import Testing
             #expect(try await fleet.values() == [1, 2])
             let errors = try await fleet.errors()
             #expect(errors.count == 1 && errors[0].contains("we%b names no agent"), "\(errors)")
+        }
+    }
+
+    @Test func namesThatAConfigurationRefusesAreRefusedHereToo() async throws {
+        let stream = try Self.stream(1...1)
+        for name in ["nats", "catwatch", "lost"] {
+            for number in 1...2 { try stream.publish(Self.message([Self.fact(number)], of: name)) }
+        }
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(
+                try await fleet.errors() == [
+                    "nats: agent nats is not read, as that name is taken: by the source nats",
+                    "nats: agent catwatch is not read, as no source may be called so: choose another name",
+                    "nats: agent lost is not read, as no source may be called so: choose another name",
+                ])
+            #expect(
+                await fleet.store.sourceStates.allSatisfy { !$0.source.hasSuffix(".fact") || $0.source == "web1.fact" })
+        }
+    }
+
+    /// Names are without end, and so is what may be wrong with them.
+    @Test func ofAgentsThatAreForgottenNothingIsLeft() async throws {
+        let stream = try Self.stream(1...1)
+        try await Self.run(stream) { fleet in
+            try await fleet.store.whileRunning {
+                try await fleet.whileReading {
+                    try stream.publish(Self.message([Self.fact(1)], of: "web2", run: nil))
+                    try await fleet.pass(.seconds(60))
+                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
+                    #expect(await fleet.desk.requestPoll(of: "web2.fact")?.reason.contains("broker") == true)
+                    #expect(await fleet.store.forget("web1") == nil)
+                    #expect(await fleet.store.forget("web2") == nil)
+                    try await fleet.pass(.seconds(5))
+                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.cause == .unknown)
+                    #expect(await fleet.desk.requestPoll(of: "web2.fact")?.cause == .unknown)
+                    // It may come back, by another subject too, and what is wrong is said anew.
+                    try stream.publish(Self.message([Self.fact(1)], of: "web2", run: nil))
+                    try stream.publish(Self.message([Self.fact(2)]))
+                    try await fleet.pass(.seconds(1))
+                    #expect(await fleet.desk.requestPoll(of: "web1.fact")?.reason.contains("broker") == true)
+                }
+            }
+            #expect(try await fleet.errors().count { $0.contains("does not say of which run") } == 2)
+            #expect(try await fleet.values() == [1, 2])
+            // Nobody is there who could be asked when the source is gone.
+            #expect(await fleet.desk.requestPoll(of: "web1.fact")?.cause == .unknown)
+        }
+    }
+
+    @Test func ofHowMuchThatIsWrongItIsSaidHasAnEnd() async throws {
+        let stream = try Self.stream(1...1)
+        for number in 0..<1_010 { try stream.publish(Self.message([Self.fact(1)], of: "x\(number)", run: nil)) }
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading { try await fleet.pass(.seconds(20)) }
+            let errors = try await fleet.errors()
+            #expect(errors.count == 1_001 && errors.last == "nats: more is wrong with its messages than is said")
         }
     }
 

@@ -117,6 +117,59 @@ import Testing
         }
     }
 
+    /// Who came by a broker has its name, whatever a reload brings.
+    @Test func aSourceThatHasAnAgentsNameDoesNotRun() async throws {
+        try await Self.run([Self.source("a")]) { place, runner, diary in
+            let way = await place.store.register(SourceDescription(name: "nats"))
+            let id = try #require(try? await place.store.member("web1", by: way).get())
+            let fact =
+                #"{"seq":1,"time":"2026-03-01T12:00:00Z","type":"fact","source":"fact","series":"fact","value":1}"#
+            func receive(_ number: Int) async throws {
+                let line = try LineDecoder.decode(
+                    Array(fact.replacing("1,", with: "\(number),", maxReplacements: 1).utf8)[...])
+                _ = await place.store.receive(
+                    [.success(line)], from: id,
+                    by: StreamMessage(run: "r1", sequence: number, heard: place.store.wallTime))
+            }
+            try await receive(1)
+            _ = await diary.take()
+            let (reader, _) = await place.store.open(nil, from: .newest)
+            func errors() async throws -> [String] {
+                var errors: [String] = []
+                while let delivery = await place.store.take(for: reader) {
+                    guard case .lines(let span) = delivery else { continue }
+                    for text in span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A) {
+                        if case .error(let failure) = try LineDecoder.decode(text).body {
+                            errors.append(failure.message)
+                        }
+                    }
+                }
+                return errors
+            }
+            let wanted = [Self.source("a"), Self.source("web1.fact"), Self.source("web1")]
+            await runner.replace(with: wanted)
+            try await place.loop.sleep(for: .seconds(1))
+            #expect(await diary.take() == [])
+            #expect(
+                try await errors() == [
+                    "web1.fact is not read, as that name is the agent web1's: choose another one",
+                    "web1 is not read, as that name is the agent web1's: choose another one",
+                ])
+            // Nor is what the agent has taken from it when that goes again.
+            await runner.replace(with: wanted.dropLast())
+            await runner.replace(with: [Self.source("a")])
+            try await place.loop.sleep(for: .seconds(1))
+            try await receive(2)
+            #expect(await place.store.member(id).lost == 0)
+            #expect(await place.store.sourceStates.contains { $0.source == "web1.fact" && $0.state == .ok })
+            // Once the agent is gone the name is free.
+            await place.store.release(named: "nats")
+            await runner.replace(with: wanted)
+            try await place.loop.sleep(for: .seconds(1))
+            #expect(await diary.take() == ["+web1.fact1", "+web11"])
+        }
+    }
+
     @Test func aRemovedSourceIsRetiredAndMayComeBack() async throws {
         try await Self.run([Self.source("a"), Self.source("b")]) { place, runner, diary in
             _ = await diary.take()

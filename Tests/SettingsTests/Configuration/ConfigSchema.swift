@@ -138,7 +138,7 @@ enum ConfigSchema {
         case .name:
             return string(SourceName.maximumLength) + [
                 Member("pattern", .string(SchemaPattern.name)),
-                Member("not", .object([Member("enum", .strings(SourceName.reserved.sorted()))])),
+                Member("not", .object([Member("enum", .strings(ReservedNames.all.sorted()))])),
             ]
         case .words(let words): return [Member("enum", .strings(words))]
         case .boolean: return [Member("type", .string("boolean"))]

@@ -336,6 +336,10 @@ import Testing
             ]
             _ = await stage.store.receive(
                 try lines.map { .success(try LineDecoder.decode(Array($0.utf8)[...])) }, from: id)
+            let repeated = try lines.suffix(2).map {
+                Result<Line, LineFault>.success(try LineDecoder.decode(Array($0.utf8)[...]))
+            }
+            _ = await stage.store.receive(repeated, from: id)
             let own = await stage.register("web1x.fact")
             await stage.publish(1, from: own)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -344,6 +348,10 @@ import Testing
                 group.cancelAll()
             }
             let scrape = try stage.scrape()
+            #expect(
+                scrape.family("catwatch_agent_repeated_lines_total") == [
+                    "{agent=\"web1\"} 2", "{agent=\"web2\"} 0",
+                ])
             #expect(scrape.family("catwatch_agent_up") == ["{agent=\"web1\"} 1", "{agent=\"web2\"} 0"])
             #expect(scrape.family("catwatch_agent_age_seconds") == ["{agent=\"web1\"} 1"])
             #expect(scrape.family("catwatch_agent_lost_lines_total") == ["{agent=\"web1\"} 3", "{agent=\"web2\"} 0"])

@@ -16,6 +16,8 @@ package struct Line: Sendable, Equatable {
     package var agent: String?
     /// Whether that one wrote it, and not the fleet about it.
     package var isForwarded = false
+    /// Whether an answer took less than nothing, or longer than is counted, which is read as 0.
+    package var hasNoTime = false
 
     package enum Body: Sendable, Equatable {
         indirect case hello(Hello)

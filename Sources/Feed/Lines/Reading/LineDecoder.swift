@@ -24,12 +24,16 @@ package enum LineDecoder {
             let start = scanner.position
             var decoded = try LineMembers.with(bytes, &scanner, isLine: true) { members throws(LineFault) in
                 let type = try members.string(.type)
-                return Line(
+                var line = Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source), body: try body(type, members, in: line),
                     // Anybody's key in lines of an older version, and of no meaning there.
                     agent: try? members.stringIfAny(.agent),
                     isForwarded: (try? members.intIfAny(.originSeq, from: 1)) != nil)
+                if case .latency = line.body {
+                    line.hasNoTime = try members.doubleIfAny(.ms).map { !LineMembers.isTime($0) } ?? false
+                }
+                return line
             }
             decoded?.flaws = scanner.flaws
             guard let decoded else { throw LineFault(offset: start, reason: .notAnObject) }

@@ -119,6 +119,9 @@ struct LineMembers: ~Copyable {
         try doubleIfAny(key).map { Self.milliseconds($0) }
     }
 
+    /// Whether it is a time in milliseconds that an agent writes as it is.
+    static func isTime(_ milliseconds: Double) -> Bool { 0..<LineWriter.mostMilliseconds ~= milliseconds }
+
     @inline(__always)
     static func milliseconds(_ number: Double) -> Double {
         LineWriter.mostMilliseconds > number && number > 0 ? number : 0

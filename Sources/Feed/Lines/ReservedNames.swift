@@ -1,0 +1,8 @@
+/// What no source may be called, nor an agent of a fleet.
+package enum ReservedNames {
+    /// The types of the lines that an agent writes itself, and what it is called as a source.
+    package static let all: Set<String> = [
+        "hello", "stats", "latency", "memory", "window", "error", "progress", "recovered", "agent", "gap", "bye",
+        "resync", "restart", "refusal", "lost", "peer", EventStore.ownName,
+    ]
+}
