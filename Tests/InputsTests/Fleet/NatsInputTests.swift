@@ -397,10 +397,15 @@ import Testing
                 try await fleet.pass(.seconds(10))
                 let count = await fleet.store.nextSequence
                 #expect(20..<190 ~= count)
+                let place = await fleet.store.member("web1")
+                let running = Task(executorPreference: fleet.loop) { try? await fleet.store.run() }
                 await fleet.store.release(named: "web1.catwatch")
-                _ = await fleet.store.member("other")
+                try await fleet.pass(.seconds(1_000))
+                #expect(await fleet.store.member("other") == place)
                 await fleet.store.close(slow)
                 try await fleet.pass(.seconds(10))
+                running.cancel()
+                await running.value
             }
             let texts = try await fleet.lines().map { $0.source ?? "" }
             #expect(!texts.contains("other.fact") && texts.last?.hasPrefix("web1.") == true, "\(Set(texts))")
@@ -519,6 +524,26 @@ import Testing
             let fleet = Fleet(on: loop, MemoryStream(), awaitsPositions: true)
             try await fleet.whileReading { try await fleet.pass(.seconds(60)) }
             #expect(fleet.stream.starts.isEmpty && loop.timerCount == 0)
+        }
+    }
+
+    /// What has come is not all because the rest is late.
+    @Test func someLastMessagesThatAreLateAreNotMissing() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 3_600 * Self.second)
+        for name in ["a", "b", "c"] { try stream.publish(Self.message([Self.fact(1)], of: name, last: 1)) }
+        try await Self.run(stream) { fleet in
+            fleet.loop.simulatedWork = { (before: .seconds(1), after: .zero) }
+            try await fleet.whileReading(together: 1) {
+                // Behind connecting, looking at the stream, a consumer and a message.
+                try await fleet.pass(.milliseconds(4_500))
+                fleet.trouble.set(.late, at: .next, times: 2)
+                try await fleet.pass(.seconds(20))
+            }
+            fleet.loop.simulatedWork = nil
+            #expect(stream.starts.count == 2)
+            let sources = await fleet.store.sourceStates.map(\.source)
+            #expect(["a", "b", "c"].allSatisfy { sources.contains("\($0).catwatch") }, "\(sources)")
         }
     }
 
