@@ -23,6 +23,14 @@ import Testing
         #expect(stream.mayTake(pattern) == may)
     }
 
+    @Test(arguments: [
+        ("a.b", "a.b", true), ("a.b", "a.b.c", false), ("a.b.c", "a.b", false), ("a.*", "a.b", true),
+        ("a.*", "a.b.c", false), ("a.>", "a.b.c", true), ("a.>", "a", false), ("a.b", "a.c", false),
+    ])
+    func aPatternMatchesAsManyTokensAsItHas(_ pattern: String, _ subject: String, _ isMatch: Bool) {
+        #expect(NatsStream.pattern(pattern, matches: subject) == isMatch)
+    }
+
     @Test func theLastTokenNamesTheAgent() {
         #expect(NatsSubject.agent(of: "catwatch.v1.web1") == "web1" && NatsSubject.agent(of: "web1") == "web1")
         #expect(NatsSubject.agent(of: "a.") == "")

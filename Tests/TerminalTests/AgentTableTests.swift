@@ -141,6 +141,18 @@ import Testing
         #expect(rows[2].contains("Agents 5") && rows[3].contains("web1 ") && rows[7].contains("web6 "))
     }
 
+    @Test func rowsHoldForASecondWhileThereAreAsManyAgents() throws {
+        let script = try Self.fleet(3)
+        let (all, now) = (script.view.board, script.now)
+        let table = AgentTable(all, filter: "w", at: now)
+        #expect(table.isGood(for: all, filter: "w", at: now + .milliseconds(999)))
+        #expect(!table.isGood(for: all, filter: "w", at: now + .seconds(1)))
+        // A clock may be set back.
+        #expect(!table.isGood(for: all, filter: "w", at: now - .milliseconds(1)))
+        #expect(!table.isGood(for: all, filter: "we", at: now))
+        #expect(try !table.isGood(for: Self.fleet(2).view.board, filter: "w", at: now))
+    }
+
     @Test(arguments: [(20, 5), (40, 12), (59, 8), (80, 24), (300, 60)])
     func hostileTextsStayInTheirPlaces(columns: Int, rows: Int) throws {
         var script = FeedScript(columns: columns, rows: rows)

@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 import TestSupport
 import Testing
@@ -325,5 +326,38 @@ import Testing
     /// Else each line of the rest is refused by every view.
     @Test func aBoardHasRoomForTheAgentsThatAStoreTakes() {
         #expect(Board.Limits().agents == FeedState.Limits().members)
+    }
+
+    /// Of the agents that there is no room for each line would look through all others, in every view.
+    @Test func linesOfAgentsThatThereIsNoRoomForCostTheSameHoweverManyThereAre() throws {
+        var sequence = 0
+        func peer(_ agent: String, _ second: Int64) throws -> Line {
+            sequence += 1
+            var line = try decode(
+                #"{"seq":\#(sequence),"time":"2026-03-01T12:00:00Z","type":"peer","source":"\#(agent).catwatch","state":"live","since":"2026-03-01T11:00:00Z","lost":0,"agent":"\#(agent)"}"#
+            )
+            line.time = Timestamp(microseconds: second * 1_000_000)
+            return line
+        }
+        func cost(_ most: Int) throws -> Int {
+            var limits = Board.Limits()
+            limits.agents = most
+            var board = Board(limits: limits)
+            sequence = 0
+            for number in 1...most { board.apply(try peer("a\(number)", 100)) }
+            #expect(board.agents.count == most)
+            let refused = try (1...400).map { try peer("new\($0)", 101) }
+            var (begin, end) = (timespec(), timespec())
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin)
+            for line in refused { board.apply(line) }
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+            #expect(board.refusedAgents == refused.count)
+            // A day behind their last lines they give way.
+            board.apply(try peer("last", 100 + 86_400))
+            #expect(board.agents.map(\.name) == ["last"])
+            return (end.tv_sec - begin.tv_sec) * 1_000_000_000 + end.tv_nsec - begin.tv_nsec
+        }
+        let (few, many) = (try cost(2), try cost(4_000))
+        #expect(many < few * 5, "\(few) ns, and \(many) ns")
     }
 }

@@ -43,5 +43,23 @@ import Testing
         }
     }
 
+    /// A `gap` may follow in the same message.
+    @Test func thereIsRoomForALineOfOursBesideTheLongestOne() {
+        for (length, isTaken) in [(6_144, true), (6_145, false)] {
+            var batch = NatsBatch()
+            batch.begin(room: 8 << 10)
+            let line = [UInt8](repeating: 0x20, count: length - 1) + [0x0A]
+            let intake = line.withUnsafeBytes { batch.add($0, from: 1) }
+            #expect(intake == (isTaken ? .taken(bytes: length, lines: 1) : .tooLong(length)))
+        }
+    }
+
+    @Test func numbersOfAnyOrderAreInIt() {
+        var batch = NatsBatch()
+        batch.begin(room: 8 << 10)
+        for numbers in [5...9, 2...3, 6...7] { batch.add([0x0A], naming: numbers) }
+        #expect(batch.piece.numbers == 2...9)
+    }
+
     @Test func oneLineHasNoHalves() { #expect(Self.piece([.fact(1)], 1...1).halves == nil) }
 }

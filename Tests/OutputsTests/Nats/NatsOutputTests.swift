@@ -507,7 +507,61 @@ import Testing
             await agent.stage.publish(1)
             try await agent.stage.loop.sleep(for: .microseconds(10))
             #expect(try Self.numbers(stream.stored).kept == [1, 2])
+            // It was looked at before.
+            #expect(trouble.count(of: .stream) == 1)
         }
+    }
+
+    @Test func aStreamThatCouldNotBeLookedAtIsLookedAtAgain() async throws {
+        let stream = MemoryStream()
+        stream.setUp { $0.mostMessage = 8 << 10 }
+        let trouble = Trouble()
+        trouble.set(.lost, at: [.stream], once: true)
+        try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            for _ in 0..<5 { await agent.stage.publish(10, text: 1_500) }
+            try await agent.stage.loop.sleep(for: .seconds(10))
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...50) && stream.sent.count == stream.stored.count)
+    }
+
+    @Test func whatIsWrongIsShownAlsoWhileItIsTriedAgain() async throws {
+        let trouble = Trouble()
+        trouble.set(.unreachable)
+        _ = try await withLoop(virtual: true) { loop in
+            _ = try await Self.publish(to: MemoryBroker(MemoryStream(), trouble: trouble.at), on: loop) { agent in
+                loop.simulatedWork = { (before: .seconds(2), after: .zero) }
+                try await loop.sleep(for: .seconds(1))
+                #expect(await agent.stage.agentLine()?.outputs.first?.state == "connecting")
+                for _ in 0..<40 {
+                    try await loop.sleep(for: .milliseconds(1_100))
+                    #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: it is unreachable")
+                }
+                loop.simulatedWork = nil
+            }
+        }
+    }
+
+    /// Others may still be behind it: what they say of the subject is not believed for a second.
+    @Test func aServerThatIsBehindIsGivenTime() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            for _ in 0..<5 {
+                await agent.stage.publish(1)
+                try await agent.stage.loop.sleep(for: .seconds(1))
+            }
+            let looks = trouble.count(of: .last)
+            // As an older state of it would look.
+            stream.remake()
+            var other = NatsMessage(subject: "catwatch.v1.web1", stream: "CATWATCH")
+            other.id = "x-1"
+            try stream.publish(other)
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .milliseconds(700))
+            #expect(2...4 ~= trouble.count(of: .last) - looks && agent.told.value.errors.isEmpty)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+        }
+        #expect(told.errors.count { $0.contains("conflict") } == 1)
     }
 
     /// However long an outage was: servers that are there again are found soon, and the next outage is a new one.
@@ -664,9 +718,9 @@ import Testing
         let stream = MemoryStream()
         let isLost = Mutex(false)
         let broker = MemoryBroker(stream) { call in
-            guard call == .publish, Self.taken(isLost) else { return nil }
-            stream.setUp { $0.mostMessage = 4_000 }
-            return .after(NatsFault(.silent, "no answer"))
+            if call == .publish, Self.taken(isLost) { return .after(NatsFault(.silent, "no answer")) }
+            if stream.stored.count > 1 { stream.setUp { $0.mostMessage = 4_000 } }
+            return nil
         }
         let told = try await Self.publish(to: broker) { agent in
             await agent.stage.publish(1)
@@ -933,6 +987,22 @@ import Testing
         }
     }
 
+    /// An election at the end.
+    @Test func serversThatAreThereAgainSoonGetTheRest() async throws {
+        let stream = MemoryStream()
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            trouble.set(.nobody)
+            await agent.stage.publish(5)
+            try await agent.stage.loop.sleep(for: .milliseconds(10))
+            agent.stage.loop.schedule(after: .milliseconds(3_400)) { trouble.set(nil) }
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...6))
+        #expect(!told.errors.contains { $0.contains("not published") })
+    }
+
     private final class Ending {
         var time: LoopInstant
         init(at time: LoopInstant) { self.time = time }
@@ -980,17 +1050,23 @@ import Testing
         }
     }
 
-    @Test func ofAnotherRunThatIsPassedOnItsOwnLinesAreCounted() async throws {
+    /// Of another run its own, and of one that began before it was attached to those that came.
+    @Test(
+        arguments: [([("a", 1...3), ("b", 1...2)], 2), ([("b", 11...13)], 3), ([("b", 11...13), ("c", 1...2)], 2)]
+            as [([(String, ClosedRange<Int>)], Int)])
+    func linesOfAFeedThatIsPassedOnAreCountedByTheirRun(_ runs: [(String, ClosedRange<Int>)], _ count: Int) async throws
+    {
         let stream = MemoryStream()
         let trouble = Trouble()
         let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), isRelay: true) { agent in
-            for (run, count) in [("a", 3), ("b", 2)] {
-                if run == "b" { trouble.set(.unreachable) }
+            for (run, numbers) in runs {
+                if run == "b" { trouble.set(.silent, at: [.publish]) }
                 let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
                 let hello = ControlLine.hello(
                     time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
-                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
-                let lines = (1...count).map { number in
+                    history: .seconds(120), firstSequence: numbers.lowerBound,
+                    nextSequence: numbers.lowerBound)
+                let lines = numbers.map { number in
                     Array(
                         (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","#
                             + #""series":"fact","value":1}"#).utf8)
@@ -1002,7 +1078,7 @@ import Testing
                 try await agent.stage.loop.sleep(for: .seconds(1))
             }
         }
-        #expect(told.errors.last == "nats: the last 2 lines were not published", "\(told.errors)")
+        #expect(told.errors.last == "nats: the last \(count) lines were not published", "\(told.errors)")
     }
 
     @Test func nothingIsSaidOfAFeedThatIsNotKnownYet() async throws {
