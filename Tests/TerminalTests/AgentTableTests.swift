@@ -10,6 +10,10 @@ import Testing
         var board = Board()
         let vector = try VectorFiles.vector("table.json", in: "agents")
         for line in VectorFiles.lines(vector["lines"]) { board.apply(try LineDecoder.decode(line[...])) }
+        for one in vector["whose"]?.elements ?? [] {
+            let source = try #require(one["source"]?.string)
+            #expect(board.agent(ofSource: source) ?? "" == one["agent"]?.string, "\(source)")
+        }
         for one in vector["cases"]?.elements ?? [] {
             let now = Timestamp(microseconds: Int64(try #require(one["now_us"]?.number)))
             let table = AgentTable(board, filter: try #require(one["filter"]?.string), at: now)

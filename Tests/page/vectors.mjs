@@ -143,6 +143,7 @@ function agents(vector) {
             return [...texts, agentLook(agent), isSkewed(agent, 10 * seconds)]
         }), rows,
     ]) ?? first(vector.refused, ({ lines, text }) => [refusedText(lines), text])
+        ?? first(vector.whose, ({ source, agent }) => [board.agentOfSource(source) ?? "", agent])
 }
 
 const fields = vector =>
