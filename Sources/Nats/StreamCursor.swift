@@ -44,7 +44,9 @@ package struct StreamCursor: Sendable, Equatable {
         // Made anew, or set back to what a server had kept: its numbers mean nothing any more.
         guard isSame, stream.last >= place else {
             self.place = nil
-            return time.map { .time($0.subtractingReportingOverflow(Self.margin).partialValue) } ?? first
+            // Also for the next consumer, when no message comes by this one.
+            if let time { first = .time(time.subtractingReportingOverflow(Self.margin).partialValue) }
+            return first
         }
         return .sequence(place.addingReportingOverflow(1).partialValue)
     }
