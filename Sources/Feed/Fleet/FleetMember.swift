@@ -96,7 +96,8 @@ package struct FleetMember: Sendable {
         // One that comes again tells of a time that is over.
         if let run, let sequence = line.seq, let mark = marks[run], sequence <= mark {
             repeated += 1
-            return
+            // Others may have spoken in front of it, where all is read again.
+            return marks.advance(to: FeedPlace(run, mark))
         }
         state.hear(line, at: heard ?? wall, wall: wall)
         switch line.body {
@@ -165,7 +166,7 @@ package struct FleetMember: Sendable {
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
-        if marks.places.last == place { position = FeedPosition(name, place, stream: message) }
+        position = FeedPosition(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
         if case .window = line.body { return }  // they are computed here

@@ -93,6 +93,18 @@ import Testing
             try take([peer.hello(), peer.fact(), second.hello(), second.fact()], &member) == ["r1 2 fact", "r2 5 fact"])
     }
 
+    /// As of a stream that is read from its beginning again.
+    @Test func olderRunsInFrontOfThoseThatAreKnownAreNoOthers() throws {
+        var member = member(after: [FeedPlace("r2", 2)])
+        for run in ["r1", "r2"] {
+            var peer = PeerScript(run: run)
+            _ = take(try [peer.hello(), peer.fact(), peer.fact()], &member)
+            if run == "r2" { #expect(try take([peer.fact()], &member) == ["r2 3 fact"]) }
+        }
+        #expect(member.repeated == 2 && member.marks.places.last == FeedPlace("r2", 3))
+        #expect(member.state.report(at: Self.wall, index: 0, lost: 0)?.state == "connecting")
+    }
+
     @Test func eightRunsAreKnownAndNoMore() throws {
         var member = member()
         for number in 1...9 {
@@ -228,9 +240,18 @@ import Testing
     @Test func goUpOnly() {
         var marks = RunMarks([FeedPlace("a", 3), FeedPlace("b", 1)])
         marks.advance(to: FeedPlace("a", 2))
+        #expect(marks.places == [FeedPlace("b", 1), FeedPlace("a", 3)])
         marks.advance(to: FeedPlace("b", 5))
         #expect(marks.places == [FeedPlace("a", 3), FeedPlace("b", 5)])
         #expect(RunMarks((0..<10).map { FeedPlace("r\($0)", 1) }).places.map(\.run) == (2..<10).map { "r\($0)" })
+    }
+
+    @Test func whatAJournalHadStaysWhateverComesBefore() {
+        let kept = (12..<20).map { FeedPlace("r\($0)", 7) }
+        var marks = RunMarks(kept)
+        for number in 0..<12 { marks.advance(to: FeedPlace("r\(number)", 3)) }
+        for number in 12..<20 { #expect(marks["r\(number)"] == 7) }
+        #expect(marks["r3"] == nil && marks["r4"] == 3 && marks.places.count == 16)
     }
 }
 

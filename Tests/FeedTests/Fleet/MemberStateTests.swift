@@ -128,14 +128,17 @@ import Testing
         try speak("a", 1, at: 2)
         _ = Self.said(&member.state, at: 2)
         #expect(member.state.standing == .live)
-        try speak("a", 2, at: 3)
+        try speak("b", 2, at: 3)
         #expect(Self.said(&member.state, at: 3) == "conflict")
-        try speak("a", 3, at: 4)
+        try speak("a", 2, at: 4)
         _ = Self.said(&member.state, at: 183)
         #expect(member.state.standing == .conflict)
-        try speak("a", 4, at: 184)
-        try speak("b", 2, at: 185)
+        // One alone is none.
+        try speak("a", 3, at: 185)
         _ = Self.said(&member.state, at: 186)
+        #expect(member.state.standing == .live)
+        try speak("b", 3, at: 187)
+        _ = Self.said(&member.state, at: 188)
         #expect(member.state.standing == .conflict)
     }
 
