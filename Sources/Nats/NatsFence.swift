@@ -109,6 +109,7 @@ package struct NatsFence: Sendable {
         // The answer was lost, and another one has found it there. Whose the last message is, is looked at again.
         if last.behind == id, attempts > 0 {
             abandon()
+            isHere = true
             return .stored
         }
         // It was refused, so there is a newer one.

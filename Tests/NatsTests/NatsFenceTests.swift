@@ -109,6 +109,18 @@ import Testing
         #expect(fence.step == .send(id: isStored ? "r-3" : "r-2", expected: 12) && fence.behind == "x-3")
     }
 
+    /// The one that was there is the one that stops.
+    @Test func whoseFirstMessageAnotherOneHasFoundIsHere() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        fence.send()
+        fence.refuse()
+        let rival = NatsStored(sequence: 12, id: "x-1", behind: "r-1", host: "h")
+        #expect(fence.see(rival, at: Self.now) == .stored)
+        #expect(fence.see(rival, at: Self.now) == .taken(by: "h"))
+    }
+
     @Test func whatWasFoundThereIsTheOthersAndNoId() {
         var fence = NatsFence(run: "r")
         #expect(fence.behind == nil)

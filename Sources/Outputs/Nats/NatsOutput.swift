@@ -35,6 +35,8 @@ package actor NatsOutput {
     private var isEnded = false
     /// The last number of the run that the stream has.
     private var stored = 0
+    /// When the stream took the last message, or the feed was over if that was later.
+    private var progressed: LoopInstant
     /// Called when there may be something to do.
     private let more: Wakeup
 
@@ -58,7 +60,7 @@ package actor NatsOutput {
     private static let outdatedPause = Duration.milliseconds(200)
     /// How often it is asked for the reason that nobody takes a message, from that time of an outage on.
     private static let diagnosisTime = Duration.seconds(20)
-    /// How long servers are waited for once the feed is over, whatever is wrong with them: outputs have 5 s for their ends.
+    /// How long servers that take nothing are waited for once the feed is over: outputs have 5 s for their ends.
     private static let lastPatience = Duration.seconds(4)
     /// How often it is looked whether the feed is over.
     private static let glance = Duration.milliseconds(500)
@@ -81,7 +83,7 @@ package actor NatsOutput {
     ) {
         self.name = name
         self.host = NatsHeader.word(of: host) ?? "localhost"
-        nextMessage = loop.clock.now
+        (nextMessage, progressed) = (loop.clock.now, loop.clock.now)
         self.settings = settings
         self.broker = broker
         self.store = store
@@ -114,10 +116,13 @@ package actor NatsOutput {
         if !isDone { throw CancellationError() }
     }
 
-    /// Returns when the feed has been over for too long. Whatever is waited for, a pause or an answer, is left then.
+    /// Returns when the feed is over, and nothing was stored for too long. Whatever is waited for, a pause or an answer, is left then.
     private func loseLastPatience() async throws -> Bool {
         while await !store.isOver { try await loop.sleep(for: Self.glance) }
-        try await loop.sleep(for: Self.lastPatience)
+        progressed = loop.clock.now
+        while case let end = progressed.advanced(by: Self.lastPatience), loop.clock.now < end {
+            try await loop.sleep(until: end)
+        }
         return false
     }
 
@@ -325,6 +330,7 @@ package actor NatsOutput {
     private func note(_ piece: NatsBatch.Piece, _ reader: ReaderID) {
         pieces = pieces.dropFirst()
         if let numbers = piece.numbers { stored = numbers.upperBound }
+        progressed = loop.clock.now
         backoff.succeed()
         if outage.since != nil { store.assumeIsolated { $0.setState("ok", of: reader) } }
         if let recovery = outage.end(at: loop.clock.now) { tell(.recovered(recovery)) }

@@ -1026,6 +1026,19 @@ import Testing
         }
     }
 
+    @Test func whatTakesLongIsPublishedWhole() async throws {
+        let stream = MemoryStream()
+        var settings = Self.settings
+        settings.sendsLines = true
+        let told = try await Self.publish(to: MemoryBroker(stream), settings) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(1))
+            agent.stage.loop.simulatedWork = { (before: .zero, after: .seconds(1)) }
+            await agent.stage.publish(19)
+        }
+        #expect(try Self.numbers(stream.stored).kept == Array(1...20) && told.errors.isEmpty)
+    }
+
     /// Nothing becomes of it in that time.
     @Test func aConflictIsNotWaitedFor() async throws {
         let stream = MemoryStream()
