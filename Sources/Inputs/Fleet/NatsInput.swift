@@ -88,6 +88,7 @@ package actor NatsInput: Input {
         } catch {
             await store.noteBroker(name, isConnected: nil)
             await store.whenForgotten(by: id, nil)
+            told = []
             for agent in agents.keys { forget(agent) }
             throw CancellationError()
         }

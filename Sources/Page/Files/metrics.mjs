@@ -246,7 +246,7 @@ export function create(context) {
         const old = rows
         rows = new Map(shown.map(endpoint => {
             const key = keyOf(endpoint)
-            return [key, old.get(key) ?? makeRow(endpoint, board.agentOfSource(endpoint.source))]
+            return [key, old.get(key) ?? makeRow(endpoint)]
         }))
         for (const [key, row] of old) if (!rows.has(key)) row.element.remove()
         let previous = head
@@ -258,10 +258,11 @@ export function create(context) {
         setAttribute(head.querySelector("th"), "aria-sort", order.value === "name" ? "ascending" : null)
     }
 
-    function makeRow({ name, source }, agent) {
+    function makeRow({ name, source }) {
         const scheme = /^(\S+ )?(http|ws)s?:\/\//.exec(name)?.[0] ?? ""
+        const prefix = element("span", { class: "muted" })
         const title = element("th", { scope: "row", role: "rowheader", title: visible(name) },
-            element("span", { class: "muted" }, visible(agent === null ? scheme : `${agent} ${scheme}`)), visible(name.slice(scheme.length)))
+            prefix, visible(name.slice(scheme.length)))
         const cells = columns.map(column => element("td", { role: "cell", "data-label": column.name }))
         const spark = createSparkline()
         const sparkCell = element("td", { role: "cell", class: "spark" }, spark.element)
@@ -277,6 +278,9 @@ export function create(context) {
 
         function update(board, endpoint) {
             const { histogram, newest } = endpoint
+            // Which agent it is of may be known later than the endpoint.
+            const agent = board.agentOfSource(source)
+            setText(prefix, visible(agent === null ? scheme : `${agent} ${scheme}`))
             const newKey = `${histogram.count} ${histogram.errors} ${histogram.last} ${histogram.sum}`
             if (newKey !== key) {
                 key = newKey
