@@ -86,6 +86,8 @@ package struct NatsFence: Sendable {
             return true
         }
         refuse()
+        // Nobody says that there is a newer one.
+        outdated = Self.mostOutdated
         return false
     }
 

@@ -79,7 +79,7 @@ enum NatsCheck {
             }
             if !stream.isOnDisk { problems.append("the stream is kept in memory only; let storage be file") }
             if !stream.allowsDirect { problems.append("the stream has no allow_direct") }
-            // What was on its way when another agent of the name spoke is sent again after that time, by the same id.
+            // What was on its way when two others of the name spoke is sent again after that time, by the same id.
             if stream.duplicateWindow <= NatsFence.silence {
                 problems.append(
                     "the stream's duplicate_window of \(stream.duplicateWindow.shortText) is not longer than the "

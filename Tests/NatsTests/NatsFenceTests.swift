@@ -146,6 +146,7 @@ import Testing
         fence.send()
         let second = fence.decline()
         #expect(!second && fence.step == .look)
+        // At once, also behind a message that is there: no server is behind.
         #expect(fence.see(nil, at: Self.now) == .clear && fence.step == .send(id: "r-2", expected: 0))
         // Once.
         fence.send()
@@ -162,5 +163,15 @@ import Testing
         fence.send()
         let fifth = fence.decline()
         #expect(fourth && fifth)
+    }
+
+    @Test func whoLooksAgainBeforeItCutsBelievesTheServer() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(nil, at: Self.now)
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 7))
+        for _ in 0..<2 { fence.send() }
+        let isCut = fence.decline()
+        #expect(!isCut && fence.see(NatsStored(sequence: 7, id: "r-1", host: nil), at: Self.now) == .clear)
     }
 }

@@ -87,6 +87,21 @@ import Testing
         }
     }
 
+    @Test func whatLayInAStreamForAnHourIsNoClockThatIsAnHourSlow() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start + .seconds(3_600))
+            let id = await fleet.store.member("web1")
+            var script = PeerScript()
+            let message = StreamMessage(run: "r1", sequence: 1, heard: PeerScript.start + .seconds(2))
+            let lines = try [
+                script.hello(), script.fact(), script.line(#""type":"progress","source":"fact","done":1,"page":1"#),
+            ]
+            _ = await fleet.store.receive(lines.map { .success($0) }, from: id, by: message)
+            try await fleet.store.whileRunning { try await loop.sleep(for: .seconds(1)) }
+            #expect(await fleet.read().lines.contains { $0.contains(#""skew_ms":-2000"#) })
+        }
+    }
+
     /// What a journal knew of it when the fleet began is not known any more, as more has come since.
     @Test func oneThatComesBackAfterItsPlaceWasGivenAwayHasLostNothing() async throws {
         try await withLoop(virtual: true) { loop in
