@@ -77,6 +77,11 @@ package struct NatsStream: Sendable, Equatable {
 
     package init() {}
 
+    /// Its first subjects, for a person.
+    package var subjectsText: String {
+        subjects.prefix(8).joined(separator: ", ") + (subjects.count > 8 ? " and \(subjects.count - 8) more" : "")
+    }
+
     /// Whether messages of a subject get into it.
     package func takes(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
 

@@ -97,7 +97,11 @@ extension NatsConnection: BrokerReader {
         case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
         default: throw fault(reading: status, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
         }
-        return (0..<Int(list.Count)).compactMap { index in list.Msgs?[index].flatMap(Self.delivery) }
+        let messages = (0..<Int(list.Count)).compactMap { index in list.Msgs?[index].flatMap(Self.delivery) }
+        guard messages.count == Int(list.Count) else {
+            throw NatsFault(.other, "what the server sends is no message of the stream")
+        }
+        return messages
     }
 
     /// - Parameter subject: the beginning of what was asked.

@@ -147,8 +147,14 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         var receipt: UnsafeMutablePointer<jsPubAck>?
         let status = js_PublishMsg(&receipt, context, raw, &options, &code)
         defer { jsPubAck_Destroy(receipt) }
-        guard status == NATS_OK, let receipt else { throw fault(status, code, about: message.subject) }
-        return NatsReceipt(sequence: receipt.pointee.Sequence, isRepeated: receipt.pointee.Duplicate)
+        guard status == NATS_OK, let receipt = receipt?.pointee else {
+            throw fault(status, code, about: message.subject)
+        }
+        // One that is repeated may be older than what is expected now.
+        guard receipt.Sequence > (receipt.Duplicate ? 0 : message.expected ?? 0),
+            receipt.Stream.map({ String(cString: $0) }) == message.stream
+        else { throw NatsFault(.other, "what answers stores nothing in stream \(message.stream)") }
+        return NatsReceipt(sequence: receipt.Sequence, isRepeated: receipt.Duplicate)
     }
 
     package func last(in stream: String, of subject: String) throws(NatsFault) -> NatsStored? {
@@ -275,7 +281,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             return complaint.map(Self.fault(closedBy:)) ?? Self.lost
         default:
             guard code.rawValue == 0 else { return NatsFault(code: Int(code.rawValue), description: Self.details()) }
-            return NatsFault(.other, Self.words(status))
+            return NatsFault(.other, "what the server answers makes no sense: \(Self.words(status))")
         }
     }
 

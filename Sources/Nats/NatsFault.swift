@@ -48,9 +48,10 @@ package struct NatsFault: Error, Sendable, Equatable {
     /// For a person: what it is, and what may help.
     package let reason: String
 
+    /// - Parameter reason: of which servers may have said a part, whatever they are.
     package init(_ kind: Kind, _ reason: String) {
         self.kind = kind
-        self.reason = reason
+        self.reason = Sanitizer.visible(reason, limit: 1_000)
     }
 
     /// Of a code that JetStream gives its answers: one that somebody can do something about has words of ours.

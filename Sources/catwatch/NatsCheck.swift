@@ -38,8 +38,7 @@ enum NatsCheck {
                 let left = try broker.read(source.subject, of: source.stream, from: .lastOfEach, isBrief: true)
                 if left > 0 { _ = try broker.next() }
             } else {
-                let subjects = stream.subjects.joined(separator: ", ")
-                faults.append("stream \(source.stream) takes \(subjects), and not \(source.subject)")
+                faults.append("stream \(source.stream) takes \(stream.subjectsText), and not \(source.subject)")
             }
         } catch {
             faults = [error.kind == .absent ? "stream \(source.stream): \(error.reason)" : error.reason]
@@ -68,8 +67,7 @@ enum NatsCheck {
         do throws(NatsFault) {
             let stream = try broker.stream(settings.stream)
             if !stream.takes(subject) {
-                let subjects = stream.subjects.joined(separator: ", ")
-                problems.append("stream \(settings.stream) takes \(subjects), and not \(subject)")
+                problems.append("stream \(settings.stream) takes \(stream.subjectsText), and not \(subject)")
             }
             if let most = stream.mostMessage, most < needed {
                 problems.append("the stream's max_msg_size of \(most) is less than a line may have; let it be 2 MB")

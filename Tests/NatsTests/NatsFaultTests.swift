@@ -4,6 +4,15 @@ import TestSupport
 import Testing
 
 @Suite(.limited) struct NatsFaultTests {
+    @Test func whatServersSayIsShownAndDoesNothing() {
+        let fault = NatsFault(.other, "stream \u{1B}[2J\u{202E}" + String(repeating: "x", count: 2_000))
+        #expect(
+            !fault.reason.contains("\u{1B}") && !fault.reason.contains("\u{202E}") && fault.reason.utf8.count < 1_100)
+        var stream = NatsStream()
+        stream.subjects = (1...50_000).map { "s\($0)" }
+        #expect(stream.subjectsText == "s1, s2, s3, s4, s5, s6, s7, s8 and 49992 more")
+    }
+
     @Test(
         arguments: [
             (10_002, "account limits", NatsFault.Kind.full, "raise them"),

@@ -113,8 +113,7 @@ package actor NatsInput: Input {
         isConnected = true
         let stream = try await ask(on: thread) { broker throws(NatsFault) in try broker.stream(streamName) }
         guard stream.mayTake(subject) else {
-            let subjects = stream.subjects.joined(separator: ", ")
-            throw NatsFault(.absent, "stream \(streamName) takes \(subjects), and not \(subject)")
+            throw NatsFault(.absent, "stream \(streamName) takes \(stream.subjectsText), and not \(subject)")
         }
         var cursor: StreamCursor
         if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id, on: thread) }

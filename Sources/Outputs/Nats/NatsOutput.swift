@@ -242,7 +242,7 @@ package actor NatsOutput {
     private func publishFirst(_ reader: ReaderID) async throws {
         guard let piece = pieces.first else { return }
         let message = message(of: piece)
-        var renamed = 0
+        var (renamed, outrun) = (0, 0)
         while true {
             try await connect(reader)
             switch fence.step {
@@ -263,7 +263,14 @@ package actor NatsOutput {
                     } else {
                         try await wait(after: NatsFault(.other, text), reader)
                     }
-                case .failure(let fault) where fault.kind == .outrun: fence.refuse()
+                case .failure(let fault) where fault.kind == .outrun:
+                    fence.refuse()
+                    outrun += 1
+                    // Who has overtaken it would have been found.
+                    if outrun > 3 {
+                        let reason = "the stream says that it has another last message than the one it gives"
+                        try await wait(after: NatsFault(.other, reason), reader)
+                    }
                 case .failure(let fault) where fault.kind == .tooLarge && !piece.isGap:
                     if fence.decline() { return cut(piece) }
                 case .failure(let fault): try await wait(after: fault, reader)
@@ -381,7 +388,7 @@ package actor NatsOutput {
         case .success(let stream):
             guard stream.takes(subject) else {
                 return NatsFault(
-                    .absent, "stream \(name) takes \(stream.subjects.joined(separator: ", ")), and not \(subject)")
+                    .absent, "stream \(name) takes \(stream.subjectsText), and not \(subject)")
             }
             mostOfStream = stream.mostMessage
             return nil

@@ -1026,6 +1026,21 @@ import Testing
         }
     }
 
+    @Test func aStreamThatSaysOneThingAndShowsAnotherIsNotAskedWithoutAPause() async throws {
+        let trouble = Trouble()
+        let told = try await Self.publish(to: MemoryBroker(MemoryStream(), trouble: trouble.at)) { agent in
+            trouble.set(.outrun, at: [.publish])
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(60))
+            #expect((4...20).contains(trouble.count(of: .publish)), "\(trouble.count(of: .publish))")
+        }
+        #expect(
+            told.errors == [
+                "nats: the stream says that it has another last message than the one it gives",
+                "nats: the last 2 lines were not published",
+            ])
+    }
+
     @Test func whatTakesLongIsPublishedWhole() async throws {
         let stream = MemoryStream()
         var settings = Self.settings
