@@ -37,6 +37,8 @@ package struct NatsFence: Sendable {
     private var unanswered = (last: false, before: false)
     /// The id of the other process's message that ours go on behind.
     package private(set) var behind: String?
+    /// That id as it is.
+    private var before: String?
     /// The sequence of the subject's last message.
     private var expected: UInt64?
     private var mustLook = true
@@ -125,7 +127,7 @@ package struct NatsFence: Sendable {
             guard let rival, rival.since.duration(to: now) >= Self.silence else { return .taken(by: last.host) }
             isHere = false
         }
-        if last.id?.hasPrefix("\(run)-") != true { behind = last.id.flatMap(NatsHeader.word(of:)) }
+        if let id = last.id, !isEarlier(id) { (behind, before) = (NatsHeader.word(of: id), id) }
         return clear(last.sequence)
     }
 
@@ -140,9 +142,16 @@ package struct NatsFence: Sendable {
         abandon()
     }
 
-    /// Whether it is the id of a message that was sent before the one under way.
+    /// Whether it is the id of a message before the one under way: of ours, or of whom ours go on behind, as where a stream was
+    /// set back.
     private func isEarlier(_ id: String?) -> Bool {
-        guard let id, id.hasPrefix("\(run)-"), let number = Int(id.dropFirst(run.count + 1)) else { return false }
-        return number < self.number
+        guard let (run, number) = Self.parts(of: id) else { return false }
+        if run == self.run { return number < self.number }
+        return Self.parts(of: before).map { $0.run == run && number <= $0.number } ?? false
+    }
+
+    private static func parts(of id: String?) -> (run: Substring, number: Int)? {
+        guard let id, let dash = id.lastIndex(of: "-"), let number = Int(id[dash...].dropFirst()) else { return nil }
+        return (id[..<dash], number)
     }
 }

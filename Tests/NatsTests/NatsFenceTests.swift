@@ -165,6 +165,25 @@ import Testing
         #expect(fourth && fifth)
     }
 
+    /// Also across a restart of the agent.
+    @Test func aStreamThatIsSetBackBehindThemIsNoConflict() {
+        var fence = NatsFence(run: "r")
+        _ = fence.see(NatsStored(sequence: 7, id: "old-9", host: "h"), at: Self.now)
+        fence.send()
+        _ = fence.accept(NatsReceipt(sequence: 8))
+        fence.send()
+        fence.refuse()
+        for (index, id) in ["old-4", "old-9"].enumerated() {
+            let stored = NatsStored(sequence: UInt64(20 + index), id: id, host: "h")
+            #expect(fence.see(stored, at: Self.now) == .clear, "\(id)")
+        }
+        #expect(fence.behind == "old-9")
+        for (index, id) in ["old-10", "older-4", "old", "-4"].enumerated() {
+            let stored = NatsStored(sequence: UInt64(30 + index), id: id, host: "h")
+            #expect(fence.see(stored, at: Self.now) == .taken(by: "h"), "\(id)")
+        }
+    }
+
     @Test func whoLooksAgainBeforeItCutsBelievesTheServer() {
         var fence = NatsFence(run: "r")
         _ = fence.see(nil, at: Self.now)

@@ -233,7 +233,9 @@ package actor NatsOutput {
         guard !isTooLongTold else { return }
         isTooLongTold = true
         complain(
-            .tooLarge, "line \(number) of \(bytes) bytes fits no message, and is left out; let max_payload be 2 MB")
+            .tooLarge,
+            "line \(number) of \(bytes) bytes fits no message, and is left out; let max_payload and max_msg_size be 2 MB"
+        )
     }
 
     // MARK: Sending
