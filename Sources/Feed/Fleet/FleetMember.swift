@@ -21,7 +21,7 @@ package struct FleetMember: Sendable {
 
     /// What is wrong with a line; each kind is told once.
     enum Refusal: Hashable {
-        case unreadable, unknown, fleet, name, series, ownName, sources, value, number, taken
+        case unreadable, newer, unknown, fleet, name, series, ownName, sources, value, number, taken
     }
 
     package let name: String
@@ -119,7 +119,12 @@ package struct FleetMember: Sendable {
 
     /// A line that is none: its number, which nobody knows, is missing.
     package mutating func take(_ fault: LineFault, into items: inout [Item]) {
-        complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
+        guard case .format = fault.reason else {
+            return complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
+        }
+        // Its other lines may mean something else, whatever they look like.
+        complain(.newer, "is not read: \(fault.reason)", into: &items)
+        items.append(.breach("\(fault.reason)"))
     }
 
     /// Nothing follows for now: says what is missing so far.

@@ -862,7 +862,7 @@ import Testing
             let errors = try await fleet.errors()
             for words in [
                 "web1 sends what is no line", "does not say of which run", "2097153 bytes",
-                "late sends what is no line",
+                "late is not read: format 2 is newer",
             ] {
                 #expect(errors.count { $0.contains(words) } == 1, "\(words): \(errors)")
             }
@@ -899,10 +899,11 @@ import Testing
         }
     }
 
-    @Test func aFleetIsNoMemberUntilAnotherRunOfItsIsNone() async throws {
+    @Test(arguments: [hello("r1", #","fleet":true"#), hello("r1", format: 2)])
+    func aFleetOrWhatIsNewerIsNoMemberUntilAnotherRunOfItsIsNone(_ hello: String) async throws {
         let stream = MemoryStream()
         stream.setTime(Self.now)
-        try stream.publish(Self.message([Self.hello("r1", #","fleet":true"#), Self.fact(1)]))
+        try stream.publish(Self.message([hello, Self.fact(1)]))
         try stream.publish(Self.message([Self.fact(2)]))
         try stream.publish(Self.message([Self.hello("r2"), Self.fact(1)], run: "r2"))
         try await Self.run(stream) { fleet in
