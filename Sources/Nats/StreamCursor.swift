@@ -10,6 +10,8 @@ package struct StreamCursor: Sendable, Equatable {
         case known
         /// Others before it never came.
         case hole
+        /// It is another one than the last one that was taken, and has its number: the stream was set back, and has grown since.
+        case other
     }
 
     /// Where to begin while no message has come.
@@ -22,12 +24,20 @@ package struct StreamCursor: Sendable, Equatable {
     private var created: Int64?
     /// How many messages the consumer has delivered.
     private var delivered: UInt64 = 0
+    /// What was here already: messages below this number, but for those of some agents, of each from a number on.
+    private var below: UInt64
+    private var behind: [String: UInt64]
 
     /// How far clocks of servers may differ, in nanoseconds: another stream is read from so long before the last message on.
     static let margin: Int64 = 120_000_000_000
 
-    /// - Parameter first: where to begin.
-    package init(from first: NatsStart) { self.first = first }
+    /// - Parameters:
+    ///   - first: where to begin.
+    ///   - below: messages below this number were here already,
+    ///   - behind: but for those of these agents, from these numbers on.
+    package init(from first: NatsStart, passing below: UInt64 = 0, behind: [String: UInt64] = [:]) {
+        (self.first, self.below, self.behind) = (first, below, behind)
+    }
 
     /// A consumer is made, on a stream as it is now.
     ///
@@ -38,25 +48,40 @@ package struct StreamCursor: Sendable, Equatable {
         created = stream.created
         guard let place else {
             // All that it has came since the old one was looked at, whose numbers and times mean nothing there.
-            if !isSame { first = .sequence(1) }
+            if !isSame { (first, below) = (.sequence(1), 0) }
             return first
         }
-        // Made anew, or set back to what a server had kept: its numbers mean nothing any more.
         guard isSame, stream.last >= place else {
-            self.place = nil
-            // Also for the next consumer, when no message comes by this one.
-            if let time { first = .time(time.subtractingReportingOverflow(Self.margin).partialValue) }
+            forget()
             return first
         }
-        return .sequence(place.addingReportingOverflow(1).partialValue)
+        // That one again: a stream that was set back, and has grown since, has another one there.
+        return .sequence(place)
+    }
+
+    /// The stream was made anew, or set back to what a server had kept: its numbers mean nothing any more, its times do.
+    private mutating func forget() {
+        // Also for the next consumer, when no message comes by this one.
+        if let time { first = .time(time.subtractingReportingOverflow(Self.margin).partialValue) }
+        (place, below) = (nil, 0)
     }
 
     /// A message has come.
     package mutating func see(_ message: NatsDelivery) -> Verdict {
         guard message.number > 0, message.number - 1 == delivered else { return .hole }
         delivered = message.number
-        if let place, message.sequence <= place { return .known }
-        return .next
+        if let place, message.sequence <= place {
+            guard message.sequence < place || message.time == time else {
+                forget()
+                return .other
+            }
+            return .known
+        }
+        guard message.sequence < below,
+            message.sequence < behind[String(NatsSubject.agent(of: message.subject)), default: .max]
+        else { return .next }
+        take(message)
+        return .known
     }
 
     /// All of a message is taken.

@@ -62,6 +62,15 @@ package final class MemoryStream: Sendable {
         state.withLock { state in state.stored.removeAll { $0.sequence <= sequence } }
     }
 
+    /// Goes back to what it had when this was its last message, as one whose server comes back with an earlier disk.
+    package func setBack(to sequence: UInt64) {
+        dropConsumers()
+        state.withLock { state in
+            state.stored.removeAll { $0.sequence > sequence }
+            (state.ids, state.next) = ([:], sequence + 1)
+        }
+    }
+
     /// Loses one message.
     package func remove(_ sequence: UInt64) {
         state.withLock { state in state.stored.removeAll { $0.sequence == sequence } }

@@ -151,7 +151,7 @@ package actor NatsInput: Input {
         let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
         let positions = StreamPositions(
             await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max))
-        let taken = try await findNewest(of: positions, on: thread)
+        let taken = try await find(positions.newest, on: thread)
         for (index, message) in found.enumerated() {
             let isOld =
                 if positions.newest.isEmpty { message.time < from } else {
@@ -161,16 +161,23 @@ package actor NatsInput: Input {
             // Others have their turn.
             if index % 32 == 31 { try await loop.sleep(for: .zero) }
         }
+        if positions.newest.isEmpty { return StreamCursor(from: .time(from)) }
         // One that has agents of ours and not their lines is another stream, of which nothing was taken.
-        let first = positions.newest.isEmpty ? .time(from) : NatsStart.sequence(taken.map(positions.start) ?? 1)
-        return StreamCursor(from: first)
+        guard let taken else { return StreamCursor(from: .sequence(1)) }
+        let behind = positions.behind(taken)
+        let oldest = try await find(behind, on: thread) ?? behind.dropFirst(Self.mostLookedAt).first?.number
+        return StreamCursor(
+            from: .sequence(oldest ?? taken), passing: taken,
+            behind: Dictionary(behind.map { ($0.position.agent, $0.number) }, uniquingKeysWith: max))
     }
 
-    /// The number of the newest message that lines came by which were taken; nil when the stream has none of these any more, or
-    /// never had.
-    private func findNewest(of positions: StreamPositions, on thread: EventLoop) async throws -> UInt64? {
+    /// The number of the first message of these that the stream has with the position's line in it; nil for none of those that are
+    /// looked at.
+    private func find(
+        _ positions: [(position: FeedPosition, number: UInt64)], on thread: EventLoop
+    ) async throws -> UInt64? {
         let (stream, subject) = (source.stream, source.subject)
-        for (position, number) in positions.newest.prefix(Self.mostLookedAt) {
+        for (position, number) in positions.prefix(Self.mostLookedAt) {
             let left = try await ask(on: thread) { broker throws(NatsFault) in
                 try broker.read(subject, of: stream, from: .sequence(number), isBrief: true)
             }
@@ -205,6 +212,7 @@ package actor NatsInput: Input {
     // MARK: Messages
 
     private static let hole = NatsFault(.silent, "messages have been lost on the way")
+    private static let setBack = NatsFault(.silent, "the stream was set back to what it had before")
     private static let nothing = NatsFault(.silent, "the stream says that it has messages, and sends none")
 
     /// Takes what comes, until it cannot be had any more.
@@ -217,6 +225,7 @@ package actor NatsInput: Input {
                     try await take(message, id)
                     cursor?.take(message)
                 case .known?: break
+                case .other?: throw Self.setBack
                 case .hole?, nil: throw Self.hole
                 }
             }

@@ -25,20 +25,21 @@ struct StreamPositions {
             .sorted { $0.number > $1.number }
     }
 
-    /// Whether a message is the one that a position's line came by.
+    /// Whether a message is the one that a position's line came by; or behind which that line was found to be lost.
     static func isMessage(_ message: NatsDelivery, of position: FeedPosition) -> Bool {
         guard NatsSubject.agent(of: message.subject) == position.agent, message.run == position.place.run,
             let first = message.first.flatMap({ Int($0) }), let last = message.last.flatMap({ Int($0) })
         else { return false }
-        return first <= position.place.sequence && position.place.sequence <= last
+        return first.subtractingReportingOverflow(1).partialValue <= position.place.sequence
+            && position.place.sequence <= last
     }
 
-    /// Where to begin when a line of the message of this number was taken, and all messages before that.
+    /// Those that something is read of again when a line of the message of this number was taken, and all messages before that; the
+    /// least number first.
     ///
-    /// Windows are no lines of a journal: to know that nothing is missing before what is new of an agent, its last message of
-    /// which there is a line is read again.
-    func start(at number: UInt64) -> UInt64 {
-        newest.filter { $0.number < number && last[$0.position.agent, default: 0] > number }.map(\.number).min()
-            ?? number
+    /// Windows are no lines of a journal: to know that nothing is missing before what is new of an agent, its messages are read
+    /// again from the last one on of which there is a line.
+    func behind(_ number: UInt64) -> [(position: FeedPosition, number: UInt64)] {
+        newest.reversed().filter { $0.number < number && last[$0.position.agent, default: 0] > number }
     }
 }

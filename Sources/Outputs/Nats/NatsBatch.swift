@@ -114,7 +114,7 @@ extension NatsBatch.Piece {
             text += Array(",\"agent\":\"\(agent)\",\"origin_run\":\"\(run)\"".utf8)
             if let number { text += Array(",\"origin_seq\":\(number)".utf8) }
             text += Array("}\n".utf8)
-            return Self(bytes: text, numbers: number.map { $0...$0 })
+            return Self(bytes: text, numbers: number.map { $0...$0 } ?? NatsBatch.numbers(ofGap: line))
         }
     }
 }

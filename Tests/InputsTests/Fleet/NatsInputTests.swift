@@ -279,7 +279,7 @@ import Testing
     func whereToBeginIsTold(by positions: [FeedPosition], _ newest: [UInt64], _ start: UInt64?) {
         let positions = StreamPositions(positions, last: ["a": 5, "b": 4])
         #expect(positions.newest.map(\.number) == newest)
-        #expect(positions.newest.first.map { positions.start(at: $0.number) } == start)
+        #expect(positions.newest.first.map { positions.behind($0.number).first?.number ?? $0.number } == start)
     }
 
     @Test func aPositionIsAStreamsThatHasTheLineInThatMessage() {
@@ -289,11 +289,13 @@ import Testing
             NatsDelivery(
                 subject: "catwatch.v1.\(agent)", sequence: 9, number: 1, time: 0, run: run, first: first, last: last)
         }
-        for (first, last) in [("5", "5"), ("1", "5"), ("5", "9"), ("0", "9")] {
+        // A message that begins behind the line says that it is lost.
+        for (first, last) in [("5", "5"), ("1", "5"), ("5", "9"), ("0", "9"), ("6", "9"), ("6", "6")] {
             #expect(StreamPositions.isMessage(message("web1", "r1", first, last), of: position))
         }
         for (first, last) in [
-            ("6", "9"), ("1", "4"), (nil, "9"), ("1", nil), ("x", "9"), ("1", "99999999999999999999"),
+            ("7", "9"), ("1", "4"), (nil, "9"), ("1", nil), ("x", "9"), ("1", "99999999999999999999"),
+            ("\(Int.min)", "4"),
         ] {
             #expect(!StreamPositions.isMessage(message("web1", "r1", first, last), of: position))
         }
@@ -345,6 +347,34 @@ import Testing
             #expect(try await fleet.values("slow") == [5])
             #expect(try await fleet.values("behind") == [2])
             #expect(try await !fleet.lines().contains { if case .lost = $0.body { true } else { false } })
+        }
+    }
+
+    /// What was taken of others meanwhile is not looked at again: of an agent that begins anew all the time older runs are not known.
+    @Test(arguments: [true, false])
+    func agentsOfManyRunsAreNotReadAgainWhenAnotherOneIs(isBelieved: Bool) async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        if !isBelieved { try stream.publish(Self.message([Self.fact(7)], of: "other", last: 7)) }
+        try stream.publish(Self.message([Self.fact(1)], of: "slow", last: 1))
+        try stream.publish(Self.message([Self.window(2)], of: "slow", last: 2))
+        for run in 1...20 { try stream.publish(Self.message([Self.fact(1)], run: "r\(run)", last: 1)) }
+        let kept = stream.stored.count
+        try stream.publish(Self.message([Self.fact(2)], run: "r20", last: 2))
+        try stream.publish(Self.message([Self.fact(3)], of: "slow", last: 3))
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume(
+                [FeedPosition("slow", FeedPlace("r1", 1), stream: 1)]
+                    + (13...20).map { FeedPosition("web1", FeedPlace("r\($0)", 1), stream: kept - 20 + $0) })
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(try await fleet.values() == [2])
+            #expect(try await fleet.values("slow") == [3])
+            // Where its line was in another stream, nobody goes back.
+            #expect(stream.starts.last == .sequence(isBelieved ? 1 : UInt64(kept)))
+            let lost = try await fleet.lines().compactMap {
+                if case .lost(let lost) = $0.body { lost.numbers } else { nil }
+            }
+            #expect(lost == (isBelieved ? [] : [2...2]))
         }
     }
 
@@ -655,6 +685,25 @@ import Testing
                 try await fleet.pass(.seconds(30))
             }
             #expect(try await fleet.values() == (1...14).map(Double.init))
+        }
+    }
+
+    /// A server is back with an earlier disk while the fleet runs: it is the same stream, and has grown to its place again.
+    @Test(arguments: [3, 4, 20])
+    func aStreamThatIsSetBackAndHasGrownSinceIsReadWhollyAllTheSame(count: Int) async throws {
+        let stream = try Self.stream(1...5)
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading {
+                try await fleet.pass(.seconds(1))
+                stream.setBack(to: 2)
+                stream.setTime(Self.now + Self.second)
+                for number in 1...count { try stream.publish(Self.message([Self.fact(number)], of: "web2")) }
+                try stream.publish(Self.message([Self.fact(6)]))
+                try await fleet.pass(.seconds(30))
+            }
+            #expect(try await fleet.values("web2") == (1...count).map(Double.init))
+            #expect(try await fleet.values() == (1...6).map(Double.init))
+            #expect(try await fleet.errors().isEmpty)
         }
     }
 

@@ -43,6 +43,11 @@ import Testing
         }
     }
 
+    @Test func aMessageForEachLineHasTheNumbersThatItsGapNames() {
+        let lines = Self.piece([.hello, .fact(4), .gap(5, 9)], 4...9).lines(agent: "a", run: "r")
+        #expect(lines.map(\.numbers) == [nil, 4...4, 5...9])
+    }
+
     /// A `gap` may follow in the same message.
     @Test func thereIsRoomForALineOfOursBesideTheLongestOne() {
         for (length, isTaken) in [(6_144, true), (6_145, false)] {
