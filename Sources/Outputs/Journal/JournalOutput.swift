@@ -15,7 +15,7 @@ package actor JournalOutput {
         package var commit = Duration.milliseconds(100)
         /// For how long the first line of a run waits for the disk to say what it has of the run before.
         package var start = Duration.seconds(2)
-        /// For how long inputs wait for a journal that gets nowhere.
+        /// For how long inputs wait for a journal that gets nowhere, and agents for one that cannot be opened.
         package var patience = Duration.seconds(10)
         /// How long it waits before what failed is tried again.
         package var retry = Duration.seconds(1)
@@ -46,7 +46,7 @@ package actor JournalOutput {
     private var place: FeedPlace?
     /// Whether there is more to let go of.
     private var isUntidy = false
-    private var outage: Outage?
+    private var trouble: Trouble?
     /// Fires when the disk has been waited for too long.
     private var patience: LoopTimer?
     private var work: Task<Void, any Error>?
@@ -61,7 +61,7 @@ package actor JournalOutput {
     private var refusal: JournalFault?
 
     /// Since when nothing is kept, and what was said of it last.
-    private struct Outage {
+    private struct Trouble {
         let since: LoopInstant
         var told: JournalFault
         var attempts = 0
@@ -294,10 +294,10 @@ package actor JournalOutput {
             if let place { $0.settle(place, of: reader, first: attempt.first) }
             $0.setHolding(true, of: reader)
         }
-        guard let outage, !pieces.isEmpty else { return }
-        self.outage = nil
+        guard let trouble, !pieces.isEmpty else { return }
+        self.trouble = nil
         store.assumeIsolated { $0.setState("ok", of: reader) }
-        tell(.recovered(Recovery(down: outage.since.duration(to: loop.clock.now), attempts: max(1, outage.attempts))))
+        tell(.recovered(Recovery(down: trouble.since.duration(to: loop.clock.now), attempts: max(1, trouble.attempts))))
     }
 
     private func note(_ fault: JournalFault, of reader: ReaderID) {
@@ -306,16 +306,21 @@ package actor JournalOutput {
             return begun.open()
         }
         begin(nil)
-        let consequence = hasResumed || !store.assumeIsolated { $0.isOfFleet } ? "" : Self.ignorance
-        resume([])
+        var consequence = ""
+        if !hasResumed, let trouble, trouble.since.duration(to: loop.clock.now) >= pace.patience {
+            if store.assumeIsolated({ $0.isOfFleet }) { consequence = Self.ignorance }
+            resume([])
+        }
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
         // It cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
-        if outage?.told.reason != fault.reason { complain(fault, "; tried again every second" + consequence) }
-        outage?.attempts += 1
+        if trouble?.told.reason != fault.reason || !consequence.isEmpty {
+            complain(fault, "; tried again every second" + consequence)
+        }
+        trouble?.attempts += 1
         // Also when it has failed before, and a disk that is back under its old name is another one. One that is held up is
         // the same, and would be taken for one that is not.
-        if let outage, outage.attempts > 1, fault.kind != .held { mustOpen = true }
+        if let trouble, trouble.attempts > 1, fault.kind != .held { mustOpen = true }
     }
 
     /// Has the disk be waited for no longer than so.
@@ -329,18 +334,18 @@ package actor JournalOutput {
     private func letGo(_ reader: ReaderID) {
         watch(reader, after: pace.retry)
         store.assumeIsolated { $0.setHolding(false, of: reader) }
-        if outage == nil {
+        if trouble == nil {
             let silence = JournalFault(.disk, "the disk has not answered for \(pace.patience.shortText)")
             store.assumeIsolated { $0.setState(silence.reason, of: reader) }
             complain(silence)
         }
-        guard isGivenUp, let outage else { return }
-        complain(outage.told, loss)
+        guard isGivenUp, let trouble else { return }
+        complain(trouble.told, loss)
         work?.cancel()
     }
 
     private func complain(_ fault: JournalFault, _ consequence: String = "") {
-        outage = Outage(since: outage?.since ?? loop.clock.now, told: fault, attempts: outage?.attempts ?? 0)
+        trouble = Trouble(since: trouble?.since ?? loop.clock.now, told: fault, attempts: trouble?.attempts ?? 0)
         tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
     }
 
