@@ -78,8 +78,16 @@ struct PeerLines {
     /// Why there is nothing more, where the connection was closed.
     mutating func ending() -> String {
         if isLeaving { return "the agent has ended" }
-        return hasHello || splitter.finish() == nil ? "the agent closed the connection" : Self.stranger
+        let closed = "the agent closed the connection"
+        guard !hasHello, let rest = splitter.finish() else { return closed }
+        guard case .line(let bytes) = rest, zip(bytes, Self.greeting).allSatisfy({ $0 == $1 }) else {
+            return Self.stranger
+        }
+        return closed
     }
+
+    /// How a greeting begins, which may have been cut off.
+    private static let greeting = Array(#"{"type":"hello""#.utf8)
 
     /// What an agent says that does not want us, or what we ask for.
     static func refusal(_ line: Line) -> String? {

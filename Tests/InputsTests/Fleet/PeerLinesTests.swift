@@ -72,6 +72,8 @@ import Testing
     @Test(arguments: [
         ("", "the agent closed the connection"), ("<html>", "what answers there is not catwatch"),
         (hello("a") + "\n{", "the agent closed the connection"),
+        (hello("a"), "the agent closed the connection"), ("{", "the agent closed the connection"),
+        (#"{"error":"#, "what answers there is not catwatch"),
     ])
     func aPageWithoutALineIsNoAgentEither(_ text: String, _ reason: String) {
         var peer = PeerLines(isResuming: false, greetsFirst: false)
