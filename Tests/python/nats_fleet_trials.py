@@ -24,6 +24,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -35,9 +36,16 @@ import nats
 import nkeys
 
 from nats_servers import (
-    PATIENCE, PREFIX, STREAM, Agent, configuration, free_port, key_pair, make_stream, need, request, run_trial, servers,
+    PATIENCE, PREFIX, STREAM, Agent, configuration, key_pair, make_stream, need, request, run_trial, servers,
     stream_information, telling, wait_for)
 from nats_trials import Generator, secret, urls
+
+
+def page_port(said):
+    """Which port a program has chosen, that says so on its standard error."""
+    start = "the page is at http://127.0.0.1:"
+    text = wait_for("the page", lambda: start in said() and said())
+    return int(text.split(start)[1].split("/")[0])
 
 
 class Fleet:
@@ -212,6 +220,51 @@ def anew(catwatch, folder, long):
         need(len(reader.errors_of("nats")) == 2, f"errors: {reader.errors_of('nats')}")
         print(f"anew: {text}; recovered")
     anew_while_away(catwatch, folder)
+    set_back(catwatch, folder)
+
+
+def send(server, script, numbers, prefix=PREFIX):
+    """Lines of these numbers, each a message that says so; a greeting goes before the first one."""
+    script.number = numbers[0] - 1
+    lines = [script.line(number) for number in numbers]
+    publish(server, [
+        (prefix + script.name, b"".join(json.dumps(each).encode() + b"\n" for each in ([script.hello()] if line is lines[0] else []) + [line]),
+         {"Catwatch-Run": script.run, "Catwatch-First": str(line["seq"]), "Catwatch-Last": str(line["seq"])})
+        for line in lines])
+
+
+def set_back(catwatch, folder):
+    """A server comes back with an earlier disk, and the stream has grown to the fleet's place again when that is back."""
+    folder = pathlib.Path(folder) / "back"
+    folder.mkdir()
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+        a, b = Script(server, "a", "a1"), Script(server, "b", "b1")
+        send(server, a, range(1, 31))
+        server.signal(signal.SIGTERM)
+        server.process.wait()
+        shutil.copytree(server.folder / "store", folder / "earlier")
+        server.start()
+        reader = Fleet(catwatch, folder, [server.url])
+        send(server, a, range(31, 61))
+
+        def has(key, count):
+            return lambda: taken(reader.lines())[0][key] == set(range(1, count + 1))
+
+        wait_for("the first lines", has(("a", "a1"), 60))
+        reader.process.send_signal(signal.SIGSTOP)
+        server.kill()
+        shutil.rmtree(server.folder / "store")
+        shutil.copytree(folder / "earlier", server.folder / "store")
+        server.start()
+        send(server, b, range(1, 61))
+        send(server, a, range(61, 71))
+        reader.process.send_signal(signal.SIGCONT)
+        wait_for("the rest", has(("a", "a1"), 70))
+        wait_for("what came in between", has(("b", "b1"), 60))
+        _, lost = taken(reader.end())
+        need(not lost, f"lost: {dict(lost)}")
+        print("anew: 130 lines of a stream that was set back and has grown since, each once")
 
 
 def anew_while_away(catwatch, folder):
@@ -220,13 +273,8 @@ def anew_while_away(catwatch, folder):
     folder.mkdir()
     journal = folder / "fleet.db"
     with servers(folder) as (server,):
-        def send(script, numbers, prefix=PREFIX):
-            script.number = numbers[0] - 1
-            lines = [script.line(number) for number in numbers]
-            publish(server, [
-                (prefix + script.name, b"".join(json.dumps(each).encode() + b"\n" for each in ([script.hello()] if line is lines[0] else []) + [line]),
-                 {"Catwatch-Run": script.run, "Catwatch-First": str(line["seq"]), "Catwatch-Last": str(line["seq"])})
-                for line in lines])
+        def say(script, numbers, **options):
+            send(server, script, numbers, **options)
             wanted[script.name, script.run] |= set(numbers)
 
         def delete():
@@ -252,33 +300,33 @@ def anew_while_away(catwatch, folder):
         a, b, c, d = (Script(server, name, run) for name, run in (("a", "q"), ("b", "q"), ("c", "c1"), ("d", "d1")))
         make_stream(server.url, configuration(catwatch))
         reader = Fleet(catwatch, folder, [server.url], "--journal", str(journal), "--journal-commit", "20ms")
-        send(a, range(1, 11))
+        say(a, range(1, 11))
         wait_for("the first lines", lambda: len(taken(reader.lines())[0]["a", "q"]) == 10)
         # Those that looked around are gone.
-        need(consumers() == 1, f"{consumers()} consumers")
+        wait_for("one consumer", lambda: consumers() == 1)
         wait_for("the journal", lambda: len(taken(kept())[0]["a", "q"]) == 10)
         reader.kill()
         delete()
         make_stream(server.url, configuration(catwatch))
-        send(a, range(11, 41))
+        say(a, range(11, 41))
         time.sleep(1.5)
         look("made anew")
         delete()
         make_stream(server.url, configuration(catwatch))
-        send(b, range(1, 11))
-        send(c, range(1, 6))
-        send(a, range(41, 71))
+        say(b, range(1, 11))
+        say(c, range(1, 6))
+        say(a, range(41, 71))
         time.sleep(1.5)
         look("made anew, with others first")
         other = configuration(catwatch) | {"name": "OTHER", "subjects": ["o.*"], "max_bytes": 1 << 20}
         answer = asyncio.run(request(server.url, "$JS.API.STREAM.CREATE.OTHER", json.dumps(other).encode()))
         need("error" not in answer, f"OTHER: {answer}")
-        send(d, range(1, 11), prefix="o.")
-        send(a, range(71, 170), prefix="o.")
+        say(d, range(1, 11), prefix="o.")
+        say(a, range(71, 170), prefix="o.")
         time.sleep(1.5)
         look("another one", stream="OTHER", subject="o.*")
         # And the same one, which has more.
-        send(a, range(170, 180), prefix="o.")
+        say(a, range(170, 180), prefix="o.")
         look("the same", stream="OTHER", subject="o.*")
         print(f"anew: while a fleet was away, {sum(map(len, wanted.values()))} lines of four streams, each once")
 
@@ -494,14 +542,16 @@ def reader(catwatch, folder, long):
 def asked(catwatch, folder, long):
     with servers(folder) as (server,):
         make_stream(server.url, configuration(catwatch))
-        ports = [free_port(), free_port()]
-        rare = ("--demo", "-e", "1h")
+        # Three windows without a line are silence, and a machine with much to do lets agents wait.
+        rare = ("--demo", "-e", "1h", "-i", "60s")
         far_name = "127-0-0-1"
         agents = [Agent(catwatch, folder, "away", [server.url], *rare),
                   Agent(catwatch, folder, "near", [], *rare, f"--listen={folder}/near.sock"),
-                  Agent(catwatch, folder, far_name, [], *rare, f"--http=127.0.0.1:{ports[0]}")]
+                  Agent(catwatch, folder, far_name, [], *rare, "--http=127.0.0.1:0")]
+        far = f"http://127.0.0.1:{page_port(agents[2].said)}"
         # What is named here comes instead of what the configuration has.
-        fleet = Fleet(catwatch, folder, [server.url], f"--attach={server.url}", f"--attach={folder}/near.sock", f"--attach=http://127.0.0.1:{ports[0]}", f"--http=127.0.0.1:{ports[1]}", f"--listen={folder}/fleet.sock")
+        fleet = Fleet(catwatch, folder, [server.url], f"--attach={server.url}", f"--attach={folder}/near.sock", f"--attach={far}", "--http=127.0.0.1:0", f"--listen={folder}/fleet.sock")
+        page = f"http://127.0.0.1:{page_port(fleet.said)}"
 
         def events(name):
             return [line for line in fleet.lines() if line["type"] == "fact" and line["source"] == f"{name}.fact"]
@@ -514,7 +564,7 @@ def asked(catwatch, folder, long):
             head = {"Content-Type": "application/json"}
             try:
                 with urllib.request.urlopen(urllib.request.Request(
-                        f"http://127.0.0.1:{ports[1]}{path}", body, head), timeout=PATIENCE) as answer:
+                        f"{page}{path}", body, head), timeout=PATIENCE) as answer:
                     return answer.status, answer.read().decode()
             except urllib.error.HTTPError as error:
                 return error.code, error.read().decode()
