@@ -94,9 +94,28 @@ import Testing
         #expect(!AgentName.isValid(name))
     }
 
+    /// Fleets read no agent that is called so.
+    @Test(arguments: ["catwatch", "memory", "lost"])
+    func aNameThatNoFleetReadsIsRefused(_ name: String) {
+        for (arguments, file) in [(["--agent-name", name], nil), ([], #"{"agent_name": "\#(name)"}"#)] {
+            #expect {
+                try Self.options(["--nats", "nats://a"] + arguments, file: file)
+            } throws: { error in
+                "\(error)".contains("'\(name)' is reserved")
+            }
+        }
+    }
+
+    @Test func noHostsNameMakesOneThatNoFleetReads() {
+        for host in ReservedNames.all.sorted() + ["", "ä"] {
+            let name = AgentName.of(host: host)
+            #expect(AgentName.isValid(name) && !ReservedNames.all.contains(name), "\(host)")
+        }
+    }
+
     @Test(arguments: [
-        ("web1", "web1"), ("web1.example.org", "web1-example-org"), ("", "catwatch"), ("a ä", "a--"),
-        (String(repeating: "x", count: 70), String(repeating: "x", count: 63)),
+        ("web1", "web1"), ("web1.example.org", "web1-example-org"), ("", "host"), ("agent", "host-agent"),
+        ("a ä", "a--"), (String(repeating: "x", count: 70), String(repeating: "x", count: 63)),
     ])
     func aHostsNameMakesAnAgents(_ host: String, _ name: String) { #expect(AgentName.of(host: host) == name) }
 

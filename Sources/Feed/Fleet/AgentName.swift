@@ -17,8 +17,11 @@ package enum AgentName {
         return characters.contains { $0 != "-" && $0 != "_" } ? String(characters) : nil
     }
 
-    /// Of an agent that is told no name, by its machine's.
-    package static func of(host: String) -> String { made(of: host) ?? "catwatch" }
+    /// Of an agent that is told no name, by its machine's; none of those that fleets refuse.
+    package static func of(host: String) -> String {
+        guard let name = made(of: host) else { return "host" }
+        return ReservedNames.all.contains(name) ? "host-\(name)" : name
+    }
 
     private static func isByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -30,10 +30,8 @@ package enum SourceName {
     ///
     /// - Throws: `UsageError` when it is reserved or holds what lines and series need for themselves.
     static func check(_ name: String) throws(UsageError) -> String {
+        try checkReserved(name)
         let quoted = UsageError.quoted(name)
-        guard !ReservedNames.all.contains(name) else {
-            throw UsageError("\(quoted) is reserved for what the agent says itself; choose another name")
-        }
         if case let prefix = SeriesKind(of: name).prefix, !prefix.isEmpty {
             throw UsageError("\(quoted): names with '\(prefix)' in front are the agent's own; choose another name")
         }
@@ -46,6 +44,12 @@ package enum SourceName {
             }
         }
         return name
+    }
+
+    /// - Throws: `UsageError` when no source and no agent may be called so.
+    static func checkReserved(_ name: String) throws(UsageError) {
+        guard ReservedNames.all.contains(name) else { return }
+        throw UsageError("\(UsageError.quoted(name)) is reserved for what the agent says itself; choose another name")
     }
 
     /// What a source is named after its URL, when nobody else is: the last component of its path, or the host when there

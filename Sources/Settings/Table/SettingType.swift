@@ -229,6 +229,7 @@ enum Types {
                     "\(UsageError.quoted(text)) is no name of an agent, which has \(AgentName.rule)"
                 )
             }
+            try SourceName.checkReserved(text)
             return text
         }, tree: JSONTree.string)
 
