@@ -121,7 +121,6 @@ struct Relayed: Sendable {
                 (agent.events, agent.readers, agent.gaps, agent.late)
             (counts.series, counts.refusedSeries, counts.refusedEndpoints) =
                 (agent.series, agent.refusedSeries, agent.refusedEndpoints)
-            counts.refusedAgents = board.refusedAgents
             return counts
         }
     }

@@ -195,11 +195,11 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             add(.series, .whole(counts.series))
             add(.refusedSeries, .whole(counts.refusedSeries))
             add(.refusedEndpoints, .whole(counts.refusedEndpoints))
-            add(.refusedAgents, .whole(counts.refusedAgents))
             // Lines do not tell.
             if attachment == nil {
                 add(.stalled, .whole(counts.stalledReaders))
                 add(.future, .whole(counts.future))
+                add(.refusedAgents, .whole(counts.refusedAgents))
             }
         }
         add(.attached, attachment.map { .whole($0.isConnected ? 1 : 0) })

@@ -418,6 +418,7 @@ import Testing
             }
             for name in [
                 "request_duration_seconds", "polls", "errors", "stalled_readers", "future_values",
+                "refused_agents",
             ] {
                 #expect(!scrape.text.contains("catwatch_\(name)"), "\(name)")
             }
