@@ -34,20 +34,23 @@ struct JournalPositions {
     }
 
     /// One that has said nothing for so long that the fleet forgets it has no place here, either: names would be without end. One
-    /// that was taken out of a configuration keeps its, as it may be put back.
+    /// that was taken out of a configuration keeps its, as it may be put back, and one that a person had forgotten, as its last
+    /// message may be the stream's.
     private mutating func forget(_ line: UnsafeRawBufferPointer) {
         // Most that say nothing of a place are windows.
         let head = line.prefix(96)
         guard head.indices.contains(where: { head[$0...].starts(with: Self.peer) }),
             let line = try? LineDecoder.decode(Bytes(line)), case .peer(let peer) = line.body, let agent = line.agent,
             peer.state == MemberState.Standing.forgotten.rawValue, let heard = peer.heard,
-            peer.since - heard > MemberState.lifetime / 2
+            peer.since - heard > MemberState.lifetime - Self.slew
         else { return }
         gone.insert(agent)
         order.removeAll { $0.agent == agent }
         for key in new.keys where key.agent == agent { new[key] = nil }
     }
 
+    /// By how much a wall clock that is set right, slowly, may be wrong after a day.
+    private static let slew = Duration.seconds(60)
     private static let peer = Array(#""type":"peer""#.utf8)
 
     /// Writes what was noted, within the transaction under way.

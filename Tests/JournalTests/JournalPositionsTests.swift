@@ -95,7 +95,8 @@ import Testing
         for agent in ["web1", "web2", "web3", "web4"] { feed.add(Self.fact(agent, "a", 1)) }
         try store.commit([greeting()] + feed.pieces(), at: now)
         feed.add(forgotten("web1", heard: -86_410))
-        feed.add(forgotten("web2", heard: -5))
+        // A person had it forgotten an hour before that.
+        feed.add(forgotten("web2", heard: -82_800))
         // This one came back in the same moment.
         feed.add(forgotten("web3", heard: -86_410))
         feed.add(Self.fact("web3", "a", 2))
