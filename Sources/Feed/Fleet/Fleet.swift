@@ -271,14 +271,14 @@ struct Fleet: Sendable {
         // `FleetMember` lets none of these through.
         case .hello, .stats, .window, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown: return false
         }
-        var isNews = false
-        var source = state.source(named: name, of: origin.member)
-        if source == nil {
-            let description = SourceDescription(name: name, type: type)
-            source =
-                state.register(description, of: origin.member, at: line.time, wall: wall, now: now)?.source
-            isNews = true
-        }
+        let known = state.source(named: name, of: origin.member)
+        // One that its `stats` left out may be forgotten before the batch is published, and its place be another's.
+        let isNews = known.map { state.revive($0) } ?? true
+        let source =
+            known
+            ?? state.register(
+                SourceDescription(name: name, type: type), of: origin.member, at: line.time, wall: wall, now: now)?
+            .source
         guard let source else { return nil }
         if case .data = line.body, state.type(of: source) != type { origin.type = type }
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)

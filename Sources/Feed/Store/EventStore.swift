@@ -936,9 +936,11 @@ package actor EventStore {
 
     /// Says something of an agent that it did not say itself: that it fails, or answers again.
     ///
-    /// - Parameter source: of which of its sources, as it calls them; nil for the agent itself.
+    /// - Parameter source: of which of its sources, as it calls them; nil for the agent itself, which it is said of, too, where
+    ///   that one is only remembered.
     package func say(_ body: Event.Body, of id: MemberID, source: String? = nil) {
-        let source = source.flatMap { state.source(named: $0, of: id) } ?? self.source(standingFor: id)
+        let known = source.flatMap { state.source(named: $0, of: id) }
+        let source = known.flatMap { state.isRetired($0) ? nil : $0 } ?? self.source(standingFor: id)
         var batch = EventBatch()
         batch.add(Event(time: wall.now, source: source, body: body), from: LineOrigin(id))
         publish(batch)

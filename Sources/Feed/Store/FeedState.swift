@@ -97,6 +97,11 @@ package struct FeedState: ~Copyable, Sendable {
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
 
+    /// Something more comes from a source: it is listed again, as it was described, and none of those that give way to others.
+    ///
+    /// - Returns: whether it was retired.
+    mutating func revive(_ source: SourceID) -> Bool { sources.revive(source) }
+
     /// Whether it was taken out and not registered again.
     func isRetired(_ source: SourceID) -> Bool { sources.isRetired(source) }
 

@@ -141,6 +141,17 @@ struct SourceTable: Sendable {
         released.append(source.index)
     }
 
+    /// Something more comes from it: it is listed again, as it was described.
+    ///
+    /// - Returns: whether it was retired.
+    mutating func revive(_ source: SourceID) -> Bool {
+        guard isRetired(source) else { return false }
+        if isReleased(source) { released.removeAll { $0 == source.index } }
+        sources[source.index]?.releasedAt = nil
+        sources[source.index]?.isRetired = false
+        return true
+    }
+
     /// Those that were released first, so many at the most, of those before some time; in the order they were.
     func released(atMost count: Int = .max, before time: LoopInstant? = nil) -> ArraySlice<Int> {
         guard let time else { return released.prefix(count) }

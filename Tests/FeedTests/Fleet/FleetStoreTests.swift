@@ -687,5 +687,89 @@ import Testing
         }
     }
 
-    private final class Got { var lines: [String] = [] }
+    /// What has a source that nothing more was to come from forgotten, while a line of it waits.
+    enum Forgetting: CaseIterable { case time, series, endpoints }
+
+    /// A source that its agent's `stats` leave out is only remembered; what comes of it after all waits for slow outputs.
+    @Test(arguments: Forgetting.allCases)
+    func aSourceThatAnAgentHasLeftOutIsThereAgainWithItsNextLine(_ cause: Forgetting) async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, holdsInputs: true) {
+                $0.logCapacity = 1 << 18
+                if cause == .series { $0.series = 3 }
+                if cause == .endpoints { $0.endpoints = 1 }
+            }
+            let other = #"{"source":"other","state":"ok","type":"other"}"#
+            func answer(_ source: String) -> String {
+                #""type":"latency","source":"\#(source)","endpoint":"GET http://h/\#(source)","status":200,"ms":1"#
+            }
+            var peer = PeerScript()
+            await fleet.receive(
+                try [
+                    peer.hello(), peer.stats(#"{"source":"fact","state":"ok","type":"fact","unit":"m"},"# + other),
+                    peer.fact(), peer.line(answer("fact")), peer.stats(other),
+                ])
+            #expect(await !fleet.store.sourceStates.contains { $0.source == "web1.fact" })
+            let lines = try [
+                peer.line(#""type":"other","source":"other","series":"other","value":1"#), peer.line(answer("other")),
+                peer.fact(2),
+            ]
+            let said = LoopBound(Got())
+            try await fleet.store.whileRunning {
+                try await loop.sleep(for: .seconds(1))
+                _ = await fleet.read()
+                if cause == .time { await Self.fill(fleet) }
+                async let received = fleet.receive(lines)
+                if cause == .time {
+                    try await loop.sleep(for: .seconds(140))
+                    // Its place would be this one's.
+                    _ = await fleet.store.register(SourceDescription(name: "new"))
+                    said.value.add(await fleet.read())
+                }
+                _ = await received
+                try await loop.sleep(for: .seconds(2))
+                said.value.add(await fleet.read())
+                #expect(said.value.greetings > 0)
+            }
+            for line in said.value.lines { #expect(throws: Never.self) { _ = try PeerScript.decoded(line) } }
+            let facts = said.value.lines.filter { $0.contains(#""value":2,"#) }
+            #expect(facts.count == 1 && facts[0].contains(#""source":"web1.fact","series":"web1.fact","#), "\(facts)")
+            let status = try #require(await fleet.store.sourceStates.first { $0.source == "web1.fact" })
+            #expect(status.unit == "m" && status.state == .ok)
+        }
+    }
+
+    /// That something of it cannot be had is said of the agent then, and does not bring it back.
+    @Test func whatIsSaidOfASourceThatIsLeftOutIsSaidOfItsAgent() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            await fleet.receive(try [peer.hello(), peer.fact(), peer.stats("")])
+            try await loop.sleep(for: .seconds(140))
+            _ = await fleet.read()
+            let id = await fleet.store.member("web1")
+            await fleet.store.say(.error(Failure(.timeout, "no answer")), of: id, source: "fact")
+            let said = try await fleet.read().lines.map { try PeerScript.decoded($0) }
+            #expect(said.filter { $0.type == "error" }.map(\.source) == ["web1.catwatch"])
+            #expect(await fleet.store.sourceStates.map(\.source) == ["web1.catwatch"])
+        }
+    }
+
+    /// More than half of the log, which the reader has yet to get.
+    private static func fill(_ fleet: FleetStage) async {
+        let source = await fleet.store.register(SourceDescription(name: "filler"))
+        let text = Bytes([UInt8](repeating: UInt8(ascii: "x"), count: 1_000))
+        let event = Event(time: fleet.wall.now, source: source, body: .data(Datum(text: text)))
+        await fleet.store.publish(Array(repeating: event, count: 140))
+    }
+
+    private final class Got {
+        var lines: [String] = []
+        var greetings = 0
+
+        func add(_ read: (lines: [String], greetings: Int)) {
+            lines += read.lines
+            greetings += read.greetings
+        }
+    }
 }
