@@ -11,6 +11,7 @@ package struct FleetStage: Sendable {
 
     package init(
         on loop: EventLoop, at start: Timestamp, holdsInputs: Bool = false, isFleet: Bool = true,
+        awaitsPositions: Bool = false,
         _ adjust: (inout FeedState.Limits) -> Void = { _ in }
     ) async {
         var limits = FeedState.Limits()
@@ -18,7 +19,9 @@ package struct FleetStage: Sendable {
         self.loop = loop
         wall = SteppedWallClock(following: loop.clock, startingAt: start)
         let identity = AgentIdentity(run: "fleet", version: "1", started: start)
-        store = EventStore(on: loop, wall: wall, identity: identity, limits: limits, isFleet: isFleet)
+        store = EventStore(
+            on: loop, wall: wall, identity: identity, limits: limits, isFleet: isFleet, awaitsPositions: awaitsPositions
+        )
         (reader, _) = await store.open(nil, holdsInputs: holdsInputs)
     }
 

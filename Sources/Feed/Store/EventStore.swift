@@ -305,7 +305,8 @@ package actor EventStore {
             }
             // While it waits, the source may be registered again.
             guard state.source(named: name) == id, state.isRetired(id) else { return }
-            await release(member, but: id)
+            // And the place of an agent may be another's, which does not come by it.
+            if number == 0 || fleet.way(to: member) == id { await release(member, but: id) }
         }
         await release(one: name)
     }
@@ -319,7 +320,8 @@ package actor EventStore {
         fleet.endWay(to: member)
         let sources = state.sources(of: member)
         for source in sources { state.retire(source) }
-        for source in sources where source != own { await release(one: state.name(of: source)) }
+        // Their places may be others' while it waits.
+        for name in sources.filter({ $0 != own }).map({ state.name(of: $0) }) { await release(one: name) }
         // It may have come back meanwhile.
         guard fleet[member].state.isForgotten else { return }
         state.free(member)
@@ -329,8 +331,8 @@ package actor EventStore {
     /// Has somebody told of agents that are forgotten, of those that come by a source; nil for nobody.
     package func whenForgotten(by source: SourceID, _ call: (@Sendable (String) -> Void)?) { farewells[source] = call }
 
+    /// Releases a source that is retired, unless it is there again.
     private func release(one name: String) async {
-        if let id = state.source(named: name) { state.retire(id) }
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         var next = 0
         // While it waits, the source may be registered again.
@@ -838,7 +840,7 @@ package actor EventStore {
 
     /// Says once for all who wait that they do.
     private func noteLateJournal(since begun: LoopInstant) {
-        guard journalOutage.fail(by: .disk, at: begun) else { return }
+        guard journalOutage.since == nil, journalOutage.fail(by: .disk, at: begun) else { return }
         let failure = Failure(
             .disk, "waits for the journal to say up to where it has the lines of agents: none is read before")
         publish([Event(time: wall.now, source: agentSource, body: .error(failure))])

@@ -656,7 +656,9 @@ package struct FeedState: ~Copyable, Sendable {
         let owner = source.map { members.owner(of: $0.index) } ?? -1
         let some = owner >= 0 ? members.series(of: owner) : nil
         let count = some?.count ?? series.count
-        var place = first
+        // Its series may have other places each time, when others of the agent's are forgotten meanwhile: those that are complete
+        // have nothing more to say.
+        var place = some == nil ? first : 0
         while place < count, place == first || log.totalCost - start < growth {
             let index = some?[place] ?? place
             if source == nil || series[index].source == source?.index { flush(index, wall, now, isComplete: true) }

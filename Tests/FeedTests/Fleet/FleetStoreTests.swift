@@ -763,6 +763,69 @@ import Testing
         await fleet.store.publish(Array(repeating: event, count: 140))
     }
 
+    /// Forgetting an agent of many windows waits for slow outputs.
+    @Test func anAgentThatComesBackWhileItIsForgottenIsListed() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, holdsInputs: true) { $0.logCapacity = 1 << 16 }
+            var peer = PeerScript()
+            await fleet.receive([try peer.hello()])
+            for number in 0..<200 {
+                await fleet.receive([try peer.fact(1, series: "fact/\(number)")])
+                _ = await fleet.read()
+            }
+            async let released: Void = fleet.store.release(named: "web1.catwatch")
+            try await loop.sleep(for: .seconds(1))
+            await fleet.receive([try peer.hello()])
+            while await !fleet.read().lines.isEmpty { try await loop.sleep(for: .milliseconds(1)) }
+            await released
+            #expect(await fleet.store.sourceStates.map(\.source) == ["web1.catwatch"])
+        }
+    }
+
+    /// Which agents came by a source is known before others are waited for; whose place they have then may be another's.
+    @Test func whoHasThePlaceOfAnAgentThatIsForgottenIsNotForgotten() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, holdsInputs: true) {
+                ($0.logCapacity, $0.released) = (1 << 18, 0)
+            }
+            let source = await fleet.store.register(SourceDescription(name: "nats"))
+            var last: MemberID?
+            for number in 0..<40 { last = try await fleet.store.member("a\(number)", by: source).get() }
+            await Self.fill(fleet)
+            async let released: Void = fleet.store.release(named: "nats")
+            try await loop.sleep(for: .seconds(1))
+            await fleet.store.release(named: "a39.catwatch")
+            var names: [String] = []
+            repeat { names.append("new\(names.count)") } while await fleet.store.member(names[names.count - 1]) != last
+            #expect(names.count <= 40)
+            var lines = await fleet.read().lines
+            await released
+            lines += await fleet.read().lines
+            let forgotten = lines.filter { $0.contains(#""state":"forgotten""#) }
+            #expect(forgotten.count == 40 && !forgotten.contains { $0.contains(#""agent":"new"#) })
+            let listed = await fleet.store.sourceStates.map(\.source)
+            #expect(names.allSatisfy { listed.contains("\($0).catwatch") })
+        }
+    }
+
+    @Test func thatManyWaitForAJournalIsOneTry() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start, awaitsPositions: true)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { try await fleet.store.waitForPositions() } }
+                try await loop.sleep(for: .seconds(5))
+                await fleet.store.resume([])
+                try await group.waitForAll()
+            }
+            let lines = try await fleet.read().lines.map { try PeerScript.decoded($0) }
+            guard lines.count == 2, case .recovered(let recovery) = lines[1].body else {
+                Issue.record("\(lines)")
+                return
+            }
+            #expect(recovery.attempts == 1)
+        }
+    }
+
     private final class Got {
         var lines: [String] = []
         var greetings = 0

@@ -162,6 +162,44 @@ import Testing
         #expect(scene.state.endpoints.isEmpty)
     }
 
+    /// Its windows get their lines a slice at a time; in between, other sources of its agent may be forgotten.
+    @Test func windowsOfAnAgentsSourceAreAllSaidWhenOthersOfItAreForgottenMeanwhile() throws {
+        let (wall, now) = (Self.wall, LoopInstant(nanoseconds: 0))
+        var limits = FeedState.Limits()
+        limits.logCapacity = 1 << 16
+        var state = FeedState(limits: limits)
+        let member = state.join("web1")
+        var sources: [SourceID] = []
+        var batch = EventBatch()
+        for name in ["old", "new"] {
+            let description = SourceDescription(name: name)
+            let known = state.register(description, of: member, at: wall, wall: wall, now: now)
+            sources.append(try #require(known).source)
+            for number in 0..<60 {
+                let datum = Datum(key: Bytes("\(number)".utf8), value: 1)
+                batch.add(
+                    Event(time: wall, source: sources[sources.count - 1], body: .data(datum)), from: LineOrigin(member))
+            }
+        }
+        state.publish(batch, wall: wall, now: now)
+        state.release(sources[0], wall: wall, now: now)
+        var next = state.complete(sources[1], from: 0, atMost: 1, wall: wall, now: now)
+        #expect(next != nil && state.makeRoom(forSource: "web1.old", wall: wall, now: now) == nil)
+        while let first = next {
+            next = state.complete(sources[1], from: first, atMost: 1, wall: wall, now: now)
+        }
+        var windows: [String] = []
+        var cursor = 1
+        while case .lines(let span) = state.log.read(from: cursor) {
+            cursor = span.sequences.upperBound + 1
+            for bytes in span.withUnsafeBytes({ [UInt8]($0) }).split(separator: 0x0A) {
+                let line = try LineDecoder.decode(bytes)
+                if case .window(let window) = line.body { windows.append(window.series) }
+            }
+        }
+        #expect(windows.count { $0.hasPrefix("web1.new/") } == 60 && Set(windows).count == windows.count)
+    }
+
     @Test func oneThatIsOnlyRetiredStays() throws {
         var scene = Scene()
         let source = scene.register("fact")
