@@ -378,6 +378,27 @@ import Testing
         }
     }
 
+    /// Not all of them are looked for: behind those that are not there, what is left is read.
+    @Test func agentsWhoseLastLinesTheStreamHasLetGoOfMissNothingThatItHas() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        let names = (0..<10).map { "slow\($0)" }
+        for name in names { try stream.publish(Self.message([Self.fact(1)], of: name, last: 1)) }
+        for name in names { try stream.publish(Self.message([Self.window(2)], of: name, last: 2)) }
+        try stream.publish(Self.message([Self.fact(1)], last: 1))
+        for name in names { try stream.publish(Self.message([Self.fact(3)], of: name, last: 3)) }
+        stream.remove(through: 8)
+        try await Self.run(stream) { fleet in
+            await fleet.store.resume(
+                names.enumerated().map { FeedPosition($1, FeedPlace("r1", 1), stream: $0 + 1) }
+                    + [FeedPosition("web1", FeedPlace("r1", 1), stream: 21)])
+            try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
+            #expect(stream.starts.last == .sequence(9))
+            for name in names { #expect(try await fleet.values(name) == [3]) }
+            #expect(try await !fleet.lines().contains { if case .lost = $0.body { true } else { false } })
+        }
+    }
+
     /// The newest line's message is gone for good: the one before it says as well which stream it is.
     @Test(arguments: [1, 2])
     func oneMessageThatIsGoneDoesNotMakeItAnotherStream(newest: Int) async throws {
