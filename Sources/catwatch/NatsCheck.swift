@@ -92,6 +92,8 @@ enum NatsCheck {
             _ = try broker.last(in: settings.stream, of: subject)
         } catch  where error.kind == .denied {
             problems.append("the last message cannot be looked at, so no second agent is noticed: \(error.reason)")
+        } catch  where error.kind == .silent && !problems.isEmpty {
+            return problems
         }
         // Refused by whoever takes it, as no message is called so: who gets that far may publish.
         var message = NatsMessage(subject: subject, stream: settings.stream)

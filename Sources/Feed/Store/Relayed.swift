@@ -31,6 +31,8 @@ struct Relayed: Sendable {
     private(set) var hasBegun = false
     /// Whether it has said `bye` since.
     private(set) var hasEnded = false
+    /// Whether any line said which agent of a fleet it came from.
+    private var hasMembers = false
     /// Whether its lines come.
     var isConnected = false
     /// When the newest came.
@@ -41,6 +43,7 @@ struct Relayed: Sendable {
 
     /// Takes a line in.
     mutating func apply(_ line: Line) {
+        if line.agent != nil { hasMembers = true }
         if tally.add(line) { return }
         settle()
         switch line.body {
@@ -86,7 +89,8 @@ struct Relayed: Sendable {
     var interval: Duration? { board.hello?.interval }
     var history: Duration? { board.hello?.history }
 
-    var isFleet: Bool { board.hello?.isFleet == true }
+    /// Its greeting says so; what was kept of a fleet's lines may have none.
+    var isFleet: Bool { board.hello?.isFleet == true || hasMembers }
     var moreEndpoints: Int { board.moreEndpoints }
     var moreSources: Int { board.moreSources }
 

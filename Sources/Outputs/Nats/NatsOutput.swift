@@ -174,6 +174,7 @@ package actor NatsOutput {
                 continue
             }
             guard let delivery = await store.take(for: reader) else { return false }
+            _ = await isOfFleet(reader)
             switch delivery {
             case .lines where isFleet, .gap where isFleet: break
             case .lines(let span):
@@ -197,17 +198,21 @@ package actor NatsOutput {
         let now = await store.run
         if now != run { (run, stored) = (now, 0) }
         owesGreeting = false
-        let wasFleet = isFleet
-        isFleet = await store.isOfFleet
-        guard !isFleet else {
-            nextGreeting = nil
-            let reason = "a fleet's feed is not published: attach to its agents, which publish their own"
-            await store.setState("refused: \(reason)", of: reader)
-            if !wasFleet { complain(.config, reason) }
-            return
-        }
+        guard await !isOfFleet(reader) else { return }
         batch.add(await store.greeting(isFiltered: false, atMost: batch.capacity))
         nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
+    }
+
+    /// Whether the feed is a fleet's, which may be known by a line only; said once.
+    private func isOfFleet(_ reader: ReaderID) async -> Bool {
+        let wasFleet = isFleet
+        isFleet = await store.isOfFleet
+        guard isFleet, !wasFleet else { return isFleet }
+        nextGreeting = nil
+        let reason = "a fleet's feed is not published: attach to its agents, which publish their own"
+        await store.setState("refused: \(reason)", of: reader)
+        complain(.config, reason)
+        return true
     }
 
     /// Takes of what was read what there is room for; true when that is not all.
@@ -392,6 +397,10 @@ package actor NatsOutput {
                 return NatsFault(
                     .absent, "stream \(name) takes \(stream.subjectsText), and not \(subject)")
             }
+            guard stream.allowsDirect else {
+                return NatsFault(
+                    .absent, "stream \(name) has no allow_direct, by which an agent sees its own last message")
+            }
             mostOfStream = stream.mostMessage
             return nil
         case .failure(let fault): return [.absent, .lost].contains(fault.kind) ? fault : nil
@@ -402,7 +411,7 @@ package actor NatsOutput {
     private func wait(after fault: NatsFault, _ reader: ReaderID) async throws {
         var fault = fault
         // Not at once: servers that choose a leader would be waited for, when that was over long ago.
-        if fault.kind == .nobody, let since = outage.since,
+        if [.nobody, .silent].contains(fault.kind), let since = outage.since,
             max(since, diagnosed).duration(to: loop.clock.now) >= Self.diagnosisTime
         {
             diagnosed = loop.clock.now

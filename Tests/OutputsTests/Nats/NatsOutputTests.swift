@@ -416,6 +416,25 @@ import Testing
         #expect(said.errors == ["nats: \(Self.refusal)"] && other.sent.isEmpty)
     }
 
+    /// As of a journal that is played back.
+    @Test func aFleetIsKnownByItsLinesToo() async throws {
+        let stream = MemoryStream()
+        let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
+            let hello = ControlLine.hello(
+                time: FeedStage.start, identity: AgentIdentity(run: "a", version: "1", started: FeedStage.start),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 1, nextSequence: 1)
+            let fact = Array(
+                (#"{"seq":1,"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"web1.fact","#
+                    + #""series":"web1.fact","value":1,"agent":"web1","origin_run":"r1","origin_seq":1}"#).utf8)
+            await agent.stage.store.relay(
+                try [hello.dropLast(), fact[...]].map {
+                    RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
+                })
+            try await agent.stage.loop.sleep(for: .seconds(100))
+        }
+        #expect(told.errors == ["nats: \(Self.refusal)"] && stream.stored.isEmpty)
+    }
+
     private static let refusal = "a fleet's feed is not published: attach to its agents, which publish their own"
 
     // MARK: Faults
@@ -613,6 +632,22 @@ import Testing
         }
         #expect(
             told.errors == ["nats: stream CATWATCH takes other.*, catwatch.v2.>, and not catwatch.v1.web1"]
+                && told.recoveries == 1)
+    }
+
+    /// Nobody answers then who asks for a last message, and no server says why.
+    @Test func aStreamThatShowsNoLastMessageIsToldOfInWords() async throws {
+        let stream = MemoryStream()
+        stream.setUp { $0.allowsDirect = false }
+        let told = try await Self.publish(to: MemoryBroker(stream)) { agent in
+            await agent.stage.publish(1)
+            try await agent.stage.loop.sleep(for: .seconds(40))
+            #expect(stream.sent.isEmpty)
+            stream.setUp { $0.allowsDirect = true }
+            try await agent.stage.loop.sleep(for: .seconds(40))
+        }
+        #expect(
+            told.errors == ["nats: stream CATWATCH has no allow_direct, by which an agent sees its own last message"]
                 && told.recoveries == 1)
     }
 
