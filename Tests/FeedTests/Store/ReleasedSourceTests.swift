@@ -200,6 +200,24 @@ import Testing
         #expect(windows.count { $0.hasPrefix("web1.new/") } == 60 && Set(windows).count == windows.count)
     }
 
+    /// Something came of it without a word of how it is described.
+    @Test func oneThatIsRevivedStaysUntilItGoesAgain() throws {
+        var scene = Scene()
+        let source = scene.register("fact")
+        try scene.publish([nil], from: source)
+        let isRevived = scene.state.revive(source)
+        #expect(!isRevived)
+        try scene.release(source)
+        try scene.pass(100)
+        let isRevivedNow = scene.state.revive(source)
+        #expect(isRevivedNow && scene.state.statuses.map(\.source) == ["fact"])
+        try scene.pass(200)
+        #expect(scene.state.counts.series == 1)
+        try scene.release(source)
+        try scene.pass(140)
+        #expect(scene.state.counts.series == 0)
+    }
+
     @Test func oneThatIsOnlyRetiredStays() throws {
         var scene = Scene()
         let source = scene.register("fact")
