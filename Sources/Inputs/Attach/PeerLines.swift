@@ -87,7 +87,7 @@ struct PeerLines {
     }
 
     /// How a greeting begins, which may have been cut off.
-    private static let greeting = Array(#"{"type":"hello""#.utf8)
+    private static let greeting = Array("{\"type\":\"hello\"".utf8)
 
     /// What an agent says that does not want us, or what we ask for.
     static func refusal(_ line: Line) -> String? {
