@@ -223,6 +223,7 @@ def test_utc_is_a_toggle_that_is_remembered(fed, open_page):
     fed.feed({"s": "a", "v": 1})
     page = open_page(fed, timezone_id="Asia/Kolkata")
     expect(page.locator(".zone")).to_have_text("+05:30")
+    expect(page.locator("#now")).not_to_be_empty()
     before = page.locator("#now").text_content()
     page.keyboard.press("u")
     expect(page.locator(".zone")).to_have_text("UTC")
