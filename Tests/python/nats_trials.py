@@ -329,6 +329,13 @@ def access(catwatch, folder, long):
         right = {"user_credentials": operator.creds(f"{folder}/right.creds")}
         make_stream(server.url, configuration(catwatch), **right)
         run("creds", server, {"creds_file": right["user_credentials"]}, **right)
+        # One signature of 256 is none, and another one is made then.
+        path = secret(folder, "check.jsonc", json.dumps({"nats": {"urls": [server.url], "creds_file": right["user_credentials"]}}))
+        for _ in range(100):
+            checks = [subprocess.Popen([catwatch, "check", "--online", "-c", path, "--demo", "--agent-name", "web1"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+            said = [one.communicate(timeout=60)[1] for one in checks]
+            need(not any("refuses the credentials" in text for text in said), f"creds: refused: {said}")
         run("expired", server, {"creds_file": operator.creds(f"{folder}/late.creds", -10)}, expect="refuses the credentials")
         run("others", server, {"creds_file": Operator().creds(f"{folder}/others.creds")}, expect="refuses the credentials")
         # They expire in the middle; others in their place let it in again.
