@@ -116,6 +116,18 @@ import Testing
         #expect(rows[4].contains("box-8") && rows[4].contains("Debian"))
     }
 
+    @Test func aClockThatIsOffByMoreThanAWindowStandsOut() throws {
+        var script = try Self.fleet(2, columns: 120)
+        try script.say(peer: "web2", "live", host: "box-2", skew: 12_000)
+        let grid = script.view.frame(now: script.now)
+        let rows = Self.screen(&script)
+        for (row, text) in [(3, "+12 ms"), (4, "+12.0 s")] {
+            let column = try #require(
+                rows[row].firstRange(of: text).map { rows[row][..<$0.lowerBound].count }, "\(rows[row])")
+            #expect((grid[row, column].style == script.view.theme.warning) == (row == 4))
+        }
+    }
+
     /// Agents that ask the same endpoint are told apart.
     @Test(arguments: [60, 80, 120]) func anEndpointSaysWhoseItIs(columns: Int) throws {
         var script = try Self.fleet(2, columns: columns, rows: 40)
@@ -186,9 +198,9 @@ extension FeedScript {
         view.apply(try LineDecoder.decode(Bytes(Array(line.utf8))), now: now)
     }
 
-    fileprivate mutating func say(peer agent: String, _ state: String, host: String) throws {
+    fileprivate mutating func say(peer agent: String, _ state: String, host: String, skew: Int = 12) throws {
         try say(
-            #""type":"peer","source":"\#(agent).catwatch","state":"\#(state)","since":"2026-03-01T11:00:00Z","heard":"2026-03-01T11:59:30Z","run":"r","host":{"name":"\#(host)","os":"Debian GNU/Linux 12"},"app":{"name":"catwatch","version":"1"},"skew_ms":12,"lost":0,"agent":"\#(agent)""#
+            #""type":"peer","source":"\#(agent).catwatch","state":"\#(state)","since":"2026-03-01T11:00:00Z","heard":"2026-03-01T11:59:30Z","run":"r","host":{"name":"\#(host)","os":"Debian GNU/Linux 12"},"app":{"name":"catwatch","version":"1"},"skew_ms":\#(skew),"lost":0,"agent":"\#(agent)""#
         )
     }
 }
