@@ -51,18 +51,10 @@ extension EventStore {
     nonisolated package func whileRunning<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
-            group.addTask {
-                do { try await self.run() } catch {}
-                return nil
-            }
-            group.addTask { try await body() }
-            while let value = try await group.next() {
-                guard let value else { continue }
-                group.cancelAll()
-                return value
-            }
-            throw CancellationError()
+        try await running {
+            try await self.run()
+        } while: {
+            try await body()
         }
     }
 }

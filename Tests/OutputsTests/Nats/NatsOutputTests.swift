@@ -48,6 +48,29 @@ import Testing
     private struct Agent: Sendable {
         let stage: FeedStage
         let told: LoopBound<Told>
+
+        /// Passes on a run of another agent, with lines of those numbers.
+        ///
+        /// - Parameter member: which agent of a fleet they came from.
+        func relay(_ run: String, _ numbers: ClosedRange<Int>, isFleet: Bool = false, of member: String? = nil)
+            async throws
+        {
+            let hello = ControlLine.hello(
+                time: FeedStage.start, identity: AgentIdentity(run: run, version: "1", started: FeedStage.start),
+                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: numbers.lowerBound,
+                nextSequence: numbers.lowerBound, isFleet: isFleet)
+            let origin = member.map { #","agent":"\#($0)","origin_run":"r1","origin_seq":1"# } ?? ""
+            let source = member.map { "\($0).fact" } ?? "fact"
+            let facts = numbers.map { number in
+                Array(
+                    (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"\#(source)","#
+                        + #""series":"\#(source)","value":1\#(origin)}"#).utf8)
+            }
+            await stage.store.relay(
+                try ([hello.dropLast()] + facts.map { $0[...] }).map {
+                    RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
+                })
+        }
     }
 
     private static let settings = NatsSettings(to: NatsServers([NatsAddress(host: "h")]))
@@ -352,19 +375,7 @@ import Testing
         let stream = MemoryStream()
         let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
             for run in ["a", "b"] {
-                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
-                let hello = ControlLine.hello(
-                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
-                    history: .seconds(120), firstSequence: 1, nextSequence: 1)
-                let lines = (1...3).map { number in
-                    Array(
-                        (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","#
-                            + #""series":"fact","value":1}"#).utf8)
-                }
-                await agent.stage.store.relay(
-                    try ([hello.dropLast()] + lines.map { $0[...] }).map {
-                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
-                    })
+                try await agent.relay(run, 1...3)
                 // The last one has yet to be sent when the other run begins.
                 try await agent.stage.loop.sleep(for: .milliseconds(50))
             }
@@ -389,17 +400,7 @@ import Testing
         let stream = MemoryStream()
         let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
             for (run, isFleet) in [("a", true), ("a", true), ("b", false), ("c", true)] {
-                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
-                let hello = ControlLine.hello(
-                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
-                    history: .seconds(120), firstSequence: 1, nextSequence: 1, isFleet: isFleet)
-                let fact = Array(
-                    (#"{"seq":1,"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","series":"fact","value":1}"#)
-                        .utf8)
-                await agent.stage.store.relay(
-                    try [hello.dropLast(), fact[...]].map {
-                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
-                    })
+                try await agent.relay(run, 1...1, isFleet: isFleet)
                 try await agent.stage.loop.sleep(for: .seconds(100))
             }
         }
@@ -420,16 +421,7 @@ import Testing
     @Test func aFleetIsKnownByItsLinesToo() async throws {
         let stream = MemoryStream()
         let told = try await Self.publish(to: MemoryBroker(stream), isRelay: true) { agent in
-            let hello = ControlLine.hello(
-                time: FeedStage.start, identity: AgentIdentity(run: "a", version: "1", started: FeedStage.start),
-                isFiltered: false, interval: .seconds(10), history: .seconds(120), firstSequence: 1, nextSequence: 1)
-            let fact = Array(
-                (#"{"seq":1,"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"web1.fact","#
-                    + #""series":"web1.fact","value":1,"agent":"web1","origin_run":"r1","origin_seq":1}"#).utf8)
-            await agent.stage.store.relay(
-                try [hello.dropLast(), fact[...]].map {
-                    RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
-                })
+            try await agent.relay("a", 1...1, of: "web1")
             try await agent.stage.loop.sleep(for: .seconds(100))
         }
         #expect(told.errors == ["nats: \(Self.refusal)"] && stream.stored.isEmpty)
@@ -1124,20 +1116,7 @@ import Testing
         let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), isRelay: true) { agent in
             for (run, numbers) in runs {
                 if run == "b" { trouble.set(.silent, at: [.publish]) }
-                let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
-                let hello = ControlLine.hello(
-                    time: FeedStage.start, identity: identity, isFiltered: false, interval: .seconds(10),
-                    history: .seconds(120), firstSequence: numbers.lowerBound,
-                    nextSequence: numbers.lowerBound)
-                let lines = numbers.map { number in
-                    Array(
-                        (#"{"seq":\#(number),"time":"2023-11-14T22:13:20.000000Z","type":"fact","source":"fact","#
-                            + #""series":"fact","value":1}"#).utf8)
-                }
-                await agent.stage.store.relay(
-                    try ([hello.dropLast()] + lines.map { $0[...] }).map {
-                        RelayedLine(try LineDecoder.decode(Bytes($0)), bytes: Bytes($0))
-                    })
+                try await agent.relay(run, numbers)
                 try await agent.stage.loop.sleep(for: .seconds(1))
             }
         }
