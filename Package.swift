@@ -48,8 +48,16 @@ func program(
         name: name, dependencies: dependencies, swiftSettings: settings + sections + more, linkerSettings: linking)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+/// Thread Sanitizer looks at code with more than one thread, and at nothing else: see `threads` in Tests/run.sh.
+let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
+
+/// - Parameter threads: the files and folders whose tests have more than one thread, with what they need; nil is all of them.
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], threads: [String]? = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, sources: isForThreads ? threads : nil,
+        swiftSettings: settings)
 }
 
 let package = Package(
@@ -97,27 +105,39 @@ let package = Package(
             name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
-        tests("ReactorTests", ["Reactor", "TestSupport"]),
+        tests("ReactorTests", ["Reactor", "TestSupport"], threads: nil),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
-        tests("JournalTests", ["Journal", "Feed", "Reactor", "TestSupport", "CSQLite"]),
+        tests(
+            "JournalTests", ["Journal", "Feed", "Reactor", "TestSupport", "CSQLite"],
+            threads: ["FeedOfLines.swift", "JournalSuite.swift", "JournalThreadsTests.swift"]),
         tests("WebSocketTests", ["WebSocket", "TestSupport"]),
         tests(
             "InputsTests",
             [
                 "Inputs", "Outputs", "Journal", "Nats", "CatAPI", "Feed", "Reactor", "WebSocket", "TestSupport",
                 "LineRules",
+            ],
+            threads: [
+                "Curl", "Fibonacci", "Stdin/FileInputTests.swift", "Stdin/StdinPressureTests.swift",
+                "Stdin/StdinRun.swift", "Support", "WebSocket/CurlStreamTests.swift",
             ]),
         tests("NatsTests", ["Nats", "Feed", "Reactor", "TestSupport"]),
         tests(
             "OutputsTests",
-            ["Outputs", "Inputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "LineRules"]),
-        .testTarget(
-            name: "TerminalTests", dependencies: ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"],
-            exclude: ["Snapshots"], swiftSettings: settings),
-        tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"]),
+            ["Outputs", "Inputs", "Journal", "Nats", "Feed", "Reactor", "TestSupport", "LineRules"],
+            threads: [
+                "FeedReader.swift", "FeedStage.swift", "StreamOutputPipeTests.swift", "StreamOutputTests.swift", "File",
+                "Journal", "Nats",
+                "Socket/UnixSocketTests.swift",
+            ]),
+        tests("TerminalTests", ["Terminal", "Feed", "Reactor", "TestSupport", "CLinux"], exclude: ["Snapshots"]),
+        tests("HTTPServerTests", ["HTTPServer", "Reactor", "TestSupport"], threads: nil),
         tests(
             "WebTests",
-            ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport"]),
+            ["Web", "WebSocket", "HTTPServer", "Outputs", "Inputs", "Journal", "Feed", "Reactor", "TestSupport"],
+            threads: [
+                "WebStage.swift", "WebServerTests.swift", "FeedHandlerTests.swift", "MetricsStage.swift", "Metrics",
+            ]),
         tests("CatAPITests", ["CatAPI", "HTTPServer", "Reactor", "WebSocket", "TestSupport"]),
         tests(
             "SettingsTests",
@@ -132,6 +152,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if isForThreads {
+    package.products = []
+    package.targets.removeAll { target in
+        target.sources == [] || target.type == .executable || ["Settings", "Terminal"].contains(target.name)
+    }
+}
 
 // libFuzzer has a runtime of its own, which the ordinary build has no need of: see Tests/fuzz.sh.
 if Context.environment["CATWATCH_FUZZ"] != nil {

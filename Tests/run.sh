@@ -1,16 +1,38 @@
 #!/usr/bin/env bash
-# Every check there is, from a fresh clone and from any folder:
-# Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|tsan|package|page|e2e …]
-#
-# Without a part it runs all of them, the end-to-end tests last, so the output ends with the test runner's own summary.
-# --long gives the random tests their full size. --simulate runs nothing but simulations, of other seeds each time.
+# Every check there is, from a fresh clone and from any folder.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+    cat <<'TEXT'
+usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|page|e2e|threads|package …]
+
+lint      format, shell scripts, the patches of Tests/Bugs
+build     debug build with tests, release build, what that links
+unit      the unit tests
+page      the page's modules in Node, the page in Chromium
+e2e       the quickstart, and the end-to-end tests of the release build
+threads   code with more than one thread, under Thread Sanitizer
+package   the Debian package, installed into an empty system
+
+Without a part: all of them but package; page, e2e and threads side by side.
+--long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
+          and each patch of Tests/Bugs found by them; 200 kills of a journal's agent (40); all 17 trials with a broker (6) and
+          20 kills of its leader (3); full sizes of the random tests
+--simulate=HOURS    nothing but simulated worlds, other ones each time
+
+The tests of a process in which none has begun or ended for three minutes (an hour with --long) have failed; they are named.
+Logs are in .build/tests.
+TEXT
+}
 export PYTHONDONTWRITEBYTECODE=1
-strict=(-Xswiftc -warnings-as-errors)
+# Nobody looks things up in an index of these builds, and it takes a tenth of their time.
+strict=(-Xswiftc -warnings-as-errors --disable-index-store)
 release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
 venv=.build/venv
+cores=$(nproc)
+stalled=180
 
 step=
 begun=$SECONDS
@@ -22,12 +44,14 @@ heading() {
     printf '\n== %s\n' "$step"
 }
 
-failed() {
+aside=()
+finish() {
     local status=$?
+    if ((${#aside[@]} > 0)); then kill -- "${aside[@]/#/-}" 2>/dev/null || true; fi
     if ((status != 0)) && [[ -n $step ]]; then printf '\nTests/run.sh: failed at: %s\n' "$step" >&2; fi
     exit "$status"
 }
-trap failed EXIT
+trap finish EXIT
 
 # Each part needs what the ones before it made, which is there already when all are run: nothing is built twice.
 debug_built=
@@ -74,20 +98,17 @@ check_linkage() {
     awk '{ print "  " $1 }' <<<"$libraries" | sort | paste -sd' ' | fold -s -w 100
 }
 
-# `swift test`, which must have run something: a filter that matches nothing is no success.
+# Runs test targets of a build, each in a process of its own: run_tests FOLDER [OPTION …] TARGET …
 run_tests() {
-    local log=.build/tests.log
-    mkdir -p .build
-    swift test --disable-xctest "$@" 2>&1 | tee "$log"
-    if ! grep -qE 'Test run with [1-9][0-9]* tests?' "$log"; then
-        echo "Tests/run.sh: not a single test was run" >&2
-        return 1
-    fi
+    local bundle=$1/debug/catwatchPackageTests.xctest
+    python3 Tests/python/run_targets.py "$bundle" --stalled "$stalled" "${@:2}"
 }
 
 run_lint() {
     heading "format"
-    swift format lint --strict --parallel --recursive Package.swift Sources Tests
+    find Package.swift Sources Tests -name '*.swift' -print0 | xargs -0 -n 100 -P "$cores" swift format lint --strict
+    heading "what runs the tests can fail"
+    python3 Tests/python/run_targets_test.py
     heading "time limits of the suites"
     if grep -rn --include='*.swift' '@Suite' Tests | grep -v '@Suite(\.limited'; then
         echo "Tests/run.sh: a test of these suites that hangs would not be named: @Suite(.limited)" >&2
@@ -114,22 +135,42 @@ use_python() {
     export CATWATCH_PYTHON=$PWD/$venv/bin/python
 }
 
-run_tsan() {
-    use_python
-    heading "thread sanitizer over the unit tests"
-    # Without the longest of those that have one thread: lines, numbers and documents, and no loop.
-    run_tests --sanitize=thread --scratch-path .build/tsan \
-        --skip 'EndToEndTests|LineBufferTests|StdinLineParserTests|JSON[A-Za-z]*Tests|ExtractionTwinTests|Config[A-Za-z]*Tests|ScreenSnapshotTests|CurlStream|WebSocketPeer|BoardTwinTests|SHA256Tests|FibonacciNumbersTests|LargeDocumentTests|aClientThatTakesNothingIsCutOff'
-}
+# Every target but the end-to-end tests.
+unit_targets() { find Tests -maxdepth 1 -name '*Tests' ! -name EndToEndTests -printf '%f\n' | sort; }
 
 run_unit() {
     use_python
     build_debug
     heading "unit tests"
-    run_tests --skip-build --skip EndToEndTests "${strict[@]}"
+    local targets
+    mapfile -t targets < <(unit_targets)
+    # One that waits leaves its core to another.
+    run_tests .build --at-once $((cores + 1)) "${targets[@]}"
     if [[ -n ${CATWATCH_LONG:-} ]]; then
         heading "bugs that the simulation has to find"
         CATWATCH_LONG='' Tests/bugs.sh --long
+    fi
+}
+
+# Each process runs one test at a time: many at once queue for a lock of Swift's runtime, for minutes.
+run_threads() {
+    use_python
+    local targets
+    if [[ -n ${CATWATCH_LONG:-} ]]; then
+        heading "build of all unit tests for Thread Sanitizer"
+        swift build --build-tests --sanitize=thread --scratch-path .build/threads-long "${strict[@]}"
+        heading "Thread Sanitizer, all unit tests"
+        mapfile -t targets < <(unit_targets)
+        run_tests .build/threads-long --at-once "$cores" --logs .build/tests/threads "${targets[@]}"
+    else
+        # Package.swift says which tests these are.
+        export CATWATCH_THREADS=1
+        heading "build for Thread Sanitizer, of code with more than one thread"
+        nice swift build --build-tests --sanitize=thread --scratch-path .build/threads "${strict[@]}"
+        heading "Thread Sanitizer"
+        mapfile -t targets < <(swift package --scratch-path .build/threads describe --type json |
+            python3 -c 'import json, sys; print(*(t["name"] for t in json.load(sys.stdin)["targets"] if t["type"] == "test"), sep="\n")')
+        run_tests .build/threads --at-once "$cores" --logs .build/tests/threads "${targets[@]}"
     fi
 }
 
@@ -143,16 +184,16 @@ run_package() {
 # Chromium, which leaves screenshots of every screen in .build/page.
 run_page() {
     build_debug
+    build_release
     heading "random feeds for the page's modules"
     export CATWATCH_TWIN_FEEDS=$PWD/.build/twin-feeds
     rm -rf "$CATWATCH_TWIN_FEEDS"
     mkdir -p "$CATWATCH_TWIN_FEEDS"
-    run_tests --skip-build --filter '^FeedTests\.BoardTwinTests' "${strict[@]}"
+    run_tests .build --logs .build/tests/page FeedTests.BoardTwinTests
     heading "the page's modules in Node"
-    timeout 120 node --test Tests/page/*.test.mjs
+    node --test --test-timeout=60000 Tests/page/*.test.mjs
     heading "python environment of the page's tests"
     Tests/venv.sh .build/venv-page Tests/page/requirements.txt
-    build_release
     heading "the page of $CATWATCH_BINARY in Chromium"
     .build/venv-page/bin/python -m pytest Tests/page
 }
@@ -169,7 +210,36 @@ run_e2e() {
     "$venv/bin/python" Tests/python/validate_lines.py --expect-bye <.build/quickstart.ndjson
     [[ $(grep -c '^{"seq".*"type":"fact"' .build/quickstart.ndjson) == 3 ]]
     heading "end-to-end tests of $CATWATCH_BINARY"
-    run_tests --skip-build --filter EndToEndTests "${strict[@]}"
+    run_tests .build --width $((cores * 2)) EndToEndTests
+}
+
+# Runs parts that mostly wait, or do not matter to each other, at the same time: the last one's output comes last.
+side_by_side() {
+    local part log logs=() index missed=()
+    heading "side by side: $*"
+    mkdir -p .build/tests
+    # Each has a process group of its own, which ends when this ends.
+    set -m
+    for part in "$@"; do
+        log=.build/tests/run-$part.log
+        logs+=("$log")
+        (
+            step=
+            "run_$part"
+            heading "$part is done"
+        ) >"$log" 2>&1 </dev/null &
+        aside+=($!)
+    done
+    set +m
+    for index in "${!logs[@]}"; do
+        wait "${aside[index]}" || missed+=("${logs[index]}")
+        cat "${logs[index]}"
+    done
+    aside=()
+    if ((${#missed[@]} > 0)); then
+        echo "Tests/run.sh: failed, see ${missed[*]}" >&2
+        return 1
+    fi
 }
 
 # Seeds that nobody has tried, for so many hours.
@@ -181,7 +251,7 @@ simulate() {
     while ((SECONDS < end)); do
         CATWATCH_SIMULATION_FIRST=$first
         heading "simulations from seed $first on"
-        run_tests --skip-build --filter '^CommandTests\.SimulationTests/nothing' "${strict[@]}"
+        stalled=3600 run_tests .build --width "$cores" CommandTests.SimulationTests
         first=$((first + CATWATCH_SIMULATION_SEEDS))
     done
 }
@@ -190,16 +260,22 @@ parts=()
 hours=
 for argument in "$@"; do
     case $argument in
-        --long) export CATWATCH_LONG=1 ;;
+        --long)
+            export CATWATCH_LONG=1
+            stalled=3600
+            ;;
         --simulate=[1-9] | --simulate=[1-9][0-9]) hours=${argument#*=} ;;
-        lint | build | unit | tsan | package | page | e2e) parts+=("$argument") ;;
+        lint | build | unit | page | e2e | threads | package) parts+=("$argument") ;;
+        --help)
+            usage
+            exit
+            ;;
         *)
-            echo "usage: Tests/run.sh [--long] [--simulate=HOURS] [lint|build|unit|tsan|package|page|e2e …]" >&2
+            usage >&2
             exit 2
             ;;
     esac
 done
-if ((${#parts[@]} == 0)); then parts=(lint build tsan unit package page e2e); fi
 
 if ! command -v swift >/dev/null; then
     echo "Tests/run.sh: swift is not on the PATH; it needs Swift 6.2 or later, https://www.swift.org/install/linux/" >&2
@@ -208,6 +284,12 @@ fi
 examples/setup.sh build package test
 if [[ -n $hours ]]; then
     simulate "$hours"
-    exit
+elif ((${#parts[@]} > 0)); then
+    for part in "${parts[@]}"; do "run_$part"; done
+else
+    run_lint
+    run_build
+    run_unit
+    if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
+    side_by_side threads page e2e
 fi
-for part in "${parts[@]}"; do "run_$part"; done

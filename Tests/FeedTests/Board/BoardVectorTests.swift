@@ -48,39 +48,38 @@ import Testing
 extension Board {
     /// The state in the form of the vectors.
     func vectorState(width: Duration, over range: Range<Timestamp>) -> VectorJSON {
-        .object(
-            [
-                "run": .optional(hello?.run), "run_changes": .int(runChanges), "last_seq": .int(lastSequence),
-                "clock": .optional(clock.map { Int($0.microseconds) }),
-                "bye": bye.map { .string($0.reason ?? "") } ?? .null,
-                "series": .array(series.indices.map { vectorSeries($0, width: width, over: range) }),
-                "refused": .object([
-                    "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
-                ]),
-                "endpoints": .array(endpoints.map(\.vector)), "sources": .array(sources.indices.map(vectorSource)),
-                "data_left_out": .int(dataLeftOut),
-                "memory": .array(
-                    memory.map {
-                        .array([
-                            .time($0.time), .string($0.source), .int($0.sample.resident), .int($0.sample.peak),
-                            .int($0.sample.privateBytes),
-                        ])
-                    }),
-                "agent_events": .optional(agent?.events), "lines": .array(lines.map(\.vector)),
-                "gaps": .array(gaps.map { .array([.int($0.from), .int($0.to), .string($0.reason), .time($0.time)]) }),
-                "gap_count": .int(gapCount), "missed": .int(missed),
-            ].merging(
-                moreEndpoints + moreSources > 0 ? ["more": .array([.int(moreEndpoints), .int(moreSources)])] : [:]
-            ) {
-                mine, _ in mine
-            }.merging(
-                agents.isEmpty && refusedAgents == 0
-                    ? [:]
-                    : [
-                        "agents": .array(agents.map { $0.vector(at: range.upperBound) }),
-                        "refused_agents": .int(refusedAgents),
-                    ]
-            ) { mine, _ in mine })
+        // In steps: as one literal it took the compiler seconds.
+        var state: [String: VectorJSON] = [:]
+        state["run"] = .optional(hello?.run)
+        state["run_changes"] = .int(runChanges)
+        state["last_seq"] = .int(lastSequence)
+        state["clock"] = .optional(clock.map { Int($0.microseconds) })
+        state["bye"] = bye.map { .string($0.reason ?? "") } ?? .null
+        state["series"] = .array(series.indices.map { vectorSeries($0, width: width, over: range) })
+        state["refused"] = .object([
+            "series": .int(refusedSeries), "endpoints": .int(refusedEndpoints), "sources": .int(refusedSources),
+        ])
+        state["endpoints"] = .array(endpoints.map(\.vector))
+        state["sources"] = .array(sources.indices.map(vectorSource))
+        state["data_left_out"] = .int(dataLeftOut)
+        state["memory"] = .array(
+            memory.map { entry in
+                let sample = entry.sample
+                let sizes: [VectorJSON] = [.int(sample.resident), .int(sample.peak), .int(sample.privateBytes)]
+                return .array([.time(entry.time), .string(entry.source)] + sizes)
+            })
+        state["agent_events"] = .optional(agent?.events)
+        state["lines"] = .array(lines.map(\.vector))
+        state["gaps"] = .array(
+            gaps.map { .array([.int($0.from), .int($0.to), .string($0.reason), .time($0.time)]) })
+        state["gap_count"] = .int(gapCount)
+        state["missed"] = .int(missed)
+        if moreEndpoints + moreSources > 0 { state["more"] = .array([.int(moreEndpoints), .int(moreSources)]) }
+        if !agents.isEmpty || refusedAgents > 0 {
+            state["agents"] = .array(agents.map { $0.vector(at: range.upperBound) })
+            state["refused_agents"] = .int(refusedAgents)
+        }
+        return .object(state)
     }
 
     /// Of each source with data, whether its newest is stale at each time.
