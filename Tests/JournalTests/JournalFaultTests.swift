@@ -266,6 +266,18 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
     }
 
+    @Test(arguments: ["line ->> '$.text'", "length(line)", "source, time"])
+    func leavesAnIndexOfSomebodyElsesAlone(_ columns: String) throws {
+        try makeJournal(lines: 3)
+        try SQLiteFile.run("CREATE INDEX own ON lines (\(columns))", in: path)
+        let store = try openStore()
+        try expectWorking(store)
+        while try store.tidy(at: now) {}
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)).count == 5)
+        let check = "SELECT count(*) FROM lines INDEXED BY own; PRAGMA integrity_check"
+        #expect(try SQLiteFile.run(check, in: path) == ["5", "ok"])
+    }
+
     @Test(arguments: [
         "INSERT INTO lines VALUES ((1 << 36) + 100, 1, 'fact', NULL, NULL, NULL, CAST(zeroblob(6000000) AS TEXT))",
         "INSERT INTO lines VALUES (-5, 1, 'fact', NULL, NULL, NULL, 'x')",
