@@ -129,6 +129,21 @@ import Testing
         #expect(Set(try asides.map { try folder.read($0) }).count == 3)
     }
 
+    /// SQLite would put a log without its file into the next one.
+    @Test(arguments: ["-wal", "-shm", ""])
+    func leavesNoLogWithoutItsFileWhenMovingThemFails(_ suffix: String) throws {
+        let names = ["journal", "journal-shm", "journal-wal"]
+        for name in names { try folder.write(name, to: name) }
+        // No file can be renamed to a directory.
+        mkdir(folder.path("aside" + suffix), 0o700)
+        let file = try JournalFile(path)
+        #expect(throws: JournalFault.self) { try file.moveAside(to: folder.path("aside")) }
+        #expect(try folder.read("journal") == Array("journal".utf8))
+        rmdir(folder.path("aside" + suffix))
+        try file.moveAside(to: folder.path("aside"))
+        #expect(folder.names == ["aside", "aside-shm", "aside-wal"])
+    }
+
     @Test func doesNotFillADiskWithWhatItMovesAside() throws {
         let store = SQLiteLineStore(path: path)
         for _ in 1...8 {
@@ -279,7 +294,6 @@ import Testing
     }
 
     @Test(arguments: [
-        "INSERT INTO lines VALUES ((1 << 36) + 100, 1, 'fact', NULL, NULL, NULL, CAST(zeroblob(6000000) AS TEXT))",
         "INSERT INTO lines VALUES (-5, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO lines VALUES (77 << 36, 1, 'fact', NULL, NULL, NULL, 'x')",
         "INSERT INTO runs (run, name, base, begun, hello) VALUES (2, 'one', -9, 1, 'x')",
@@ -292,19 +306,31 @@ import Testing
         "INSERT INTO marks VALUES (9223372036854775807, 1); INSERT INTO stats VALUES (-1, '')",
         "UPDATE runs SET gone = 9223372036854775807, begun = -9223372036854775807",
     ])
-    func survivesRowsThatCannotBe(_ statement: String) throws {
+    func survivesRowsThatCannotBe(_ statement: String) throws { _ = try expectSurvival(of: statement) }
+
+    /// SQLite by itself takes values of a gigabyte into memory.
+    @Test func takesNoValueThatIsMuchLongerThanALineCanBe() throws {
+        let faults = try expectSurvival(
+            of: "INSERT INTO lines VALUES ((1 << 36) + 100, 1, 'x', NULL, NULL, NULL, CAST(zeroblob(4200000) AS TEXT))")
+        #expect(faults.contains { $0.reason == "string or blob too big" })
+    }
+
+    /// Reads and writes a journal to which somebody has done something.
+    ///
+    /// - Returns: what it was found to be, if that was no journal.
+    private func expectSurvival(of statement: String) throws -> [JournalFault] {
         try makeJournal(lines: 20)
         try SQLiteFile.run(statement, in: path)
         let history = SQLiteHistory(path: path)
         let store = SQLiteLineStore(path: path)
         // What cannot be is said, and moved aside then; what can be is read.
-        var faults = 0
+        var faults: [JournalFault] = []
         func attempt(_ body: () throws -> Void) throws {
             do {
                 try body()
             } catch let fault as JournalFault {
                 #expect(fault.kind == .corrupt, "\(fault)")
-                faults += 1
+                faults.append(fault)
             }
         }
         try attempt { _ = try store.open() }
@@ -317,9 +343,10 @@ import Testing
         for _ in 0..<4 {
             try attempt { try store.commit(pieces, at: now) }
             try attempt { while try store.tidy(at: now + .seconds(86_400 * 8)) {} }
-            if faults > 0 { _ = try store.open() }
+            if !faults.isEmpty { _ = try store.open() }
         }
         try store.commit(pieces, at: now)
+        return faults
     }
 
     @Test func endsBehindARowThatNothingComesBefore() throws {
@@ -357,6 +384,19 @@ import Testing
         symlink(folder.path("target"), path)
         try expectRefusal("symbolic link")
         #expect(try folder.read("target") == [])
+    }
+
+    /// A link may take the file's place right after somebody has looked at that.
+    @Test func opensNoFileByALink() throws {
+        try makeJournal()
+        rename(path, folder.path("target"))
+        symlink(folder.path("target"), path)
+        for access in [SQLiteDatabase.Access.write, .read, .readAtRest] {
+            let fault = #expect(throws: SQLiteFault.self) { try SQLiteDatabase(path, access) }
+            #expect(fault?.code == SQLITE_CANTOPEN)
+        }
+        let fault = #expect(throws: JournalFault.self) { try LineReader.numbers(SQLiteHistory(path: path)) }
+        #expect(fault?.kind == .disk)
     }
 
     @Test func followsLinksToItsFolder() throws {
