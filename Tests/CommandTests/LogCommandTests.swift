@@ -270,7 +270,14 @@ import Testing
     @Test func nothingThatATerminalWouldObeyGetsThere() throws {
         let journal = try Lines()
         let evil = "\u{9b}31m\u{202e}evil\u{7f}"
-        try journal.add("one", [Lines.event(1, text: evil)])
+        let failure = Lines.failure(4)
+        try journal.add(
+            "one",
+            [
+                Lines.event(1, text: evil), Lines.event(2, evil),
+                Lines.event(3).replacing(#""type":"fact"#, with: #""type":"\#(evil)"#),
+                failure.replacing("no answer", with: evil), failure.replacing("timeout", with: evil),
+            ])
         for form in ["ndjson", "csv", "text"] {
             let printed = try Self.log(journal.path, "--format", form, isTerminal: true)
             #expect(printed.text.contains("evil"))
