@@ -91,6 +91,29 @@ import Testing
         }
     }
 
+    /// As many as there may be: one turn more reads the requests of the last ones.
+    @Test func connectionsInTheQueueCanBeAnsweredBeforeTheEnd() async throws {
+        var limits = HTTPServer.Limits()
+        limits.connections = 5
+        try await ServerBench.run(limits: limits) { bench in
+            // The loop does nothing else meanwhile.
+            let client = bench.thread.client
+            let waiting = try (0..<5).map { _ in
+                let descriptor = try client.connect()
+                try client.send(client.request("GET", "/"), to: descriptor)
+                return descriptor
+            }
+            #expect(bench.server.connectionCount == 0)
+            bench.server.answerWhoWaits()
+            bench.server.stop()
+            for descriptor in waiting {
+                let outcome = try await bench.talk { try $0.receive(from: descriptor) }
+                #expect(outcome.statuses == [200] && outcome.ended)
+                close(descriptor)
+            }
+        }
+    }
+
     /// In a process of its own, as descriptors are the process's.
     @Test func nothingStaysOpen() async {
         await #expect(processExitsWith: .success) {

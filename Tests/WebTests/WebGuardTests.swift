@@ -15,8 +15,9 @@ import Testing
 
     @Test(
         arguments: [
-            "", "evil.test", "localhost.evil.test", "evil.test:2287", "127.0.0.1.evil.test", "127.0.0.1.", "127.1",
-            "0x7f000001", "2130706433", "127.0.0.256", "[evil.test]", "[::1", "::1", "[::1]x", "[]", "[127.0.0.1]",
+            "", "evil.test", "localhost.evil.test", "evil.localhost", "evillocalhost", "evil.test:2287",
+            "127.0.0.1.evil.test", "127.0.0.1.", "127.1", "0x7f000001", "2130706433", "127.0.0.256", "[evil.test]",
+            "[::1", "::1", "[::1]x", "[]", "[127.0.0.1]",
             "localhost:x", "localhost:99999", "localhost:-1", "a@localhost", "localhost/", "local host", "cats.test.",
             "dogs.cats.test", "localhost, localhost", "lоcalhost", String(repeating: "1", count: 10_000),
         ])

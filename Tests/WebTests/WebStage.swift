@@ -97,6 +97,9 @@ struct WebStage: Sendable {
         }
     }
 
+    /// Has the server stop, the feed being over, before the loop does anything else.
+    func stopAtOnce() { server.assumeIsolated { $0.stop(within: .seconds(5), isOver: true) } }
+
     /// Waits until something has come about, looking again and again.
     func wait(for what: String, _ condition: () async -> Bool) async throws {
         let limit = loop.clock.now.advanced(by: .seconds(20))
