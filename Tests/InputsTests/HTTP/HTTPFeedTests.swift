@@ -28,4 +28,22 @@ import Testing
         let plain = Self.text(HTTPFeed.poll("fact", PollRequest(), by: request, target))
         #expect(plain.contains("Content-Length: 2") && plain.last == "{}")
     }
+
+    @Test(arguments: [
+        ("", nil, nil), ("", "own", "Basic b3duOnNlY3JldA=="), ("a:b@", nil, "Basic YTpi"),
+        ("a:b@", "own", "Basic b3duOnNlY3JldA=="),
+    ])
+    func sendsOneAuthorizationField(inURL: String, own: String?, basic: String?) throws {
+        let url = "http://\(inURL)web2:2287"
+        for header in [nil, "Authorization: Bearer secret", "authorization:Bearer secret"] {
+            var request = HTTPRequest(url: url)
+            request.headers = header.map { [$0] } ?? []
+            request.credentials = own.map { HTTPRequest.Credentials(name: $0, password: "secret") }
+            let target = try #require(WebSocketTarget(url: url))
+            let fields = Self.text(HTTPFeed.head(of: request, target, behind: nil)).filter {
+                $0.lowercased().hasPrefix("authorization:")
+            }
+            #expect(fields == (header ?? basic.map { "Authorization: \($0)" }).map { [$0] } ?? [])
+        }
+    }
 }

@@ -427,6 +427,41 @@ import Testing
         #expect(stage.runs == ["\"a\"", "\"b\""] && stage.gaps.isEmpty && stage.said.isEmpty, "\(stage.said)")
     }
 
+    @Test func aPipeIsNoJournalAndLosesNothingWhenItIsLookedAt() throws {
+        let folder = try TestSupport.TemporaryFolder()
+        let path = folder.path("pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        let text = Array("SQLite format 3\0 and more".utf8)
+        let pipe = try Descriptor.open(path, flags: O_RDWR | O_NONBLOCK)
+        try text.withUnsafeBytes { try Descriptor.write($0, to: pipe.number) }
+        #expect(!JournalStream.isJournal(path))
+        var left = [UInt8](repeating: 0, count: 100)
+        #expect(read(pipe.number, &left, left.count) == text.count && Array(left[..<text.count]) == text)
+    }
+
+    /// Also when the run before had the same, byte for byte.
+    @Test func everyRunOfAJournalBeginsWithItsStats() async throws {
+        let history = MemoryHistory()
+        for run in ["a", "b"] {
+            history.begin(run, hello: Array("\(run)\n".utf8), stats: Array("stats\n".utf8))
+            for number in 1...2 { history.add(Array("\(number)".utf8), number...number, ReplayStage.began) }
+        }
+        let text = try await withLoop(virtual: true) { loop in
+            let stream = JournalStream(history, from: nil, on: loop, worker: loop)
+            let buffer = ReadBuffer()
+            var bytes: [UInt8] = []
+            while true {
+                guard let count = try stream.read(into: buffer.memory) else {
+                    try await stream.waitUntilReadable()
+                    continue
+                }
+                if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+                bytes += buffer.memory[..<count]
+            }
+        }
+        #expect(text == "a\nstats\n1\n2\nb\nstats\n1\n2\n")
+    }
+
     @Test func howTheRunsOfAJournalEndedIsPassedOn() async throws {
         let folder = try TestSupport.TemporaryFolder()
         let path = folder.path("j.db")
