@@ -127,6 +127,31 @@ import Testing
         }
     }
 
+    /// It needs nothing of the log, so the next run may begin.
+    @Test func nobodyWaitsForAPushThatReadsTheJournal() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = await PastReaderTests.Stage(on: loop)
+            let peer = Peer(on: loop)
+            peer.isPresent = false
+            let output = PushOutput(
+                try PushTarget("unix:/x"), store: stage.feed.store, on: loop, random: SeededGenerator(seed: 1),
+                history: stage.desk, tell: { _ in }, connect: { try peer.connect() })
+            stage.history.begin("r1")
+            try await stage.serving {
+                try await running {
+                    try await output.run()
+                } while: {
+                    await stage.publish(1_500)
+                    let reader = try await peer.comeBack()
+                    #expect(try await reader.next()?.seq == 1)
+                    let before = loop.clock.now
+                    try await stage.feed.store.waitForReaders(atMost: .seconds(1))
+                    #expect(before == loop.clock.now)
+                }
+            }
+        }
+    }
+
     /// The journal had an outage while the run that somebody is overtaken in ended; it may have the next one.
     @Test(arguments: [0, 1, 2]) func aPushIsToldOfTheRestOfARunThatTheJournalDoesNotHave(_ journal: Int) async throws {
         try await withLoop(virtual: true) { loop in

@@ -382,19 +382,20 @@ import Testing
         }
     }
 
-    /// A slow one is in the middle of the old run's lines when the new run begins.
-    @Test func everyLineHasTheNameOfItsOwnRun() async throws {
+    /// A slow one is in the middle of the old run's lines when the new run begins, or the new one has the numbers of the old one.
+    @Test(arguments: [(50, 2), (1, 1)]) func everyLineHasTheNameOfItsOwnRun(first: Int, second: Int) async throws {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop, isRelay: true)
             let readers = Self.readers(stage)
             let stream = try Self.connect(readers, stage, capacity: 2_000)
-            try await Self.relay("theirs", 1...50, stage, text: 1_000)
+            try await Self.relay("theirs", 1...first, stage, text: 1_000)
             try await loop.sleep(for: .milliseconds(1))
-            try await Self.relay("others", 1...2, stage)
+            try await Self.relay("others", 1...second, stage)
             await stage.store.finish("end")
             try await stream.readToEnd(on: loop)
-            let ids = stream.events.events.filter { $0.data.contains(#""type":"fact""#) }.map(\.id)
-            #expect(ids == (1...50).map { "theirs-\($0)" } + ["others-1", "others-2"])
+            let facts = stream.events.events.filter { $0.data.contains(#""type":"fact""#) }
+            #expect(facts.map(\.id) == (1...first).map { "theirs-\($0)" } + (1...second).map { "others-\($0)" })
+            #expect(facts.suffix(second).allSatisfy { $0.data.contains(#""text":""}"#) })
         }
     }
 
