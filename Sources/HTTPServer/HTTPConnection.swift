@@ -169,7 +169,7 @@ final class HTTPConnection {
     func finish(isComplete: Bool) {
         let (stream, promise) = (self.stream, self.promise)
         (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
-        (isSuspended, isResumed, hasLeft, isLent) = (false, false, false, false)
+        (isSuspended, isResumed, isLent) = (false, false, false)
         phase = .idle
         lastTurn = server.turns
         request = HTTPRequest(method: "", target: "", fields: [], body: [])

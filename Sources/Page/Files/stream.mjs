@@ -279,7 +279,7 @@ export class Stream {
         const begin = greeting => {
             tab.isAsking = false
             // Who is busy by now would get an old one: it asks again.
-            if (!tab.isBusy && this.#tabs.has(tab)) this.#begin(tab, greeting)
+            if (!tab.isBusy) this.#begin(tab, greeting)
         }
         tab.isAsking = true
         const known = [this.#hello, this.#stats]

@@ -218,7 +218,6 @@ package struct PastSeries: Sendable {
         // Most lines come in the order of their times.
         let seen = (slice.upperBound.microseconds - (first ?? slice.lowerBound).microseconds) / 2
         slice = slice.upperBound - .microseconds(max(1, min(seen, width / 2)))..<slice.upperBound
-        found = []
     }
 
     private mutating func take(_ line: Line, _ length: Int) {
