@@ -27,8 +27,7 @@ Logs are in .build/tests.
 TEXT
 }
 export PYTHONDONTWRITEBYTECODE=1
-# Nobody looks things up in an index of these builds, and it takes a tenth of their time.
-strict=(-Xswiftc -warnings-as-errors --disable-index-store)
+strict=(-Xswiftc -warnings-as-errors)
 release=(-c release --static-swift-stdlib --product catwatch "${strict[@]}")
 venv=.build/venv
 cores=$(nproc)
