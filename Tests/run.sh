@@ -18,7 +18,7 @@ package   the Debian package, installed into an empty system
 
 Without a part: all of them but package; page, e2e and threads side by side.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
-          and each patch of Tests/Bugs found by them; 200 kills of a journal's agent (40); all 17 trials with a broker (6) and
+          and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests
 --simulate=HOURS    nothing but simulated worlds, other ones each time
 
