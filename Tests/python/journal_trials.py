@@ -3,7 +3,7 @@
 
 usage: journal_trials.py CATWATCH TRIAL [--rounds N] [--seed S] [--long]
 
-kill    an agent with some 5,000 events a second is killed (SIGKILL) at random moments, 200 times, and started again on what
+kill    an agent with some 5,000 events a second is killed (SIGKILL) at random moments, 40 times (1,000 by --long), and started again on what
         is left: what was durable is there, whole, once and in order, and `restart` says what is true
 copies  its files are copied at random moments, not at once, as cp does: each copy can be opened, and an agent runs on it
 faults  reading, writing and syncing fail (EIO, ENOSPC, EINTR; by strace), and files may not grow (RLIMIT_FSIZE): watching
@@ -522,7 +522,7 @@ def full(catwatch, folder, rounds, dice):
         subprocess.run(["umount", folder], check=True)
 
 
-TRIALS = {"kill": (kill, 200, 1_000), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
+TRIALS = {"kill": (kill, 40, 1_000), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
 
 
 def main():
