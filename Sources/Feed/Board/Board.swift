@@ -329,7 +329,7 @@ package struct Board: Sendable {
             } else if let index = sourceIndex(source, time: time) {
                 sources[index].agent = agent
             }
-        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown:
+        case .hello, .stats, .restart, .lost, .peer, .gap, .bye, .refusal, .unknown:
             break
         }
     }

@@ -269,7 +269,7 @@ struct Fleet: Sendable {
         case .restart(let restart): body = .restart(restart)
         case .agent(let agent): body = .foreignAgent(agent)
         // `FleetMember` lets none of these through.
-        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .resync, .refusal, .unknown: return false
+        case .hello, .stats, .window, .lost, .peer, .gap, .bye, .refusal, .unknown: return false
         }
         let known = state.source(named: name, of: origin.member)
         // One that its `stats` left out may be forgotten before the batch is published, and its place be another's.

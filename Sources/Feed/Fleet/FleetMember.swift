@@ -109,7 +109,7 @@ package struct FleetMember: Sendable {
         case .bye(let bye):
             guard let run, bye.run == run, let last = bye.lastSeq, marks[run] != nil else { return }
             miss(through: last, of: run, from: 1, into: &items)
-        case .resync, .refusal: break
+        case .refusal: break
         default:
             guard let run, let sequence = line.seq else { return }
             guard sequence < .max else { return complainOfNumber(into: &items) }

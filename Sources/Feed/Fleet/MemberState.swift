@@ -102,7 +102,7 @@ package struct MemberState: Sendable {
         case .hello(let hello): identify(run: hello.run, host: hello.host, app: hello.app, interval: hello.interval)
         case .bye: hasEnded = true
         case .data: return  // its time is its event's
-        case .stats, .gap, .resync, .refusal: break
+        case .stats, .gap, .refusal: break
         default: hasEnded = false
         }
         let skew = Double(line.time.microseconds.subtractingSaturated(heard.microseconds)) / 1_000

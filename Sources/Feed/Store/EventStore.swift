@@ -1064,7 +1064,6 @@ package actor EventStore {
             guard bye.run == identity.run else { return false }
             for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
             return true
-        case .resync: break
         case .gap(let gap): state.skip(through: gap.to)
         default: guard let sequence = line.seq, state.relay(relayed, sequence: sequence, at: now) else { return false }
         }

@@ -164,7 +164,7 @@ final class Recording {
             // Of a run that is told: who keeps it says by that how it ended.
             guard let run, bye.run == run, hello == nil, from == nil else { return nil }
             return .other(relayed)
-        case .resync, .refusal: return nil
+        case .refusal: return nil
         default:
             guard let sequence = line.seq, isNew(sequence), isWanted(line.time) else { return nil }
             lastSequence = sequence

@@ -41,7 +41,7 @@ export function readLine(text) {
     }
 }
 
-const ofConnection = new Set(["hello", "stats", "gap", "bye", "resync"])
+const ofConnection = new Set(["hello", "stats", "gap", "bye"])
 const numbered = new Set(["latency", "memory", "window", "error", "progress", "recovered", "agent", "restart", "lost", "peer"])
 
 /** What a line's body is: its type, but for `data`, `refusal` and `unknown`. */
@@ -185,7 +185,6 @@ const readers = {
         lastSeq: integer(m, "last_seq"),
         reason: string(m, "reason"),
     }),
-    resync: m => ({ reason: string(m, "reason") }),
 }
 
 const runName = name => (/^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse())

@@ -103,7 +103,7 @@ struct HostileFeed {
         case 2: return start + "\"gap\",\"from\":\(integer()),\"to\":\(integer()),\"reason\":\(text())}"
         case 3:
             return start
-                + "\"\(one(of: ["bye", "resync"]))\",\"run\":\"1\",\"last_seq\":\(integer()),\"reason\":\(text())}"
+                + "\"\(one(of: ["bye", "later"]))\",\"run\":\"1\",\"last_seq\":\(integer()),\"reason\":\(text())}"
         default: return numbered(start)
         }
     }

@@ -35,7 +35,6 @@ package struct Line: Sendable, Equatable {
         indirect case peer(Peer)
         case gap(Gap)
         case bye(Bye)
-        case resync(Resync)
         /// An `error` line of one connection, without number and source: what this reader asked for cannot be had.
         case refusal(Failure)
         /// A type that this version does not know; format 1 gains types.
@@ -90,11 +89,6 @@ package struct Line: Sendable, Equatable {
         package var run: String?
         /// The last sequence number of the run; 0 when there was none.
         package var lastSeq: Int?
-        package var reason: String?
-    }
-
-    /// The reader has to take its view from the start again.
-    package struct Resync: Sendable, Equatable {
         package var reason: String?
     }
 }

@@ -49,7 +49,6 @@ package enum LineDecoder {
         case "stats": return .stats(try Line.Stats(members))
         case "gap": return .gap(try Line.Gap(members))
         case "bye": return .bye(try Line.Bye(members))
-        case "resync": return .resync(Line.Resync(reason: try members.stringIfAny(.reason)))
         case "latency": return .latency(try numbered(members, LatencySample.init))
         case "memory": return .memory(try numbered(members, MemorySample.init))
         case "window": return .window(try numbered(members, Line.Window.init))

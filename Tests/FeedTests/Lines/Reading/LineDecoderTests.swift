@@ -121,11 +121,6 @@ import Testing
             return
         }
         #expect(bye.run == "r1" && bye.lastSeq == 91 && bye.reason == "SIGTERM")
-        guard case .resync(let resync) = try decode(LineExamples.resync).body else {
-            _ = #expect(Bool(false))
-            return
-        }
-        #expect(resync.reason == "new_run")
     }
 
     // MARK: What the format may still gain, and what is left out

@@ -43,9 +43,8 @@ enum LineExamples {
     static let gap = #"{"type":"gap","time":"2001-09-09T01:46:40.000000Z","from":6,"to":90,"reason":"slow_reader"}"#
     static let bye =
         #"{"type":"bye","time":"2001-09-09T01:46:40.000000Z","run":"r1","last_seq":91,"reason":"SIGTERM"}"#
-    static let resync = #"{"type":"resync","time":"2001-09-09T01:46:40.000000Z","reason":"new_run"}"#
 
     static let all = [
-        hello, stats, data, latency, memory, window, error, progress, recovered, agent, restart, gap, bye, resync,
+        hello, stats, data, latency, memory, window, error, progress, recovered, agent, restart, gap, bye,
     ]
 }
