@@ -10,12 +10,18 @@ import Testing
         Installation.hasPython
         && (access("/usr/sbin/nats-server", X_OK) == 0 || Installation.variable("CATWATCH_BINARY") != nil)
 
-    @Test(
-        .enabled(if: canRun),
-        arguments: ["leader", "cut", "stopped", "overtaken", "access", "tls", "setup", "rights", "names", "lines"])
+    /// One for each kind of trouble, and by CATWATCH_LONG=1 all: of the servers, of who is let in, and of what a stream forgets.
+    private static let trials =
+        ["leader", "overtaken", "access"]
+        + (LongRun.isOn ? ["cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
+    /// The same for those who read.
+    private static let fleetTrials =
+        ["fleet", "restart", "hostile"] + (LongRun.isOn ? ["anew", "times", "reader", "asked"] : [])
+
+    @Test(.enabled(if: canRun), arguments: trials)
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }
 
-    @Test(.enabled(if: canRun), arguments: ["fleet", "anew", "restart", "hostile", "times", "reader", "asked"])
+    @Test(.enabled(if: canRun), arguments: fleetTrials)
     func aFleetHasWhatAStreamHad(trial: String) async throws { try await run("nats_fleet_trials", trial) }
 
     private func run(_ script: String, _ trial: String) async throws {
