@@ -6,9 +6,6 @@ package struct JournalQuery: Sendable {
     package var from: Timestamp?
     /// Up to when, which is not included.
     package var until: Timestamp?
-    package var types: [String]?
-    package var sources: [String]?
-    package var series: String?
     /// Whether the newest come first.
     package var isReversed = false
 

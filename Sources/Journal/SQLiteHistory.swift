@@ -142,7 +142,7 @@ private struct Search {
 
     mutating func run(in database: SQLiteDatabase, low: Int64, high: Int64) throws(SQLiteFault) {
         let lines = try database.prepare(
-            "SELECT id, time, type, source, series, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id "
+            "SELECT id, time, type, line FROM lines WHERE id BETWEEN ? AND ? ORDER BY id "
                 + (query.isReversed ? "DESC" : "ASC"))
         lines.bind(1, low)
         lines.bind(2, high)
@@ -171,7 +171,7 @@ private struct Search {
                 run = found
             }
             guard let run else { return }
-            let line = lines.text(5)
+            let line = lines.text(3)
             let numbers = Self.numbers(
                 of: line, isGap: lines.text(2).elementsEqual("gap".utf8), run.sequence(at: place))
             (sequences, places) =
@@ -197,14 +197,7 @@ private struct Search {
         let time = Timestamp(microseconds: line.integer(1))
         if let from = query.from, time < from { return false }
         if let until = query.until, time >= until { return false }
-        return Self.holds(query.types, line, 2) && Self.holds(query.sources, line, 3)
-            && Self.holds(query.series.map { [$0] }, line, 4)
-    }
-
-    private static func holds(_ names: [String]?, _ line: SQLiteStatement, _ column: Int32) -> Bool {
-        guard let names else { return true }
-        let text = line.text(column)
-        return names.contains { $0.utf8.elementsEqual(text) }
+        return true
     }
 
     /// Which numbers a line is of: one, but for a `gap`.

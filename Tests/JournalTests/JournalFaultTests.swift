@@ -206,10 +206,10 @@ import Testing
         try SQLiteFile.run(
             """
             WITH RECURSIVE c (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM c LIMIT 20000)
-            INSERT INTO lines SELECT (1 << 36) + n, 1, iif(n > 20000, 'fact', 'x'), NULL, NULL, NULL, 'x' FROM c
+            INSERT INTO lines SELECT (1 << 36) + n, iif(n > 20000, 2, 1), 'x', NULL, NULL, NULL, 'x' FROM c
             """, in: path)
         var query = JournalQuery()
-        query.types = ["fact"]
+        query.from = Timestamp(microseconds: 2)
         #expect(
             try LineReader.pages(SQLiteHistory(path: path), query, bytes: 1 << 20).map(\.sequences) == [
                 1...1, 20_001...20_001,
@@ -365,12 +365,16 @@ import Testing
             """
             WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 16384)
             INSERT INTO lines SELECT \(isReversed ? "n - 9223372036854775807 - 1" : "9223372036854775807 - n"),
-                1, 'x', NULL, NULL, NULL, 'x' FROM c
+                2, 'x', NULL, NULL, NULL, 'x' FROM c
             """, in: path)
+        let history = SQLiteHistory(path: path)
         var query = JournalQuery()
-        (query.types, query.isReversed) = (["fact"], isReversed)
-        if isReversed { query.from = Timestamp(microseconds: 0) }
-        #expect(try SQLiteHistory(path: path).page(query, behind: nil, bytes: 100) == nil)
+        (query.from, query.isReversed) = (Timestamp(microseconds: 2), isReversed)
+        // Learns where lines of this time are, before they have another one.
+        let end = JournalPlace(id: isReversed ? .min : .max)
+        #expect(try history.page(query, behind: end, bytes: 100) == nil)
+        try SQLiteFile.run("UPDATE lines SET time = 1", in: path)
+        #expect(try history.page(query, behind: nil, bytes: 100) == nil)
     }
 
     @Test func isNotBrokenByAWantOfMemory() {

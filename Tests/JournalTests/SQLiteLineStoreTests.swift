@@ -258,7 +258,7 @@ import Testing
             ])
     }
 
-    @Test func findsLinesByTimeTypeSourceAndSeries() throws {
+    @Test func findsLinesByTime() throws {
         let store = try openStore()
         var feed = FeedOfLines(run: "one")
         let start = Timestamp(seconds: 1_000_000)
@@ -272,13 +272,6 @@ import Testing
         #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:3", "one:4", "one:6"])
         query.isReversed = true
         #expect(try LineReader.numbers(history, query, bytes: 1) == ["one:6", "one:4", "one:3"])
-        query.types = ["late"]
-        #expect(try LineReader.numbers(history, query) == ["one:6"])
-        query.types = ["fact", "late"]
-        query.sources = ["fact"]
-        #expect(try LineReader.numbers(history, query) == ["one:4", "one:3"])
-        query.series = "x"
-        #expect(try LineReader.numbers(history, query) == [])
         query = JournalQuery()
         query.until = start + .seconds(1_000)
         #expect(try LineReader.numbers(history, query).count == 6)
