@@ -7,8 +7,6 @@ struct FaultTally {
     /// The shortest time from one report to the next.
     static let pause = Duration.seconds(1)
 
-    /// How many there were, ever.
-    private(set) var total = 0
     private var pending = 0
     private var first: Failure?
     private var nextReport = LoopInstant(nanoseconds: 0)
@@ -22,7 +20,6 @@ struct FaultTally {
 
     /// Counts a fault; `failure` is asked for when it is the first one since the last report.
     mutating func add(_ failure: @autoclosure () -> Failure) {
-        total += 1
         pending += 1
         if first == nil { first = failure() }
     }

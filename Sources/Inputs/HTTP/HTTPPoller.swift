@@ -10,7 +10,6 @@ package actor HTTPPoller: Input {
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
-    private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let schedule: PollSchedule
@@ -34,7 +33,6 @@ package actor HTTPPoller: Input {
         self.store = store
         self.desk = desk
         self.loop = loop
-        self.wall = wall
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(

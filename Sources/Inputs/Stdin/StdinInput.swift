@@ -6,24 +6,6 @@ package import Reactor
 /// Lines end in a newline, the last one may end without; a carriage return before it is white space, and so are blank
 /// lines. What a line is that cannot be read is counted and reported; nothing that comes ends it before the stream does.
 package actor StdinInput: Input {
-    /// What came until the end of the stream.
-    package struct Summary: Sendable, Equatable {
-        /// All lines, blank and bad ones too.
-        package var lines = 0
-        package var events = 0
-        /// Lines that are no JSON, too long, or without what was asked for.
-        package var badLines = 0
-        /// Why the stream could not be read to its end; nil when it was.
-        package var failure: Failure?
-
-        package init(lines: Int = 0, events: Int = 0, badLines: Int = 0, failure: Failure? = nil) {
-            self.lines = lines
-            self.events = events
-            self.badLines = badLines
-            self.failure = failure
-        }
-    }
-
     private let source: StdinSource
     private let store: EventStore
     private let loop: EventLoop
@@ -36,7 +18,8 @@ package actor StdinInput: Input {
     private let lines: StdinLines
     private var batch = EventBatch()
     private var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
-    private var summary = Summary()
+    /// Why the stream could not be read to its end; nil when it was, or has not ended.
+    private var failure: Failure?
     private var reportTimer: LoopTimer?
     /// Whether nothing will come any more, so that the last line needs no newline.
     private var isAtEnd = false
@@ -61,15 +44,13 @@ package actor StdinInput: Input {
         self.lines = lines?.value ?? StdinLines()
     }
 
-    package func run() async throws(CancellationError) { _ = try await read() }
-
     /// Whether the stream could not be read to its end.
-    package var isCutShort: Bool { summary.failure != nil }
+    package var isCutShort: Bool { failure != nil }
 
     /// Registers the source and reads to the end of the stream, once.
     ///
     /// - Throws: `CancellationError` when the task is cancelled; what is not read then stays where it is, for the next input.
-    package func read() async throws(CancellationError) -> Summary {
+    package func run() async throws(CancellationError) {
         lines.buffer.limit = source.maxLine
         let id = await store.register(source.description)
         do {
@@ -78,8 +59,7 @@ package actor StdinInput: Input {
                 defer { stream.close() }
                 try await read(stream, from: id)
             } catch let error as SystemError {
-                summary.failure = Failure(
-                    .closed, "\(source.path ?? "standard input") cannot be read: \(error.reason)")
+                failure = Failure(.closed, "\(source.path ?? "standard input") cannot be read: \(error.reason)")
             }
             isAtEnd = true
             try await takeLines(from: id)
@@ -88,7 +68,6 @@ package actor StdinInput: Input {
             throw CancellationError()
         }
         await finish(id)
-        return summary
     }
 
     private func read(_ stream: any ByteStream, from id: SourceID) async throws {
@@ -203,7 +182,6 @@ package actor StdinInput: Input {
 
     /// Publishes what was read, and what was wrong with it when that is due.
     private func publish(from id: SourceID) async {
-        summary.events += batch.count
         if let failure = bad.report(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
@@ -234,15 +212,12 @@ package actor StdinInput: Input {
     /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
         if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, &bad) }
-        summary.events += batch.count
         if let failure = bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
-        if let failure = summary.failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }
+        if let failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }
         if let reportTimer { loop.cancel(reportTimer) }
         reportTimer = nil
-        summary.lines = lines.buffer.number
-        summary.badLines = bad.total
         await store.publish(batch)
         batch.removeAll()
     }

@@ -6,7 +6,6 @@ import Testing
 
 /// Standard input in virtual time: what is written to it, and what became of it.
 struct StdinRun: Sendable {
-    var summary = StdinInput.Summary()
     /// The numbered lines that came out, decoded.
     var lines: [Line] = []
 
@@ -42,7 +41,7 @@ struct StdinRun: Sendable {
             var run = StdinRun()
             async let written: Void = feed(steps, to: ends, on: loop)
             async let lines = collect(store, reader)
-            run.summary = try await input.read()
+            try await input.run()
             await store.finish("end")
             run.lines = try await lines
             try await written
@@ -63,7 +62,7 @@ struct StdinRun: Sendable {
         }
     }
 
-    private static func collect(_ store: EventStore, _ reader: ReaderID) async throws -> [Line] {
+    static func collect(_ store: EventStore, _ reader: ReaderID) async throws -> [Line] {
         var lines: [Line] = []
         var splitter = LineSplitter(limit: 2 << 20)
         while true {
@@ -82,9 +81,7 @@ struct StdinRun: Sendable {
 
     /// The values of all data lines until the feed's end.
     static func collectValues(_ store: EventStore, _ reader: ReaderID) async throws -> [Double?] {
-        var run = StdinRun()
-        run.lines = try await collect(store, reader)
-        return run.values
+        try await StdinRun(lines: collect(store, reader)).values
     }
 
     var data: [Line.Data] {
@@ -97,6 +94,15 @@ struct StdinRun: Sendable {
     var errors: [Failure] {
         lines.compactMap { if case .error(let failure) = $0.body { failure } else { nil } }
     }
+    /// How many lines the errors are about.
+    var badLines: Int { errors.reduce(0) { $0 + Self.count($1) } }
+
+    /// How many lines one report is about.
+    static func count(_ failure: Failure) -> Int {
+        let words = failure.message.split(separator: " ")
+        return words.dropFirst().first == "bad" ? Int(words[0]) ?? 0 : 1
+    }
+
     /// When each error was reported, from the start.
     var errorTimes: [Duration] {
         lines.compactMap { line in

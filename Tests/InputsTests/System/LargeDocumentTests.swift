@@ -54,9 +54,11 @@ import Testing
         }
     }
 
-    private static func values(_ lines: [Line]) -> [Double] {
-        lines.compactMap { if case .data(let data) = $0.body { data.value } else { nil } }
+    private static func data(_ lines: [Line]) -> [Line.Data] {
+        lines.compactMap { if case .data(let data) = $0.body { data } else { nil } }
     }
+
+    private static func values(_ lines: [Line]) -> [Double] { data(lines).compactMap(\.value) }
 
     private static func errors(_ lines: [Line]) -> [Failure] {
         lines.compactMap { if case .error(let failure) = $0.body { failure } else { nil } }
@@ -67,7 +69,7 @@ import Testing
     /// Reads `text` as standard input with an output that takes it bit by bit.
     private static func stdin(
         _ text: String, log: Int, worker: Worker? = nil, maxLine: Int = 1 << 20
-    ) async throws -> (lines: [Line], gaps: Int, summary: StdinInput.Summary, turns: Turns) {
+    ) async throws -> (lines: [Line], gaps: Int, turns: Turns) {
         try await withLoop(virtual: true) { loop in
             let place = await Place(on: loop, log: log)
             let bytes = Array(text.utf8)
@@ -79,23 +81,22 @@ import Testing
             let input = StdinInput(source, store: place.store, on: loop, wall: place.wall, worker: worker) { _ in
                 end.value
             }
-            async let summary: StdinInput.Summary = {
-                let summary = try await input.read()
+            async let ended: Void = {
+                try await input.run()
                 await place.store.finish("end")
-                return summary
             }()
             async let turns = Turns.watch(place.store, on: loop, until: items) { true }
             let (lines, gaps) = try await place.read(pausing: .zero)
-            return (lines, gaps, try await summary, try await turns)
+            try await ended
+            return (lines, gaps, try await turns)
         }
     }
 
     @Test(arguments: ["\n", ""], [1 << 16, 1 << 20])
     func aLineThatIsLargerThanTheLogComesThrough(end: String, log: Int) async throws {
-        let (lines, gaps, summary, turns) = try await Self.stdin(Self.body + end, log: log)
+        let (lines, gaps, turns) = try await Self.stdin(Self.body + end, log: log)
         #expect(gaps == 0 && Self.errors(lines).isEmpty)
         #expect(Self.values(lines).elementsEqual((0..<Self.items).map(Double.init)))
-        #expect(summary == StdinInput.Summary(lines: 1, events: Self.items))
         #expect(turns.most <= EventBatch.fullCount, "more than a slice at once")
     }
 
@@ -105,10 +106,10 @@ import Testing
         defer { worker.stop() }
         let space = String(repeating: " ", count: 600_000)
         let text = "[1,\"x\"]\n[2,\(space)3]\n[4]\n[5,\(space)\n[6\(space)]\n[7,\(space)8]"
-        let (lines, gaps, summary, _) = try await Self.stdin(
+        let (lines, gaps, _) = try await Self.stdin(
             text + String(repeating: "\n[0]", count: Self.items - 8), log: 8 << 20, worker: worker)
         #expect(gaps == 0 && Self.values(lines).prefix(6) == [1, 2, 3, 4, 6, 7])
-        #expect(summary.badLines == 2 && summary.events == Self.items)
+        #expect(Self.data(lines).count == Self.items)
         let messages = Self.errors(lines).map(\.message)
         #expect(messages.count == 2 && messages[0].hasPrefix("line 1: ") && messages[1].hasPrefix("line 4: "))
     }
@@ -116,10 +117,10 @@ import Testing
     @Test func lookAtLongLinesThatAreOneEvent() async throws {
         let long = String(repeating: "x", count: 600_000)
         let text = "[1]\n" + String(repeating: "[\"\(long)\"]\n", count: 3)
-        let (lines, gaps, summary, _) = try await Self.stdin(
+        let (lines, gaps, _) = try await Self.stdin(
             text + String(repeating: "[0]\n", count: Self.items - 4), log: 1 << 20)
-        #expect(gaps == 0 && summary.events == Self.items)
-        #expect(lines.count { if case .data(let data) = $0.body { data.data?.count == 600_002 } else { false } } == 3)
+        #expect(gaps == 0 && Self.data(lines).count == Self.items)
+        #expect(Self.data(lines).count { $0.data?.count == 600_002 } == 3)
     }
 
     @Test func whatIsLeftOutOfALineIsSaid() async throws {
