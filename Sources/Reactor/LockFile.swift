@@ -16,27 +16,30 @@ package struct LockFile: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
     /// Locks the file, which is made when it is not there, and writes the process's number into it.
-    ///
-    /// - Parameter opened: called between opening and locking it, when its owner may go, for tests of that.
-    package static func take(_ path: String, opened: () -> Void = {}) throws(Refusal) -> LockFile {
+    package static func take(_ path: String) throws(Refusal) -> LockFile {
         while true {
-            let lock: Descriptor
-            do throws(SystemError) {
-                lock = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-            } catch {
-                throw .failed(error)
-            }
-            opened()
-            let number = lock.number
-            guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .taken(owner(number)) }
-            // Its last owner may have removed it between our open and our lock; then it guards nothing.
-            guard isNamed(path, number) else { continue }
-            guard isLock(number) else { throw .isOther }
-            let text = "\(getpid())\n"
-            _ = ftruncate(number, 0)
-            _ = pwrite(number, text, text.utf8.count, 0)
-            return LockFile(path: path, descriptor: lock)
+            if let lock = try lock(open(path), at: path) { return lock }
         }
+    }
+
+    static func open(_ path: String) throws(Refusal) -> Descriptor {
+        do throws(SystemError) {
+            return try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    /// Locks a file that was opened; nil when its last owner has removed it since, so that it guards nothing.
+    static func lock(_ file: consuming Descriptor, at path: String) throws(Refusal) -> LockFile? {
+        let number = file.number
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .taken(owner(number)) }
+        guard isNamed(path, number) else { return nil }
+        guard isLock(number) else { throw .isOther }
+        let text = "\(getpid())\n"
+        _ = ftruncate(number, 0)
+        _ = pwrite(number, text, text.utf8.count, 0)
+        return LockFile(path: path, descriptor: file)
     }
 
     private init(path: String, descriptor: consuming Descriptor) {

@@ -135,9 +135,9 @@ extension StreamSocket {
     /// A TCP socket that listens at an address; one of IPv6 takes connections by IPv6 only, also at `::`.
     ///
     /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES` and what else bind(2) says.
-    package static func listening(at address: SocketAddress, backlog: Int32 = 4_096) throws(SystemError) -> Descriptor {
+    package static func listening(at address: SocketAddress) throws(SystemError) -> Descriptor {
         let socket = try address.bound()
-        try listen(socket, backlog: backlog)
+        try listen(socket)
         return socket
     }
 

@@ -11,59 +11,71 @@ package enum StreamSocket {
     /// The permissions are the descriptor's before the file appears, and never wider than asked for: the umask takes some
     /// away, which are put back on that very file. What fails leaves none behind.
     ///
-    /// - Parameter made: called between the two, for tests of that.
     /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when there is a file, `EEXIST` when it was swapped for another one, and what
     ///   bind(2) says.
-    package static func bound(
-        to path: String, mode: UInt32 = 0o600, made: () throws(SystemError) -> Void = {}
-    ) throws(SystemError) -> Descriptor {
-        let socket = try unix()
-        let number = socket.number
-        try systemCall("fchmod", on: path) { fchmod(number, mode) }
-        try systemCall("bind", on: path) { cw_bind_unix(number, path) }
+    package static func bound(to path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+        let socket = try bind(to: path, mode: mode)
         do throws(SystemError) {
-            try made()
-            try setMode(mode, at: path)
+            try setMode(mode, of: file(at: path))
         } catch {
-            var status = stat()
-            if lstat(path, &status) == 0, isOwnSocket(status) { unlink(path) }
+            removeOwn(path)
             throw error
         }
         return socket
     }
 
-    /// Gives a Unix socket of the caller's other permissions: that very file, since at its path another one may come to lie
-    /// meanwhile, in a folder that others may write to.
+    /// The same with what the umask leaves of the permissions.
+    static func bind(to path: String, mode: UInt32) throws(SystemError) -> Descriptor {
+        let socket = try unix()
+        let number = socket.number
+        try systemCall("fchmod", on: path) { fchmod(number, mode) }
+        try systemCall("bind", on: path) { cw_bind_unix(number, path) }
+        return socket
+    }
+
+    /// Removes what lies at a path when it is a Unix socket of the caller's.
+    static func removeOwn(_ path: String) {
+        var status = stat()
+        if lstat(path, &status) == 0, isOwnSocket(status) { unlink(path) }
+    }
+
+    /// The file of a Unix socket of the caller's, opened for its path alone: at its path another one may come to lie at any
+    /// moment, in a folder that others may write to.
     ///
-    /// - Parameters:
-    ///   - identity: which one it is to be; nil for any.
-    ///   - opened: called between looking at it and setting them, for tests of that.
+    /// - Parameter identity: which one it is to be; nil for any.
     /// - Throws: `EEXIST` when another file is there.
-    package static func setMode(
-        _ mode: UInt32, at path: String, of identity: FileIdentity? = nil, opened: () -> Void = {}
-    ) throws(SystemError) {
+    package static func file(at path: String, of identity: FileIdentity? = nil) throws(SystemError) -> Descriptor {
         let file = try Descriptor.open(path, flags: cw_o_path | O_NOFOLLOW)
+        let status = try status(of: file)
+        guard isOwnSocket(status), identity.map({ $0 == FileIdentity(status) }) ?? true else {
+            throw SystemError(code: EEXIST, call: "open", subject: path)
+        }
+        return file
+    }
+
+    /// Gives a socket's file other permissions: that very file, whatever lies at its path by now.
+    package static func setMode(_ mode: UInt32, of file: borrowing Descriptor) throws(SystemError) {
+        guard try status(of: file).st_mode & 0o7777 != mode else { return }
+        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
+        let number = file.number
+        try systemCall("chmod") { chmod("/proc/self/fd/\(number)", mode) }
+    }
+
+    private static func status(of file: borrowing Descriptor) throws(SystemError) -> stat {
         var status = stat()
         let number = file.number
-        try systemCall("fstat", on: path) { fstat(number, &status) }
-        guard isOwnSocket(status), identity.map({ $0 == FileIdentity(status) }) ?? true else {
-            throw SystemError(code: EEXIST, call: "chmod", subject: path)
-        }
-        opened()
-        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
-        if status.st_mode & 0o7777 != mode {
-            try systemCall("chmod", on: path) { chmod("/proc/self/fd/\(number)", mode) }
-        }
+        try systemCall("fstat") { fstat(number, &status) }
+        return status
     }
 
     private static func isOwnSocket(_ status: stat) -> Bool {
         status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
     }
 
-    /// Listens. `backlog` connections wait to be accepted at the most, fewer where the system says so.
-    package static func listen(_ socket: borrowing Descriptor, backlog: Int32 = 4_096) throws(SystemError) {
+    /// Listens. 4,096 connections wait to be accepted at the most, fewer where the system says so.
+    package static func listen(_ socket: borrowing Descriptor) throws(SystemError) {
         let number = socket.number
-        try systemCall("listen") { Glibc.listen(number, backlog) }
+        try systemCall("listen") { Glibc.listen(number, 4_096) }
     }
 
     /// A Unix socket connected to `path`; a Unix socket connects at once or not at all.

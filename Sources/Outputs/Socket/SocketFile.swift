@@ -59,10 +59,8 @@ package struct SocketFile: ~Copyable {
     }
 
     /// Gives the socket other permissions, if it is still this one.
-    ///
-    /// - Parameter opened: see `StreamSocket.setMode`.
-    package borrowing func change(mode: UInt32, opened: () -> Void = {}) throws(SystemError) {
-        try StreamSocket.setMode(mode, at: path, of: identity, opened: opened)
+    package borrowing func change(mode: UInt32) throws(SystemError) {
+        try StreamSocket.setMode(mode, of: StreamSocket.file(at: path, of: identity))
     }
 
     /// Removes the socket, if it is still this one, and then the lock.
@@ -71,11 +69,10 @@ package struct SocketFile: ~Copyable {
         lock.remove()
     }
 
-    /// - Parameter opened: see `LockFile.take`.
-    static func takeLock(_ path: String, opened: () -> Void = {}) throws(Refusal) -> LockFile {
+    private static func takeLock(_ path: String) throws(Refusal) -> LockFile {
         let name = path + ".lock"
         do throws(LockFile.Refusal) {
-            return try LockFile.take(name, opened: opened)
+            return try LockFile.take(name)
         } catch {
             switch error {
             case .taken(let process):

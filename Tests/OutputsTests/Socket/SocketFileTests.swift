@@ -1,10 +1,10 @@
 import Glibc
-import Reactor
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Outputs
+@testable import Reactor
 
 /// Real sockets in a folder of the test's own.
 @Suite(.limited) struct SocketFileTests {
@@ -19,9 +19,7 @@ import Testing
             }
         }
 
-        func change(mode: UInt32, opened: () -> Void) throws(SystemError) {
-            try file?.change(mode: mode, opened: opened)
-        }
+        func change(mode: UInt32) throws(SystemError) { try file?.change(mode: mode) }
 
         func remove() {
             socket = nil
@@ -70,63 +68,44 @@ import Testing
         chmod(folder.path("victim"), 0o600)
         var other: Descriptor?
         let path = folder.path("s")
-        let error = try? #require(throws: SystemError.self) {
-            _ = try StreamSocket.bound(to: path, mode: 0o666) {
-                rename(path, folder.path("moved"))
-                switch swapped {
-                case "link": symlink(folder.path("victim"), path)
-                case "file": link(folder.path("victim"), path)
-                case "socket":
-                    other = try? StreamSocket.bound(to: folder.path("other"), mode: 0o600)
-                    chown(folder.path("other"), 65_534, 65_534)
-                    rename(folder.path("other"), path)
-                default: break
-                }
-            }
+        let socket = try StreamSocket.bind(to: path, mode: 0o666)
+        rename(path, folder.path("moved"))
+        switch swapped {
+        case "link": symlink(folder.path("victim"), path)
+        case "file": link(folder.path("victim"), path)
+        case "socket":
+            guard geteuid() == 0 else { return }  // only root can give one away
+            other = try StreamSocket.bound(to: folder.path("other"), mode: 0o600)
+            chown(folder.path("other"), 65_534, 65_534)
+            rename(folder.path("other"), path)
+        default: break
         }
-        if swapped == "socket", geteuid() != 0 { return }  // only root can give one away
-        #expect(error != nil)
-        #expect(folder.status("victim").map { $0.st_mode & 0o777 } == 0o600)
-        if swapped == "socket" { #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600) }
-        // The umask had taken bits away, and nothing gave them back to whoever moved it.
-        #expect(folder.status("moved").map { $0.st_mode & 0o777 & ~0o666 } == 0)
-        _ = other?.number
-    }
-
-    @Test func whatFailsLeavesNeitherSocketNorLock() throws {
-        let folder = try TemporaryFolder()
-        #expect(throws: SystemError(code: EMFILE, call: "open")) {
-            _ = try StreamSocket.bound(to: folder.path("s")) { () throws(SystemError) in
-                throw SystemError(code: EMFILE, call: "open")
-            }
-        }
-        #expect(folder.names.isEmpty)
-        // But not what somebody else has put in its place.
-        #expect(throws: SystemError.self) {
-            _ = try StreamSocket.bound(to: folder.path("s")) { () throws(SystemError) in
-                rename(folder.path("s"), folder.path("moved"))
-                try folder.write("precious", to: "s")
-            }
-        }
-        #expect(folder.names == ["moved", "s"])
+        #expect(throws: SystemError.self) { _ = try StreamSocket.file(at: path) }
+        // What is not its own is not removed either.
+        let inode = folder.status("s")?.st_ino
+        StreamSocket.removeOwn(path)
+        #expect(folder.status("s")?.st_ino == inode)
+        StreamSocket.removeOwn(folder.path("moved"))
+        #expect(folder.status("moved") == nil)
+        _ = (other?.number, socket.number)
     }
 
     /// A reload's other mode, while somebody swaps what lies at the path.
     @Test func anotherModeIsThatOfItsOwnFileOnly() throws {
         let folder = try TemporaryFolder()
         let claim = try Claim(folder.path("s"))
-        try claim.change(mode: 0o660) {
-            rename(folder.path("s"), folder.path("moved"))
-            try? folder.write("precious", to: "s")
-            chmod(folder.path("s"), 0o600)
-        }
+        let file = try StreamSocket.file(at: folder.path("s"))
+        rename(folder.path("s"), folder.path("moved"))
+        try folder.write("precious", to: "s")
+        chmod(folder.path("s"), 0o600)
+        try StreamSocket.setMode(0o660, of: file)
         #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
         #expect(folder.status("moved").map { $0.st_mode & 0o777 } == 0o660)
         // What it does not find any more is left alone, and told.
-        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) }
         unlink(folder.path("s"))
         let other = try StreamSocket.bound(to: folder.path("s"), mode: 0o600)
-        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) }
         #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
         _ = other.number
         claim.remove()
@@ -145,7 +124,7 @@ import Testing
         defer { umount2(folder.path, Int32(MNT_DETACH)) }
         let other = try Claim(folder.path("s"))
         try #require(folder.status("s")?.st_ino == number)
-        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) {} }
+        #expect(throws: SystemError.self) { try claim.change(mode: 0o666) }
         #expect(folder.status("s").map { $0.st_mode & 0o777 } == 0o600)
         claim.remove()
         #expect(folder.names == ["s", "s.lock"])
@@ -196,7 +175,7 @@ import Testing
     @Test func anotherProgramsSocketIsRefusedAlsoWhenManyWaitForIt() throws {
         let folder = try TemporaryFolder()
         let other = try StreamSocket.bound(to: folder.path("s"))
-        try StreamSocket.listen(other, backlog: 1)
+        #expect(listen(other.number, 1) == 0)
         var waiting: [Int32] = []
         defer { for number in waiting { close(number) } }
         let full = #expect(throws: SystemError.self) {
@@ -330,13 +309,13 @@ import Testing
 
     @Test func aLockThatWentBetweenOpeningAndLockingItGuardsNothing() throws {
         let folder = try TemporaryFolder()
-        var opened = 0
-        let lock = try SocketFile.takeLock(folder.path("s")) {
-            opened += 1
-            // Its owner ends, and has it removed.
-            if opened == 1 { unlink(folder.path("s.lock")) }
-        }
-        #expect(opened == 2 && folder.names == ["s.lock"])
+        let path = folder.path("s.lock")
+        let opened = try LockFile.open(path)
+        // Its owner ends, and has it removed.
+        unlink(path)
+        #expect(try LockFile.lock(opened, at: path) == nil)
+        #expect(folder.names == [])
+        let lock = try LockFile.take(path)
         #expect(try Self.refusal(folder.path("s")).contains("another catwatch"))
         lock.remove()
         #expect(folder.names == [])
