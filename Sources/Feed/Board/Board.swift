@@ -189,8 +189,6 @@ package struct Board: Sendable {
     private var agentsByName: [String: Int] = [:]
     /// Before when none of them has been unheard of for a day: until then nobody is looked for who could give way.
     private var agentsKeptUntil: Timestamp?
-    /// How often all agents were looked through for one that gives way, for tests of that.
-    private(set) var agentSearches = 0
     private var windowCount = 0
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget
@@ -573,7 +571,6 @@ package struct Board: Sendable {
         if let index = agentsByName[name] { return index }
         guard AgentName.isValid(name) else { return nil }
         if agents.count >= limits.agents, agentsKeptUntil.map({ $0 <= clock }) ?? true {
-            agentSearches += 1
             removeAgents { clock - $0.told >= Self.day }
             agentsKeptUntil = agents.lazy.map(\.told).min().map { $0 + Self.day }
         }

@@ -28,8 +28,6 @@ package struct BoardError: BoardMoment, Equatable {
     package var sequence: Int
     /// At most 64 code points.
     package var code: String
-
-    package var time: Timestamp { Timestamp(microseconds: microseconds) }
 }
 
 /// The newest data line of one series, with a value or without.

@@ -37,8 +37,6 @@ package struct BoardRing<Element> {
         return element
     }
 
-    package mutating func removeAll() { self = BoardRing(capacity: capacity) }
-
     private func place(_ offset: Int) -> Int {
         let place = head + offset
         return place < slots.count ? place : place - slots.count
@@ -55,21 +53,15 @@ package struct BoardRing<Element> {
     }
 }
 
-extension BoardRing: RandomAccessCollection, MutableCollection {
+extension BoardRing: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
     /// The element at `position`, 0 being the oldest.
     package subscript(position: Int) -> Element {
-        get {
-            precondition(position >= 0 && position < count, "outside the ring")
-            // Places from the head on for `count` places hold an element.
-            return slots[place(position)]!
-        }
-        set {
-            precondition(position >= 0 && position < count, "outside the ring")
-            slots[place(position)] = newValue
-        }
+        precondition(position >= 0 && position < count, "outside the ring")
+        // Places from the head on for `count` places hold an element.
+        return slots[place(position)]!
     }
 }
 

@@ -48,8 +48,6 @@ struct MemberTable: Sendable {
 
     var count: Int { members.count }
 
-    var isEmpty: Bool { members.isEmpty }
-
     /// Adds an agent; one of a name that is known is that one.
     mutating func join(_ name: String) -> MemberID {
         if let index = indices[name] {

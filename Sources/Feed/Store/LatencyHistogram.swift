@@ -65,22 +65,6 @@ package struct LatencyHistogram: Sendable, Equatable {
         errors = errors.addingSaturated(Swift.max(number, 0))
     }
 
-    /// Adds everything `other` has counted, as if it had been recorded here after what is here already.
-    package mutating func merge(_ other: LatencyHistogram) {
-        recordErrors(other.errors)
-        guard other.count > 0 else { return }
-        minimum = count == 0 ? other.minimum : Swift.min(minimum, other.minimum)
-        maximum = count == 0 ? other.maximum : Swift.max(maximum, other.maximum)
-        last = other.last
-        count = count.addingSaturated(other.count)
-        scaledSum = Swift.min(scaledSum + other.scaledSum, .greatestFiniteMagnitude)
-        reach(other.firstBucket)
-        reach(other.firstBucket + other.counts.count - 1)
-        for (offset, number) in other.counts.enumerated() where number > 0 {
-            add(Int(number), to: other.firstBucket + offset)
-        }
-    }
-
     /// The duration in milliseconds that `percent` (0 to 100) percent of all do not exceed; 0 while empty.
     ///
     /// Nearest rank: of n durations in ascending order the one at place ⌈percent · n / 100⌉, at least the first. The first and

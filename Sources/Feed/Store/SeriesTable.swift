@@ -56,9 +56,6 @@ package struct SeriesTable: Sendable {
     /// How many series there are.
     package var count: Int { entries.count - free.count }
 
-    /// The source of series `index`, which must exist.
-    package func source(of index: Int) -> SourceID { SourceID(index: entries[index].source) }
-
     /// The key of series `index`, which must exist; nil for a source's own series.
     package func key(of index: Int) -> Bytes? {
         let entry = entries[index]
@@ -85,13 +82,8 @@ package struct SeriesTable: Sendable {
         return add(key, source: source.index, hash: hash, slot: slot)
     }
 
-    /// The series' index, or nil when there is none; changes and counts nothing.
-    package func find(source: SourceID, key: Bytes?) -> Int? {
-        guard let key else { return find(source: source, keyBytes: nil) }
-        return key.withUnsafeBytes { find(source: source, keyBytes: $0) }
-    }
-
-    /// The same for a key that lies somewhere in memory, nil for a source's own series.
+    /// The index of the series with a key that lies somewhere in memory, nil for a source's own series; nil when there is none.
+    /// Changes and counts nothing.
     func find(source: SourceID, keyBytes key: UnsafeRawBufferPointer?) -> Int? {
         guard let key else {
             guard source.index < own.count, own[source.index] >= 0 else { return nil }

@@ -71,18 +71,6 @@ package actor AttachInput {
         self.transport = transport
     }
 
-    /// By a socket; see `SocketFeed`.
-    package init(
-        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
-        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
-        tell: @escaping @Sendable (Status) async -> Void,
-        connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
-    ) {
-        self.init(
-            store: store, desk: desk, on: loop, by: SocketFeed(on: loop, connect: connect), reconnects: reconnects,
-            random: random, tell: tell)
-    }
-
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
     package func run() async throws(CancellationError) {
         await desk.forwardPolls { [weak self] source, request in

@@ -69,17 +69,6 @@ package enum Preset: String, Sendable, CaseIterable {
         all[preset] = values
     }
 
-    /// The source as a configuration has it.
-    var tree: JSONTree {
-        .object(
-            SettingTable.ofSources.compactMap { setting, _ in
-                if setting === SettingTable.rows.url, let url = values[\.url] {
-                    return .init(setting.name, .string(url.withoutUserInfo))
-                }
-                return values.entry(of: setting).map { .init(setting.name, $0.tree) }
-            })
-    }
-
     /// The presets' own URLs, which hold no secret.
     static let urls = allCases.compactMap { $0.values[\.url] }
 

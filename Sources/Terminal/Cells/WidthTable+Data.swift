@@ -1,8 +1,7 @@
 // Written by Tests/unicode-widths.py; do not edit.
 
 extension WidthTable {
-    /// The version of Unicode that the widths are of.
-    package static let unicodeVersion = "14.0.0"
+    // Of Unicode 14.0.0.
 
     /// Where a run of code points of one class starts, times four, plus the class; ascending.
     static let runs: [UInt32] = [

@@ -1,4 +1,4 @@
-/// How many columns of a terminal a code point takes, by Unicode's data (`unicodeVersion`).
+/// How many columns of a terminal a code point takes, by Unicode's data.
 ///
 /// Two levels, made once from `runs`: the blocks of 256 code points, and for each block that differs from the others two
 /// bits a code point. About 10 KB.

@@ -11,8 +11,7 @@ struct MetricsWriter {
 
     /// The most bytes of a label's value, before it is escaped.
     static let longestLabel = 128
-    /// The most that `head` writes, and a sample of two labels besides an agent's name and a bound or a code of ours.
-    static let mostHead = 512
+    /// The most that a sample of two labels takes, besides an agent's name and a bound or a code of ours; `head` writes less.
     static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 64 + LineWriter.mostNumber
 
     init(_ line: LineWriter, _ format: MetricsFormat) {

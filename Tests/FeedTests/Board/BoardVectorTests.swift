@@ -113,7 +113,11 @@ extension Board {
     private func vectorSource(_ index: Int) -> VectorJSON {
         guard case .object(var members) = sources[index].vector else { return .null }
         members["error_marks"] = .array(
-            errors(of: index).map { .array([.time($0.time), .int($0.sequence), .string($0.code)]) })
+            errors(of: index).map {
+                .array([
+                    .time(Timestamp(microseconds: $0.microseconds)), .int($0.sequence), .string($0.code),
+                ])
+            })
         if sources[index].takesN { members["takes_n"] = .bool(true) }
         if let agent = sources[index].agent { members["agent_events"] = .int(agent.events) }
         if let outage = sources[index].outage {

@@ -78,29 +78,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Spread.allCases)
-    func mergingEqualsRecordingEverythingInOne(_ spread: Spread) {
-        var random = SeededGenerator(seed: 42)
-        for parts in 1...5 {
-            var whole = LatencyHistogram()
-            var merged = LatencyHistogram()
-            for _ in 0..<parts {
-                var part = LatencyHistogram()
-                for _ in 0..<Int(random.next() % 300) {
-                    // Multiples of 1/1024 add up without rounding, so that even the sums must be equal.
-                    let value = Double(Int(spread.draw(&random) * 1024)) / 1024
-                    whole.record(value)
-                    part.record(value)
-                }
-                let errors = Int(random.next() % 3)
-                whole.recordErrors(errors)
-                part.recordErrors(errors)
-                merged.merge(part)
-            }
-            #expect(merged == whole, "seed \(random.seed), \(spread), \(parts) parts")
-        }
-    }
-
     /// As `le` of a Prometheus histogram means it: what equals the bound counts.
     @Test(arguments: [1.0, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 64_000])
     func countsExactlyWhatIsAtMostABoundOfABucket(_ bound: Double) {

@@ -421,3 +421,17 @@ import Testing
         }
     }
 }
+
+extension AttachInput {
+    /// By a socket; see `SocketFeed`.
+    init(
+        store: EventStore, desk: PollDesk, on loop: EventLoop, reconnects: Bool = true,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        tell: @escaping @Sendable (Status) async -> Void,
+        connect: @escaping @Sendable (EventLoop) throws -> any ByteStream
+    ) {
+        self.init(
+            store: store, desk: desk, on: loop, by: SocketFeed(on: loop, connect: connect), reconnects: reconnects,
+            random: random, tell: tell)
+    }
+}

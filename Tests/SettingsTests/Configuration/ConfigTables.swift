@@ -137,3 +137,16 @@ enum ConfigTables {
         return ([line(head), line(head.map { _ in "---" })] + rows.map(line)).joined(separator: "\n")
     }
 }
+
+extension Preset {
+    /// The source as a configuration has it.
+    var tree: JSONTree {
+        .object(
+            SettingTable.ofSources.compactMap { setting, _ in
+                if setting === SettingTable.rows.url, let url = values[\.url] {
+                    return .init(setting.name, .string(url.withoutUserInfo))
+                }
+                return values.entry(of: setting).map { .init(setting.name, $0.tree) }
+            })
+    }
+}

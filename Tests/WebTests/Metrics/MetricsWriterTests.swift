@@ -116,12 +116,12 @@ import Testing
         #expect(text.utf8.count <= 19 + LineWriter.mostNumber)
     }
 
-    /// The figures that memory is reserved by.
-    @Test func writesNoMoreThanItsFiguresSay() {
+    /// The figure that memory is reserved by.
+    @Test func writesNoMoreThanItsFigureSays() {
         let name = String(repeating: "\\", count: 1_000)
         for family in MetricFamily.all {
             let head = text { $0.head(family) }
-            #expect(head.utf8.count <= MetricsWriter.mostHead, "\(head)")
+            #expect(head.utf8.count <= MetricsWriter.mostSample, "\(head)")
             let sample = text {
                 $0.begin(family, "_bucket")
                 $0.label("source", name)

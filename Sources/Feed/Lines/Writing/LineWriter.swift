@@ -127,12 +127,6 @@ package struct LineWriter {
     }
 
     /// A JSON string with its quotes, of UTF-8; what is not UTF-8 becomes U+FFFD.
-    @inline(__always)
-    package mutating func string(_ text: Bytes) {
-        text.withUnsafeBufferPointer { string($0) }
-    }
-
-    /// A JSON string with its quotes, of UTF-8; what is not UTF-8 becomes U+FFFD.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
         byte(UInt8(ascii: "\""))
         if let start = text.baseAddress { escape(start, text.count) }

@@ -135,7 +135,9 @@ import Testing
     }
 
     private func written(_ bytes: [UInt8]) -> [UInt8]? {
-        GuardedMemory.bytes(atMost: 2 + LineWriter.mostEscaped(bytes.count)) { $0.string(bytes[...]) }
+        GuardedMemory.bytes(atMost: 2 + LineWriter.mostEscaped(bytes.count)) { writer in
+            bytes.withUnsafeBufferPointer { writer.string($0) }
+        }
     }
 
     private func check(_ bytes: [UInt8], _ comment: @autoclosure () -> String = "") {
