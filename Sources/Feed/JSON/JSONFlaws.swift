@@ -17,8 +17,8 @@ package struct JSONFlaws: OptionSet, Sendable, Hashable {
     package static let cut = JSONFlaws(rawValue: 16)
 
     /// Whether a line that had them says that it is not whole.
-    var areTruncating: Bool { !isDisjoint(with: [.deep, .overflow, .cut]) }
+    var areTruncating: Bool { contains(.deep) || contains(.overflow) || contains(.cut) }
 
     /// Whether a value that has them cannot be part of a line.
-    package var areFatal: Bool { !isDisjoint(with: [.deep, .overflow]) }
+    package var areFatal: Bool { contains(.deep) || contains(.overflow) }
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The text that a JSON string stands for.
 package enum JSONText {
     /// U+FEFF in UTF-8, which some programs begin a text with.
@@ -50,7 +52,9 @@ package enum JSONText {
     /// Makes every lone surrogate in valid JSON U+FFFD, whose escape is as long.
     static func replaceLoneSurrogates(in json: UnsafeMutableBufferPointer<UInt8>) {
         var place = 0
-        while let backslash = json[place...].firstIndex(of: UInt8(ascii: "\\")) {
+        guard let start = json.baseAddress else { return }
+        while place < json.count, let found = memchr(start + place, Int32(UInt8(ascii: "\\")), json.count - place) {
+            let backslash = UnsafeRawPointer(found) - UnsafeRawPointer(start)
             place = backslash + 2
             guard json[backslash + 1] == UInt8(ascii: "u") else { continue }
             let digits = place

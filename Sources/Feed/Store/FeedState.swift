@@ -548,8 +548,7 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private static func namesOffset(in prefix: [UInt8]) -> Int {
-        let marker = Array("\"source\":".utf8)
-        return prefix.indices.first { prefix[$0...].starts(with: marker) } ?? 0
+        prefix.range(of: "\"source\":")?.lowerBound ?? 0
     }
 
     /// Lends `"source":"…","series":"…"` of a series, from the arena if it is there; nothing may be added to that meanwhile.

@@ -1,13 +1,16 @@
 internal import Feed
+internal import Glibc
 
 /// Looks at the feed's lines just as far as it takes to pass over most of them.
 enum FeedLine {
     /// Calls `body` with every line, without its newline.
     static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
-        var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            body(UnsafeRawBufferPointer(rebasing: rest[..<end]))
-            rest = rest[(end + 1)...]
+        guard var start = bytes.baseAddress else { return }
+        let end = start + bytes.count
+        while start < end, let newline = memchr(start, 0x0A, end - start) {
+            let line = UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(newline) - start)
+            body(line)
+            start += line.count + 1
         }
     }
 

@@ -21,10 +21,10 @@ package struct ConfigText: Sendable {
         var starts = [0]
         var blocks: [Int] = []
         var count = 0
-        for (offset, byte) in bytes.enumerated() {
+        for offset in 0..<bytes.count {
             if offset % Self.block == 0 { blocks.append(count) }
-            if byte == 0x0A { starts.append(offset + 1) }
-            if byte & 0xC0 != 0x80 { count += 1 }
+            if bytes[offset] == 0x0A { starts.append(offset + 1) }
+            if bytes[offset] & 0xC0 != 0x80 { count += 1 }
         }
         lineStarts = starts
         self.blocks = blocks

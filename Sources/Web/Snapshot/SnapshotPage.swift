@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Reactor
 internal import WebSocket
 
 /// The page as one file that needs nothing beside it, without the lines that are shown: its styles in it, its modules as
@@ -97,24 +97,6 @@ struct SnapshotPage {
 }
 
 extension [UInt8] {
-    /// Where a text that is not empty stands first, from a place on.
-    fileprivate func range(of text: String, from start: Int = 0) -> Range<Int>? {
-        let wanted = Array(text.utf8)
-        return withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, count >= wanted.count else { return nil }
-            var place = start
-            // Where its first byte may stand.
-            while case let room = count - wanted.count + 1 - place, room > 0,
-                let found = memchr(base + place, Int32(wanted[0]), room)
-            {
-                place = UnsafeRawPointer(found) - base
-                if memcmp(found, wanted, wanted.count) == 0 { return place..<place + wanted.count }
-                place += 1
-            }
-            return nil
-        }
-    }
-
     /// Puts something in the place of a text, where it stands first; false when it is not there.
     @discardableResult
     fileprivate mutating func replace(_ text: String, by other: [UInt8]) -> Bool {

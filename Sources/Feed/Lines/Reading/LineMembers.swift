@@ -53,9 +53,8 @@ struct LineMembers: ~Copyable {
                 scanner.flaws.insert(.doubled)
                 continue
             }
-            ranges[Int(key.rawValue)] = [
-                UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: scanner.position),
-            ]
+            ranges[Int(key.rawValue)] = SIMD2(
+                UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: scanner.position))
         }
     }
 
