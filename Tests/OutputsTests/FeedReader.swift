@@ -107,10 +107,14 @@ struct FeedTranscript: Sendable {
         }
     }
 
+    private static let head = Array("{\"seq\":".utf8)
+
     /// The number in `{"seq":N,`; nil for a line without one.
     static func number(_ line: [UInt8]) -> Int? {
-        guard line.starts(with: "{\"seq\":".utf8) else { return nil }
-        return Int(String(decoding: line[7...].prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self))
+        guard line.count > head.count, Array(line[..<head.count]) == head else { return nil }
+        var end = head.count
+        while end < line.count, line[end] != UInt8(ascii: ",") { end += 1 }
+        return Int(String(decoding: line[head.count..<end], as: UTF8.self))
     }
 
     private mutating func take(_ range: ClosedRange<Int>) {

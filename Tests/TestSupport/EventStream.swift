@@ -16,12 +16,19 @@ package struct EventStream: Sendable {
 
     /// - Parameter bytes: a whole stream, without its head.
     package init(_ bytes: some Collection<UInt8>) {
-        let text = String(decoding: bytes, as: UTF8.self)
+        let bytes = Array(bytes)
         var name = ""
         var data: [String] = []
-        var lines = text.split(separator: /\r\n|\n|\r/, omittingEmptySubsequences: false)
-        isTorn = lines.removeLast() != ""
-        for line in lines {
+        var next = 0
+        while next < bytes.count {
+            let start = next
+            while next < bytes.count, bytes[next] != 0x0A, bytes[next] != 0x0D { next += 1 }
+            guard next < bytes.count else {
+                isTorn = true
+                break
+            }
+            let line = String(decoding: bytes[start..<next], as: UTF8.self)
+            next += bytes[next] == 0x0D && next + 1 < bytes.count && bytes[next + 1] == 0x0A ? 2 : 1
             if line.isEmpty {
                 if !data.isEmpty {
                     let name = name.isEmpty ? "message" : name

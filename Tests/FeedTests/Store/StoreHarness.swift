@@ -69,12 +69,15 @@ struct Transcript: Sendable {
             let bytes = span.withUnsafeBytes { [UInt8]($0) }
             guard bytes.last == 0x0A else { return fail("torn lines") }
             let split = bytes.split(separator: 0x0A)
-            for (line, number) in zip(split, span.sequences) {
-                if !line.starts(with: "{\"seq\":\(number),".utf8) || line.last != UInt8(ascii: "}") {
+            var number = span.sequences.lowerBound
+            for line in split {
+                let head = Array("{\"seq\":\(number),".utf8)
+                if line.prefix(head.count) != head[...] || line.last != UInt8(ascii: "}") {
                     fail("\(String(decoding: line, as: UTF8.self)) is not number \(number)")
                 }
                 take(number...number)
                 numbers.append(number)
+                number += 1
                 if decodes, let line = decode(line) { lines.append(line) }
             }
             if split.count != span.sequences.count { fail("\(split.count) lines are \(span.sequences)") }

@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: ConfigFixture.examples)
     func theSchemaTakesTheExamples(_ name: String) throws {
-        #expect(try SchemaValidator(ConfigSchema.text).accepts(ConfigFixture.example(name)))
+        #expect(try SchemaValidator.own.get().accepts(ConfigFixture.example(name)))
     }
 
     /// What a schema can say: not how values go together, nor the range of `"500ms"`.
@@ -103,7 +103,7 @@ import Testing
     ])
     func theSchemaAndTheProgramAgree(_ document: String) throws {
         let faults = ConfigFixture.faults(document)
-        #expect(try SchemaValidator(ConfigSchema.text).accepts(document) == faults.isEmpty, "\(faults)")
+        #expect(try SchemaValidator.own.get().accepts(document) == faults.isEmpty, "\(faults)")
     }
 }
 

@@ -6,6 +6,9 @@ import Testing
 struct SchemaValidator {
     private let root: ConfigNode
 
+    /// Of the program's own schema, which is read once.
+    static let own = Result { try SchemaValidator(ConfigSchema.text) }
+
     init(_ schema: String) throws { root = try ConfigNode.parse(ConfigFixture.text(schema)) }
 
     func accepts(_ document: String) throws -> Bool {

@@ -30,7 +30,7 @@ import Testing
         let plan = try ConfigFixture.plan(ConfigFixture.example(name))
         let text = try plan.effectiveText()
         #expect(ConfigFixture.faults(text) == [])
-        #expect(try SchemaValidator(ConfigSchema.text).accepts(text))
+        #expect(try SchemaValidator.own.get().accepts(text))
         if name != "catwatch" {  // whose header's value is not shown
             #expect(try ConfigFixture.sources(text) == plan.sources(demoOrigin: nil))
         }

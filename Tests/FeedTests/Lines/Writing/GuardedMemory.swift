@@ -14,10 +14,11 @@ enum GuardedMemory {
         var writer = LineWriter(start)
         write(&writer)
         let count = writer.next - start
-        guard 0...most ~= count, memory[..<margin].allSatisfy({ $0 == pattern }),
-            memory[(margin + most)...].allSatisfy({ $0 == pattern })
-        else { return nil }
-        return Array(memory[margin..<margin + count])
+        guard count >= 0, count <= most else { return nil }
+        for index in 0..<margin {
+            if memory[index] != pattern || memory[margin + most + index] != pattern { return nil }
+        }
+        return Array(UnsafeBufferPointer(start: start, count: count))
     }
 
     /// The same as text.
