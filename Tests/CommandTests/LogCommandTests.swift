@@ -211,7 +211,7 @@ import Testing
 
     /// More than are looked at in one transaction, and than are written at once.
     @Test func manyLinesAreReadInPieces() throws {
-        let count = ThreadSanitizer.isOn ? 4_500 : 9_000
+        let count = 4_500
         let journal = try Lines()
         let text = String(repeating: "x", count: 100)
         try journal.add("one", (0..<count).map { Lines.event($0 % 600, text: text) })

@@ -9,8 +9,10 @@ import Testing
 @Suite(.limited) struct HostileFeedTests {
     /// Shows all screens after these lines, with keys that change what is shown, on small and large screens.
     private static func look(_ lines: [String], _ sequence: Int = 0) throws {
-        for (columns, rows) in [(80, 24), (200, 60), (20, 5), (3, 2), (1, 1)] {
-            for local in [Int64(1_772_366_400), 253_402_300_799, -62_167_219_200] {
+        let clocks = [Int64(1_772_366_400), 253_402_300_799, -62_167_219_200]
+        for (index, (columns, rows)) in [(80, 24), (200, 60), (20, 5), (3, 2), (1, 1)].enumerated() {
+            // Each clock at one size, and each size by one clock.
+            for local in index == 0 || LongRun.isOn ? clocks : [clocks[index % 3]] {
                 var view = TerminalView(size: ScreenSize(columns: columns, rows: rows), connection: .open)
                 var now = Timestamp(seconds: local)
                 for line in lines {

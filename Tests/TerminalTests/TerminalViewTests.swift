@@ -508,8 +508,9 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 7, 8, 9, 10, 11], [1, 2, 5, 12, 20, 29, 60])
     func everySizeIsPainted(_ rows: Int, _ columns: Int) {
+        let scripts = [FeedScript.busy(columns: columns, rows: rows), .hostile(columns: columns, rows: rows)]
         for screen in ["1", "2", "3", "4", "?"] {
-            for var script in [FeedScript.busy(columns: columns, rows: rows), .hostile(columns: columns, rows: rows)] {
+            for var script in scripts {
                 _ = script.frame()
                 script.type(screen)
                 #expect(script.frame().cells.count == rows * columns)

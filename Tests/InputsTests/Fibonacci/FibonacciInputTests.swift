@@ -71,12 +71,12 @@ import Testing
         }
         let busy = try await FibonacciFeed.run(FibonacciFeed.source(20, every: .seconds(10))) { loop, input, _, _ in
             for second in 0..<95 {
-                input.requestRun(n: 1_000 + second)
+                input.requestRun(n: 100 + second)
                 try await loop.sleep(for: .seconds(1))
             }
         }
         #expect(busy.runs.filter { $0.n == 20 }.map(\.time) == quiet.runs.map(\.time))
-        #expect(busy.runs.count { $0.n >= 1_000 } >= 80)
+        #expect(busy.runs.count { $0.n >= 100 } >= 80)
     }
 
     @Test func aRunOnScheduleServesWhoAskedForTheSame() async throws {

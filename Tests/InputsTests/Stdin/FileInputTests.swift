@@ -12,11 +12,13 @@ import Testing
         let loop: EventLoop
         let factory: InputFactory
         let folder: TestSupport.TemporaryFolder
+        /// How many each file has.
+        static let lines = 1_500
 
         init(on loop: EventLoop) throws {
             let wall = SteppedWallClock(following: loop.clock, startingAt: StdinRun.wallStart)
             var limits = FeedState.Limits()
-            limits.logCapacity = 1 << 20
+            limits.logCapacity = 1 << 18
             store = EventStore(
                 on: loop, wall: wall, identity: AgentIdentity(run: "r", version: "0", started: StdinRun.wallStart),
                 limits: limits)
@@ -52,7 +54,7 @@ import Testing
 
         /// Writes files of numbers, more than one batch each, so that a slow output holds all of them up.
         func makeFiles(_ count: Int) throws -> [String] {
-            let text = (1...4_000).map { "\($0)\n" }.joined()
+            let text = (1...Self.lines).map { "\($0)\n" }.joined()
             return try (0..<count).map {
                 try folder.write(text, to: "\($0)")
                 return "\($0)"
@@ -96,7 +98,7 @@ import Testing
             for task in tasks { await task.value }
             await place.store.finish("end")
             let read = try await counts
-            for name in names[..<10] + names[20...] { #expect(read[name] == 4_000, "file \(name)") }
+            for name in names[..<10] + names[20...] { #expect(read[name] == Place.lines, "file \(name)") }
             #expect(try place.open().isEmpty)
         }
     }
@@ -127,7 +129,7 @@ import Testing
             await place.store.finish("end")
             let read = try await counts
             for name in fifos { #expect(read[name] == 1) }
-            for name in names { #expect(read[name] == 4_000, "file \(name)") }
+            for name in names { #expect(read[name] == Place.lines, "file \(name)") }
         }
     }
 }

@@ -258,7 +258,7 @@ import Testing
             let staying = await stage.register("staying")
             await stage.publish(1, from: staying)
             for index in 0..<15 { await add("s\(index)") }
-            for _ in 0..<40 {
+            for _ in 0..<LongRun.rounds(short: 12, long: 400) {
                 var body = try Scrape.Body(MetricsHandler(stage.context).response(accept: nil), room: 500)
                 while body.isWhole == nil {
                     body.take()
