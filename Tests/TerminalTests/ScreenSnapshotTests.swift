@@ -5,11 +5,16 @@ import Testing
 
 @testable import Terminal
 
-/// Every screen at every size, as it was when somebody last looked at it.
+/// Every screen at the size of most terminals, and three at all sizes, as they were when somebody last looked at them.
 @Suite(.limited) struct ScreenSnapshotTests {
-    static let sizes = [(20, 5), (80, 24), (120, 40), (200, 60)]
+    private static let usual = (80, 24)
+    private static let sizes = [(20, 5), usual, (120, 40), (200, 60)]
+    /// A list, a graph and a table have to be laid out anew at each size.
+    private static let busy: [((Int, Int), String)] =
+        sizes.flatMap { size in ["list", "detail", "metrics"].map { (size, $0) } }
+        + ["fact", "breed", "feed", "help"].map { (usual, $0) }
 
-    @Test(arguments: sizes, ["list", "detail", "fact", "breed", "metrics", "feed", "help"])
+    @Test(arguments: busy)
     func busyFeed(_ size: (Int, Int), _ screen: String) {
         var script = FeedScript.busy(columns: size.0, rows: size.1)
         script.pass(1.5)
@@ -30,7 +35,7 @@ import Testing
         Snapshot.check(script.frame(), "\(screen)-\(size.0)x\(size.1)")
     }
 
-    @Test(arguments: sizes)
+    @Test(arguments: [usual])
     func hostileText(_ size: (Int, Int)) {
         var script = FeedScript.hostile(columns: size.0, rows: size.1)
         Snapshot.check(script.frame(), "hostile-list-\(size.0)x\(size.1)")
@@ -41,7 +46,7 @@ import Testing
     }
 
     @Test(
-        arguments: sizes,
+        arguments: [usual],
         ["waiting", "loading", "stale", "error", "lost", "paused", "scrub", "log", "filter", "pairs", "sums"])
     func states(_ size: (Int, Int), _ state: String) {
         var script = FeedScript.busy(columns: size.0, rows: size.1)
@@ -98,7 +103,7 @@ import Testing
     }
 
     /// What somebody sees who has just started it.
-    @Test(arguments: [(40, 12), (80, 24)], [3, 15, 40])
+    @Test(arguments: [usual], [3, 15, 40])
     func firstFrames(_ size: (Int, Int), _ seconds: Int) {
         var script = FeedScript(columns: size.0, rows: size.1)
         script.pass(3)
@@ -130,7 +135,7 @@ import Testing
         #expect(screen.faults == [])
     }
 
-    @Test(arguments: sizes, ["list", "detail", "metrics"])
+    @Test(arguments: [usual], ["list", "detail", "metrics"])
     func inASCII(_ size: (Int, Int), _ name: String) {
         var script = FeedScript.busy(columns: size.0, rows: size.1)
         _ = script.frame()
