@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check there is, from a fresh clone and from any folder.
+# The checks, from a fresh clone and from any folder: see `Tests/run.sh --help`.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
