@@ -19,6 +19,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var timers = TimerHeap()
     private var inboxWatch: Watch?
     private var isFinished = false
+    /// Why the root task was cancelled: it waits in virtual time for what never comes.
+    private var deadEnd: VirtualTimeFault?
+    /// Turns in virtual time since the root task began, or was cancelled.
+    private var virtualTurns = 0
     /// The most that a timer was late since `takeLag`.
     private var lag = Duration.zero
     /// Pieces of work that other threads do for this loop; virtual time waits for them.
@@ -77,7 +81,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     /// Runs the loop on the calling thread until `body` has ended, and returns what it returned.
     ///
-    /// `body` is the root task: whatever it starts in task groups stays on the loop.
+    /// `body` is the root task: whatever it starts in task groups stays on the loop. When it waits in virtual time for what never
+    /// comes, it is cancelled; if it does not end then either, it is left behind as it is.
+    ///
+    /// - Throws: what `body` throws, or `VirtualTimeFault`.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
         let outcome = Outcome<Value>()
         let root = Task(executorPreference: self) { [self] in
@@ -88,8 +95,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
                 finish { outcome.result = .failure(error) }
             }
         }
-        turnUntilFinished()
-        _ = root
+        turnUntilFinished(cancel: root.cancel)
+        if let deadEnd { throw deadEnd }
         guard let result = outcome.result else { preconditionFailure("the loop ended before its root task") }
         return try result.get()
     }
@@ -106,10 +113,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    private func turnUntilFinished() {
+    private func turnUntilFinished(cancel: () -> Void) {
         let previous = owner.exchange(UInt(pthread_self()), ordering: .relaxed)
         precondition(previous == 0, "a loop runs on one thread at a time")
-        isFinished = false
+        (isFinished, deadEnd, virtualTurns) = (false, nil, 0)
         defer { owner.store(0, ordering: .relaxed) }
         while true {
             fireTimers(at: turn.restart())
@@ -117,12 +124,26 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
             runJobs()
             if !jobs.isEmpty {
                 epoll.poll(timeout: .zero)
-            } else if !isFinished {
-                wait()
-            } else if inbox.isEmpty {
-                return
+            } else if isFinished {
+                if inbox.isEmpty { return }
+            } else if !clock.isVirtual {
+                epoll.poll(timeout: untilTimer.map(Self.early))
+            } else if !jump() {
+                if end(by: .standsStill, cancel) { return }
+            }
+            if clock.isVirtual {
+                virtualTurns += 1
+                if virtualTurns > Self.mostVirtualTurns, end(by: .goesOnForEver, cancel) { return }
             }
         }
+    }
+
+    /// Cancels the root task; true when that was done before, and did not end it.
+    private func end(by fault: VirtualTimeFault, _ cancel: () -> Void) -> Bool {
+        if deadEnd != nil { return true }
+        (deadEnd, virtualTurns) = (fault, 0)
+        cancel()
+        return false
     }
 
     private func takeInbox() { take(inbox.takeAll()) }
@@ -156,17 +177,27 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    private func wait() {
-        let untilTimer = timers.earliest.map { max(.zero, clock.now.duration(to: $0)) }
-        guard clock.isVirtual, untilTimer != .zero else { return epoll.poll(timeout: untilTimer.map(Self.early)) }
-        epoll.poll(timeout: offloaded > 0 ? nil : .zero)
-        guard jobs.isEmpty, offloaded == 0 else { return }
-        let arrived = inbox.takeAll()
-        guard arrived.isEmpty else { return take(arrived) }
-        guard let earliest = timers.earliest else {
-            fatalError("virtual time stands still: nothing is scheduled and nothing is under way")  // a test's bug
+    /// How long nothing is to be done, as far as timers tell.
+    private var untilTimer: Duration? { timers.earliest.map { max(.zero, clock.now.duration(to: $0)) } }
+
+    /// Goes on in virtual time: to the next timer, if there is nothing to do before.
+    ///
+    /// - Returns: false when there is nothing at all to wait for.
+    private func jump() -> Bool {
+        guard untilTimer != .zero else {
+            epoll.poll(timeout: .zero)
+            return true
         }
+        epoll.poll(timeout: offloaded > 0 ? nil : .zero)
+        guard jobs.isEmpty, offloaded == 0 else { return true }
+        let arrived = inbox.takeAll()
+        guard arrived.isEmpty else {
+            take(arrived)
+            return true
+        }
+        guard let earliest = timers.earliest else { return false }
         clock.jump(to: earliest)
+        return true
     }
 
     /// The kernel may let epoll wait up to a thousandth longer than asked (its timer slack for long waits): so a long wait
@@ -174,6 +205,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private static func early(_ wait: Duration) -> Duration {
         wait < .milliseconds(100) ? wait : wait - wait / 256
     }
+
+    /// Many times what any test takes, which is some hundred thousand.
+    private static let mostVirtualTurns = 2_000_000
 
     // MARK: Timers and descriptors
 
@@ -285,6 +319,21 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
             guard let continuation else { return }
             self.continuation = nil
             continuation.resume(with: result)
+        }
+    }
+}
+
+/// Why a task was cancelled that waits in virtual time, where nothing comes from outside.
+package enum VirtualTimeFault: Error, CustomStringConvertible {
+    /// Nothing is scheduled, and nothing is under way.
+    case standsStill
+    /// There is always something to do, and yet the task does not end.
+    case goesOnForEver
+
+    package var description: String {
+        switch self {
+        case .standsStill: "virtual time stands still: what the test waits for is neither scheduled nor under way"
+        case .goesOnForEver: "virtual time goes on and on: what the test waits for does not come"
         }
     }
 }

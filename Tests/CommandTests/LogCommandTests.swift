@@ -1,6 +1,7 @@
 import Feed
 import Glibc
 import Journal
+import Outputs
 import Reactor
 import Settings
 import TestSupport
@@ -30,7 +31,8 @@ import Testing
     }
 
     private static func log(
-        _ arguments: [String], isTerminal: Bool = false, now: Int64 = 600, to folder: TemporaryFolder? = nil
+        _ arguments: [String], isTerminal: Bool = false, now: Int64 = 600, to folder: TemporaryFolder? = nil,
+        bar: JournalProgress? = nil
     ) throws -> Printed {
         guard case .log(let journal, let options) = try Command.parse(["log"] + arguments) else {
             throw UsageError("no log")
@@ -39,7 +41,8 @@ import Testing
         let output = try Descriptor.open(folder.path("out"), flags: O_WRONLY | O_CREAT)
         var printed = Printed()
         let command = LogCommand(
-            journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal
+            journal, options, now: Timestamp(seconds: now), to: output.number, isTerminal: isTerminal,
+            bar: bar
         ) { printed.errors += $0 }
         printed.status = command.run()
         printed.text = String(decoding: try folder.read("out"), as: UTF8.self)
@@ -332,6 +335,22 @@ import Testing
         #expect(rows[rows.count - 2].hasPrefix("(all others)") && rows[rows.count - 2].contains(" 5 "))
     }
 
+    // MARK: How much is read
+
+    @Test(arguments: [[], ["--reverse"], ["--summary"]]) func theBarIsTakenAwayAtTheEnd(form: [String]) throws {
+        let journal = try journal(of: 1..<59)
+        let shown = try Descriptor.open(journal.folder.path("shown"), flags: O_WRONLY | O_CREAT)
+        let bar = JournalProgress(style: .ascii, columns: 40, to: shown.number, pause: .zero)
+        let printed = try Self.log([journal.path] + form, bar: bar)
+        #expect(printed.status == 0)
+        let text = String(decoding: try journal.folder.read("shown"), as: UTF8.self)
+        // Each drawing begins at the line's beginning, where the last one leaves the cursor.
+        let drawings = text.split(separator: "\r")
+        #expect(drawings.first?.contains("journal") == true && text.hasPrefix("\r") && text.hasSuffix("\r"), "\(text)")
+        let widest = drawings.dropLast().map(\.count).max()
+        #expect(drawings.last?.allSatisfy { $0 == " " } == true && drawings.last?.count == widest, "\(drawings)")
+    }
+
     // MARK: Files that are none
 
     @Test func whatIsNoJournalIsSaidInOneSentence() throws {
@@ -469,7 +488,8 @@ import Testing
             throw UsageError("no log")
         }
         let worker = try LoopThread(name: "following")
-        defer { worker.stop() }
+        // One that follows for ever is left behind.
+        defer { worker.stop(waits: false) }
         return try await withLoop { loop in
             let pipe = try Descriptor.pipe(nonblocking: true)
             let number = try pipe.write.duplicate().release()

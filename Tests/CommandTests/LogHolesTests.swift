@@ -65,6 +65,23 @@ import Testing
         }
     }
 
+    /// One that takes the place of a journal that was moved aside, and begins with a later line, or run.
+    @Test(arguments: ["DELETE FROM lines WHERE time < 8000000", letGo(of: 1)])
+    func whatAnotherJournalDoesNotHaveIsNoHole(change: String) throws {
+        let (old, new) = (try journal(), try journal())
+        try new.alter(change)
+        var holes = LogHoles(areNamed: false)
+        for (journal, most) in [(old, 3), (new, 4_096)] {
+            let scan = try JournalRows(path: journal.path)
+            _ = try scan.rows(in: .first...(.last), atMost: most) { row throws(SQLiteFault) in
+                #expect(try holes.pass(row, of: scan) == nil)
+                return true
+            }
+            holes.beginAnew()
+        }
+        #expect(holes.take() == nil)
+    }
+
     /// As somebody makes them up: lines that a `gap` says are missing, and places and numbers at their bounds.
     @Test func rowsThatMakeNoSenseAreNoHolesAndNumbersStayInTheirBounds() throws {
         let gap = #"{"type":"gap","time":"1970-01-01T00:00:02.000000Z","from":2,"to":9,"reason":"held"}"#

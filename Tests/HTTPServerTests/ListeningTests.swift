@@ -1,8 +1,9 @@
 import Glibc
-import HTTPServer
 import Reactor
 import TestSupport
 import Testing
+
+@testable import HTTPServer
 
 /// Where a server listens, how it starts and ends, and connections that leave HTTP.
 @Suite(.limited) struct ListeningTests {
@@ -164,6 +165,18 @@ import Testing
             #expect(outcome.ended)
             try await bench.until { bench.server.connectionCount == 0 }
             #expect(throws: SystemError.self) { try stream.write(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        }
+    }
+
+    /// A line waits for no answer to the one before.
+    @Test func whatIsWrittenToAConnectionIsSentAtOnce() async throws {
+        try await ServerBench.run { bench in
+            let socket = try await bench.talk { try $0.connect() }
+            defer { close(socket) }
+            let stream = try UpgradedStream(socket, received: [], on: bench.loop) { _ in }
+            defer { stream.close() }
+            var (isOn, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+            #expect(getsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, &length) == 0 && isOn != 0)
         }
     }
 

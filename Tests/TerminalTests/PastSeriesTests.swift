@@ -349,7 +349,7 @@ import Testing
         past.begin()
         let junk = [UInt8](repeating: 0x78, count: 1 << 20)
         var pieces = 0
-        while past.read(junk) { pieces += 1 }
+        while pieces < 100, past.read(junk) { pieces += 1 }
         #expect(pieces == 64 && past.progress == .failed("the answer is too long"))
     }
 

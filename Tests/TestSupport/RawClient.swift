@@ -1,4 +1,5 @@
 internal import Glibc
+package import Testing
 
 /// A client that sees what is on the wire: blocking sockets, used on a thread of its own.
 package struct RawClient: Sendable {
@@ -12,7 +13,7 @@ package struct RawClient: Sendable {
     }
 
     /// What came back until the connection ended, or until there was enough.
-    package struct Outcome: Sendable {
+    package struct Outcome: Sendable, CustomTestStringConvertible {
         package var bytes: [UInt8] = []
         package var wasReset = false
         /// Whether the connection ended, and not the reading.
@@ -21,6 +22,13 @@ package struct RawClient: Sendable {
         package init() {}
 
         package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+        /// Not all of it: there may be megabytes.
+        package var testDescription: String {
+            let end = wasReset ? "reset" : ended ? "ended" : "open"
+            return
+                "\(bytes.count) bytes, \(end): \(String(decoding: bytes.prefix(500), as: UTF8.self).debugDescription)"
+        }
     }
 
     /// An address of this machine that is not loopback's; nil when there is none.
@@ -63,7 +71,11 @@ package struct RawClient: Sendable {
         return try receive(from: descriptor, atMost: limit)
     }
 
-    /// A connected socket that gives up after 20 s, so that a fault in the server fails a test and does not hang it.
+    /// How long there may be nothing to receive, or no room to send, and how long something may take to come in all: a fault in
+    /// the server fails a test and does not hang it.
+    private static let (silence, patience) = (20, Duration.seconds(60))
+
+    /// A connected socket.
     ///
     /// - Parameter waits: whether to wait until it is connected; otherwise it may never be.
     package func connect(waits: Bool = true) throws -> Int32 {
@@ -79,8 +91,10 @@ package struct RawClient: Sendable {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue))
         let descriptor = socket(found.pointee.ai_family, type, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var silence = timeval(tv_sec: Self.silence, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &silence, socklen_t(MemoryLayout<timeval>.size))
+        }
         guard
             Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0
                 || !waits && errno == EINPROGRESS
@@ -121,7 +135,9 @@ package struct RawClient: Sendable {
     package func receive(from descriptor: Int32, until isEnough: (Outcome) -> Bool) throws -> Outcome {
         var outcome = Outcome()
         var buffer = [UInt8](repeating: 0, count: 65_536)
+        let end = ContinuousClock.now + Self.patience
         while !isEnough(outcome) {
+            guard ContinuousClock.now < end else { throw Failure(call: "recv", code: ETIMEDOUT) }
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             if count < 0, errno != ECONNRESET { throw Failure(call: "recv", code: errno) }

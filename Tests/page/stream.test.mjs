@@ -302,6 +302,16 @@ test("the agent's last word is the reason", async () => {
     assert.equal(tab.state.reason, "the agent has ended: SIGTERM")
 })
 
+test("what an older run has lost is no reason, what the agent refuses is one", async () => {
+    for (const [code, reason] of [["disk", "the connection broke"], ["protocol", "no"]]) {
+        const { tab } = begin()
+        sources[0].say(hello(), stats(0), `{"type":"error","time":"${at(1)}","code":"${code}","message":"no"}`)
+        sources[0].onerror()
+        await settled()
+        assert.equal(tab.state.reason, reason)
+    }
+})
+
 test("a connection that says nothing is none, a beat is a word", async () => {
     const { tab } = begin()
     sources[0].say(hello(), stats(0))

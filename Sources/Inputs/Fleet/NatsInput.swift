@@ -38,7 +38,7 @@ package actor NatsInput: Input {
     /// Lines that are passed on together: what one of them costs is up to who wrote it.
     private static let linesAtOnce = 16
     /// Of how many subjects the last message is looked at, or a few more: not all of them need to be agents.
-    private static let mostFound = 20_000
+    private let mostFound: Int
     /// How often in a row an answer may be late when the last messages are looked at.
     private static let mostSilences = 3
     /// Of how many agents it is looked up whether the stream has the message that their newest line came by: mostly the first one is
@@ -53,9 +53,11 @@ package actor NatsInput: Input {
     ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
     package init(
         _ source: NatsSource, from broker: any BrokerReader, store: EventStore, desk: PollDesk, on loop: EventLoop,
-        worker: Worker, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+        worker: Worker, mostFound: Int = 20_000,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
+        self.mostFound = mostFound
         self.broker = broker
         self.store = store
         self.desk = desk
@@ -140,7 +142,7 @@ package actor NatsInput: Input {
             // There may be fewer than was said, but not none; what has come since is not waited for.
             if found.isEmpty { throw Self.nothing }
             if messages.isEmpty || messages.contains(where: { $0.sequence > now.last })
-                || found.count > Self.mostFound
+                || found.count > mostFound
             {
                 break
             }

@@ -312,6 +312,29 @@ import Testing
 }
 
 @Suite(.limited) struct MemberTableTests {
+    @Test func aPlaceIsFreeOnceItsSourcesAreForgotten() {
+        var table = MemberTable()
+        let first = table.join("a")
+        table.add(source: 0, to: first.index)
+        table.free(first)
+        #expect(!table.hasRoom(1) && table.hasRoom(2))
+        #expect(table.join("b") != first)
+        #expect(!table.hasRoom(2))
+        table.remove([0], series: { _ in false }, endpoints: { _ in 0 })
+        #expect(table.hasRoom(2))
+        #expect(table.join("c") == first && table["a"] == nil && table.name(of: first.index) == "c")
+        #expect(!table.hasRoom(2))
+    }
+
+    @Test func oneThatIsBackKeepsItsPlace() {
+        var table = MemberTable()
+        let first = table.join("a")
+        table.free(first)
+        #expect(table.join("a") == first)
+        #expect(!table.hasRoom(1))
+        #expect(table.join("b") != first && table["a"] == first && table.name(of: first.index) == "a")
+    }
+
     /// Series that are gone make others have their places while windows of some have yet to close.
     @Test func noneIsPassedOverWhenOthersAreForgottenMeanwhile() {
         var table = MemberTable()

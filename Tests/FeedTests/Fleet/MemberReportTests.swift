@@ -102,6 +102,19 @@ import Testing
         }
     }
 
+    @Test func aBrokersClockThatIsAheadMakesNoClockOfAnAgentsSlow() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            let id = await fleet.store.member("web1")
+            let message = StreamMessage(run: "r1", sequence: 1, heard: PeerScript.start + .seconds(60))
+            _ = await fleet.store.receive([.success(try PeerScript().hello())], from: id, by: message)
+            try await fleet.store.whileRunning { try await loop.sleep(for: .seconds(1)) }
+            let peers = await fleet.read().lines.filter { $0.contains(#""type":"peer""#) }
+            #expect(peers.count == 1 && peers[0].contains(#""skew_ms":0"#), "\(peers)")
+            #expect(peers[0].contains(#""heard":\#(PeerScript.time(PeerScript.start))"#), "\(peers)")
+        }
+    }
+
     /// What a journal knew of it when the fleet began is not known any more, as more has come since.
     @Test func oneThatComesBackAfterItsPlaceWasGivenAwayHasLostNothing() async throws {
         try await withLoop(virtual: true) { loop in

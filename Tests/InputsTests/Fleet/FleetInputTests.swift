@@ -24,24 +24,31 @@ import Testing
         }
     }
 
-    /// - Parameter positions: what a journal says after 5 s.
+    /// - Parameters:
+    ///   - positions: what a journal says after 5 s.
+    ///   - log: how many bytes of lines the store keeps.
+    ///   - body: what is done in that time, besides.
     private static func run(
-        for duration: Duration, behind positions: [FeedPosition]? = nil,
-        serve: @escaping @Sendable (Int, Peer) async throws -> Void
+        for duration: Duration, behind positions: [FeedPosition]? = nil, log: Int = 8 << 20,
+        serve: @escaping @Sendable (Int, Peer) async throws -> Void,
+        beside body: @escaping @Sendable (EventStore, PollDesk, EventLoop) async throws -> Void = { _, _, _ in }
     ) async throws -> Came {
         try await withLoop(virtual: true) { loop in
             let start = Timestamp(seconds: 1_767_225_600)
             let wall = SteppedWallClock(following: loop.clock, startingAt: start)
             let identity = AgentIdentity(run: "fleet", version: "1", started: start)
+            var limits = FeedState.Limits()
+            limits.logCapacity = log
             let store = EventStore(
-                on: loop, wall: wall, identity: identity, isFleet: true, awaitsPositions: positions != nil)
+                on: loop, wall: wall, identity: identity, limits: limits, isFleet: true,
+                awaitsPositions: positions != nil)
             let desk = PollDesk(on: loop)
             let peers = ScriptedPeers(on: loop, serve: serve)
             let feed = HTTPFeed(HTTPRequest(url: "http://web1.test/"), by: peers, on: loop)
             let input = FleetInput(
                 "web1", by: feed, store: store, desk: desk, on: loop, random: SeededGenerator(seed: 1))
             let (reader, _) = await store.open(nil)
-            await withTaskGroup(of: Void.self) { group in
+            try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await input.run() }
                 group.addTask { await peers.run() }
                 if let positions {
@@ -49,7 +56,9 @@ import Testing
                     #expect(await peers.attempts.isEmpty)
                     await store.resume(positions)
                 }
-                try? await loop.sleep(for: duration)
+                let end = loop.clock.now.advanced(by: duration)
+                try await body(store, desk, loop)
+                try await loop.sleep(until: end)
                 group.cancelAll()
             }
             #expect(loop.timerCount <= 1)  // of a greeting
@@ -174,5 +183,65 @@ import Testing
         }
         #expect(came.attempts == [.zero, .seconds(60), .seconds(120)])
         #expect(came.lines.count == 1 && came.lines[0].contains("web1 is a fleet itself"), "\(came.lines)")
+    }
+
+    // MARK: Both ways
+
+    /// Asks so many times before anything is passed on.
+    private static func requestPolls(_ count: Int, of desk: PollDesk) -> [PollRefusal?] {
+        desk.assumeIsolated { desk in (0..<count).map { _ in desk.requestPoll(of: "web1.fact") } }
+    }
+
+    /// Each by a connection of its own, one after the other.
+    @Test func pollsArePassedOnAndOnlySoManyWait() async throws {
+        let came = try await Self.run(for: .seconds(10)) { number, peer in
+            guard number == 0 else {
+                let request = String(decoding: try await peer.value.nextBytes(), as: UTF8.self)
+                #expect(request.hasPrefix("POST /poll/fact HTTP/1.0\r\n"))
+                return try await peer.value.send(raw: Array("HTTP/1.1 202 Accepted\r\n\r\n".utf8))
+            }
+            try await peer.value.shakeHands(Self.answer)
+            try await Self.write([PeerLinesTests.hello("a"), PeerLinesTests.fact(1)], to: peer)
+            try await Self.stay(peer)
+        } beside: { _, desk, loop in
+            try await loop.sleep(for: .seconds(1))
+            let refusals = Self.requestPolls(20, of: desk)
+            #expect(refusals.firstIndex { $0 != nil } == 16)
+            #expect(refusals[16...].allSatisfy { $0?.reason == "the agent is asked much already" })
+            try await loop.sleep(for: .seconds(1))
+            // By then there is room again.
+            #expect(await desk.requestPoll(of: "web1.fact") == nil)
+        }
+        #expect(came.attempts.count == 1 + 16 + 1)
+        #expect(came.said("error").isEmpty)
+    }
+
+    /// What waits for an output stays with the agent.
+    @Test func aSlowOutputSlowsTheAgentDown() async throws {
+        let text = String(repeating: "x", count: 4_000)
+        let lines = (1...400).map {
+            PeerLinesTests.fact($0).replacing("\"value\"", with: "\"text\":\"\(text)\",\"value\"")
+        }
+        _ = try await Self.run(for: .seconds(60), log: 1 << 20) { _, peer in
+            try await peer.value.shakeHands(Self.answer)
+            try await Self.write([PeerLinesTests.hello("a")] + lines, to: peer)
+            try await Self.stay(peer)
+        } beside: { store, _, loop in
+            let (slow, _) = await store.open("slow", holdsInputs: true)
+            try await loop.sleep(for: .seconds(10))
+            let before = await store.nextSequence
+            #expect(before < 200)
+            try await loop.sleep(for: .seconds(10))
+            #expect(await store.nextSequence == before)
+            var count = 0
+            for _ in 0..<300 where count < lines.count {
+                while let delivery = await store.take(for: slow) {
+                    if case .lines(let span) = delivery { count += span.sequences.count }
+                    if case .gap = delivery { Issue.record("lines were let go of") }
+                }
+                try await loop.sleep(for: .milliseconds(100))
+            }
+            #expect(count == lines.count)
+        }
     }
 }

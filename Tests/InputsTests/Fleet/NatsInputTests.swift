@@ -56,7 +56,7 @@ import Testing
 
         /// Reads the stream while `body` runs.
         func whileReading(
-            _ name: String = "nats", subject: String = NatsSubject.all, together: Int = 64,
+            _ name: String = "nats", subject: String = NatsSubject.all, together: Int = 64, mostFound: Int = 20_000,
             _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
             let source = NatsSource(
@@ -64,11 +64,12 @@ import Testing
             let broker = MemoryBroker(stream, together: together) { [trouble] in trouble.at($0) }
             let input = NatsInput(
                 source, from: broker, store: store, desk: desk, on: loop, worker: Worker(simulatedOn: loop),
-                random: SeededGenerator(seed: 1))
-            let reading = Task(executorPreference: loop) { try? await input.run() }
-            try await body()
-            reading.cancel()
-            _ = await reading.value
+                mostFound: mostFound, random: SeededGenerator(seed: 1))
+            try await running {
+                try await input.run()
+            } while: {
+                try await body()
+            }
         }
 
         /// All numbered lines so far.
@@ -237,6 +238,19 @@ import Testing
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(try await fleet.values() == [1, 2, 3])
             #expect(stream.starts.count == 2)
+        }
+    }
+
+    @Test func ofMoreAgentsThanThereAreNotAllLastMessagesAreLookedAt() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now - 61 * Self.second)
+        for number in 1...10 { try stream.publish(Self.message([Self.fact(1)], of: "web\(number)", last: 1)) }
+        try await Self.run(stream) { fleet in
+            try await fleet.whileReading(together: 2, mostFound: 3) {
+                try await fleet.pass(.seconds(1))
+                let known = await fleet.store.sourceStates.map(\.source).filter { $0.hasPrefix("web") }
+                #expect(known == (1...4).map { "web\($0).catwatch" })
+            }
         }
     }
 

@@ -372,6 +372,23 @@ import Testing
         #expect(stage.numbered.count == 10)
     }
 
+    /// An output may be slow to take the last of what it gets.
+    @Test func nothingIsReadBehindTheEndOfTheFeed() async throws {
+        try await withLoop(virtual: true) { loop in
+            let stage = ReplayStage(on: loop, speed: .most) { $0.data = 10 }
+            let lines = (1...100).map { Recorded.data($0, at: 0) }
+            let source = ByteSource(Array((Recorded.hello() + lines.joined()).utf8), piece: 100)
+            async let ended: Void = {
+                try await stage.store.waitForLimit()
+                await stage.store.finish("count")
+            }()
+            try await stage.play(source, reading: .seconds(1))
+            try await ended
+            #expect(stage.numbered.count == 10)
+            #expect(source.place < (Recorded.hello() + lines[..<12].joined()).utf8.count, "\(source.place)")
+        }
+    }
+
     // MARK: Journals
 
     /// Keeps runs in a journal as an agent would.

@@ -9,7 +9,8 @@ final class ByteSource: ByteStream {
     private let bytes: [UInt8]
     private let piece: Int
     private let end: SystemError?
-    private var place = 0
+    /// How much was read.
+    private(set) var place = 0
 
     init(_ bytes: [UInt8], piece: Int = .max, end: SystemError? = nil) {
         (self.bytes, self.piece, self.end) = (bytes, piece, end)

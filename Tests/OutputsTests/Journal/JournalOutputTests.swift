@@ -375,6 +375,8 @@ import Testing
         let told = Self.told(bodies)
         #expect(told.errors == ["no room", "gone"].map { "x.db: \($0); tried again every second" })
         #expect(told.recoveries.map(\.attempts) == [6])
+        // Since the first of them.
+        #expect(told.recoveries.map { $0.down.seconds.rounded() } == [6])
     }
 
     @Test func aNewFileIsGreetedAsTheFeedIsByThen() async throws {
@@ -577,7 +579,8 @@ import Testing
             return nil
         }
         let thread = try LoopThread(name: "disk")
-        defer { thread.stop() }
+        // One that waits for an answer is left behind.
+        defer { thread.stop(waits: false) }
         let told = try await withLoop { [writer = answers.write.number] loop in
             let stage = await FeedStage(on: loop) { $0.logCapacity = 1 << 16 }
             let told = LoopBound(Told())

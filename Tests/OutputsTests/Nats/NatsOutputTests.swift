@@ -968,14 +968,14 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let before = loop.clock.now
             let told = try await Self.publish(to: MemoryBroker(stream, trouble: trouble.at), on: loop) { agent in
-                await agent.stage.publish(1)
+                await agent.stage.publish(3)
                 try await loop.sleep(for: .seconds(1))
                 trouble.set(.unreachable)
                 await agent.stage.publish(5)
                 try await loop.sleep(for: .seconds(1))
             }
             #expect(before.duration(to: loop.clock.now) < .seconds(8))
-            // One was published, and one line tells of the servers.
+            // Three were published, and one line tells of the servers.
             #expect(told.value.errors.last == "nats: the last 6 lines were not published")
         }
         #expect(stream.stored.count == 1)
