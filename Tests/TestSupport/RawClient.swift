@@ -1,5 +1,5 @@
 internal import Glibc
-package import Testing
+import Testing
 
 /// A client that sees what is on the wire: blocking sockets, used on a thread of its own.
 package struct RawClient: Sendable {
