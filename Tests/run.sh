@@ -135,7 +135,7 @@ use_python() {
 }
 
 # Every target but the end-to-end tests.
-unit_targets() { find Tests -maxdepth 1 -name '*Tests' ! -name EndToEndTests -printf '%f\n' | sort; }
+unit_targets() { find Tests -mindepth 1 -maxdepth 1 -name '*Tests' ! -name EndToEndTests -printf '%f\n' | sort; }
 
 run_unit() {
     use_python
