@@ -7,12 +7,12 @@ package struct InputFactory: Sendable {
     private let loop: EventLoop
     private let wall: any WallClock
     private let transport: any HTTPTransport & StreamTransport
-    private let disk: Worker
-    private let computer: Worker
+    private let disk: any Worker
+    private let computer: any Worker
     private let random: @Sendable () -> any RandomNumberGenerator & Sendable
     private let openStandardInput: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     private let connectSocket: @Sendable (_ path: String?) throws -> any ByteStream
-    private let makeWorker: @Sendable (_ name: String) -> Worker
+    private let makeWorker: @Sendable (_ name: String) -> any Worker
     private let broker: @Sendable (NatsServers) -> any BrokerReader
     /// What was read of standard input and not looked at yet.
     private let lines = LoopBound(StdinLines())
@@ -27,11 +27,11 @@ package struct InputFactory: Sendable {
     ///   - broker: makes a connection to servers of NATS for who reads them; it does nothing yet.
     ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
     package init(
-        on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: Worker,
-        computer: Worker,
+        on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: any Worker,
+        computer: any Worker,
         random: @escaping @Sendable () -> any RandomNumberGenerator & Sendable,
         connectSocket: @escaping @Sendable (_ path: String?) throws -> any ByteStream,
-        makeWorker: @escaping @Sendable (_ name: String) -> Worker,
+        makeWorker: @escaping @Sendable (_ name: String) -> any Worker,
         broker: @escaping @Sendable (NatsServers) -> any BrokerReader,
         openStandardInput: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {
@@ -72,7 +72,7 @@ package struct InputFactory: Sendable {
             StdinInput(
                 source, store: store, on: loop, wall: wall, worker: computer, lines: lines, open: openStandardInput)
         case .fibonacci(let source):
-            FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer.loop ?? loop, wall: wall)
+            FibonacciInput(source, store: store, desk: desk, on: loop, worker: computer, wall: wall)
         case .feed(let source):
             FleetInput(source.name, by: feed(at: source.place), store: store, desk: desk, on: loop, random: random())
         case .nats(let source):
@@ -91,10 +91,9 @@ package struct InputFactory: Sendable {
     }
 
     private func file(_ path: String, of source: StdinSource, into store: EventStore) -> FileInput {
-        let worker = disk.loop ?? loop
-        return FileInput(path, in: files, on: loop, worker: worker) { [loop, wall, computer] in
+        FileInput(path, in: files, on: loop, worker: disk) { [loop, wall, disk, computer] in
             StdinInput(source, store: store, on: loop, wall: wall, worker: computer) { loop in
-                FileStream(path, on: loop, worker: worker)
+                FileStream(path, on: loop, worker: disk)
             }
         }
     }

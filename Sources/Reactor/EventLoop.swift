@@ -8,7 +8,7 @@ internal import Synchronization
 /// started by `run`, task groups, `async let` and default actors stay on it too. See docs/architecture.md.
 ///
 /// In *virtual* mode its clock stands still while there is work and jumps to the next deadline when there is none.
-package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked Sendable {
     // Unchecked: `inbox`, `clock` and `owner` are safe from any thread; everything else is touched on the loop's own
     // thread only, which `preconditionOnLoop` checks at every entry.
     package let clock: LoopClock
@@ -27,11 +27,6 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var lag = Duration.zero
     /// Pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
-    /// How long a simulated worker takes for each piece of work: until it is done, and until that is known here. Without it, no
-    /// time.
-    package var simulatedWork: (() -> (before: Duration, after: Duration))?
-    /// When the simulated worker is done with what it has.
-    private var simulatedUntil = LoopInstant(nanoseconds: 0)
 
     /// Due timers and jobs have this much together before the loop looks at its descriptors again.
     private var turn: TimeSlice
@@ -256,14 +251,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     // MARK: Work elsewhere
 
-    /// Has `worker` (a loop with a thread of its own) do blocking work, and comes back with what it returned.
+    /// Has `worker` do blocking work, and comes back with what it returned.
     ///
     /// Work cannot be cancelled, but nobody has to wait for it: what uses the same things as work that was left alone must not
     /// go on with them. A worker that has been stopped takes no work, so whoever asks it waits until the task is cancelled.
     /// - Throws: what the work throws, or `CancellationError` as soon as the task is cancelled; the work is then done all the
     ///   same, and what it came to is dropped.
     package func offload<Value: Sendable>(
-        to worker: EventLoop, _ work: @escaping @Sendable () throws -> Value
+        to worker: any Worker, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         preconditionOnLoop()
         let answer = Answer<Value>()
@@ -271,14 +266,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
             try await withCheckedThrowingContinuation { continuation in
                 if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
                 answer.continuation = continuation
-                if worker === self, let time = simulatedWork?() { return simulate(work, for: answer, taking: time) }
-                offloaded += 1
-                worker.post {
-                    let result = Result { try work() }
-                    self.post {
-                        self.offloaded -= 1
-                        answer.come(result)
-                    }
+                worker.perform(for: self) {
+                    Result { try work() }
+                } then: {
+                    answer.come($0)
                 }
             }
         } onCancel: {
@@ -291,22 +282,24 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     /// Has `worker` do something behind what it was given already, which nobody waits for.
-    package func leave(to worker: EventLoop, _ work: @escaping @Sendable () -> Void) {
+    package func leave(to worker: any Worker, _ work: @escaping @Sendable () -> Void) {
         preconditionOnLoop()
-        if worker === self, let time = simulatedWork?() { return simulate(work, for: Answer(), taking: time) }
-        worker.post(work)
+        worker.perform(for: self, work, then: nil)
     }
 
-    /// Does work in virtual time, one piece after the other, as a thread would.
-    private func simulate<Value: Sendable>(
-        _ work: @escaping @Sendable () throws -> Value, for answer: Answer<Value>,
-        taking time: (before: Duration, after: Duration)
+    /// Does work for another loop, or for itself, which then is not held up any less.
+    package func perform<Value: Sendable>(
+        for loop: EventLoop, _ work: @escaping @Sendable () -> Value, then done: (@Sendable (Value) -> Void)?
     ) {
-        let done = max(clock.now, simulatedUntil).advanced(by: time.before)
-        simulatedUntil = done.advanced(by: time.after)
-        schedule(at: done) { [self] in
-            let result = Result { try work() }
-            schedule(after: time.after) { answer.come(result) }
+        loop.preconditionOnLoop()
+        guard let done else { return post { _ = work() } }
+        loop.offloaded += 1
+        post {
+            let value = work()
+            loop.post {
+                loop.offloaded -= 1
+                done(value)
+            }
         }
     }
 

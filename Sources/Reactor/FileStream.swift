@@ -7,7 +7,7 @@ internal import Glibc
 /// FIFO, is read on the loop: a FIFO from when somebody writes to it until its last writer is gone.
 package final class FileStream: ByteStream {
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let file: File
     private let readable: Wakeup
     private let hungUp: Wakeup
@@ -27,8 +27,8 @@ package final class FileStream: ByteStream {
 
     /// Opens nothing yet: that may take as long as reading.
     ///
-    /// - Parameter worker: a loop with a thread of its own, for work that may block.
-    package init(_ path: String, on loop: EventLoop, worker: EventLoop) {
+    /// - Parameter worker: where the disk is waited for.
+    package init(_ path: String, on loop: EventLoop, worker: any Worker) {
         self.loop = loop
         self.worker = worker
         file = File(path)
@@ -68,10 +68,11 @@ package final class FileStream: ByteStream {
     }
 
     private func fetch() {
-        let (loop, file, me) = (loop, file, LoopBound(self))
-        worker.post {
-            let piece = file.next()
-            loop.post { me.value.take(piece) }
+        let me = LoopBound(self)
+        worker.perform(for: loop) { [file] in
+            file.next()
+        } then: {
+            me.value.take($0)
         }
     }
 

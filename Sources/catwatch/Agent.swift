@@ -432,12 +432,12 @@ actor Agent {
     private func readAnew() async throws -> (
         WatchPlan, [Source]?, OutputRunner.SocketChange, OutputRunner.PortChange
     ) {
-        guard let worker = surroundings.reloads.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+        guard surroundings.reloads.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
         let served = await outputs.socket
         let bound = await outputs.port
         let (old, first, origin) = (plan, firstPlan, demoOrigin)
         let (listen, claimPort) = (surroundings.listen, surroundings.claimPort)
-        return try await loop.offload(to: worker) {
+        return try await loop.offload(to: surroundings.reloads) {
             let new = try first.reload(running: old)
             // A feed is passed on, or is one's own, to the end.
             let sources = first.options.isRelay || new.options.isRelay ? nil : try new.sources(demoOrigin: origin)

@@ -44,9 +44,9 @@ struct OutputFactory: Sendable {
     func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
         // Each has its own: a disk that stalls may keep it for ever.
         let worker = surroundings.makeWorker("disk")
-        guard let disk = worker.loop else { return nil }
+        guard worker.start() else { return nil }
         let output = FileOutput(
-            path, surroundings.outputFile(path), store: store, on: surroundings.loop, worker: disk, from: start
+            path, surroundings.outputFile(path), store: store, on: surroundings.loop, worker: worker, from: start
         ) {
             tell(.error($0))
         }
@@ -62,13 +62,13 @@ struct OutputFactory: Sendable {
     /// - Returns: nil when there is no thread for the disk.
     func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
         let worker = surroundings.makeWorker("journal disk")
-        guard let path = options[\.journal], let disk = worker.loop else { return nil }
+        guard let path = options[\.journal], worker.start() else { return nil }
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
         // What is kept of a recording is as old as its keeping.
         let wall = (surroundings.wall as? ReplayClock)?.base ?? surroundings.wall
         let output = JournalOutput(
-            path, keeping: lines, store: store, on: surroundings.loop, worker: disk, wall: wall, at: pace,
+            path, keeping: lines, store: store, on: surroundings.loop, worker: worker, wall: wall, at: pace,
             capacity: options[\.logBytes] / 8
         ) {
             tell($0)
@@ -86,11 +86,11 @@ struct OutputFactory: Sendable {
     /// - Returns: nil when there is no thread for the servers.
     func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
         let worker = surroundings.makeWorker("broker")
-        guard let thread = worker.loop else { return nil }
+        guard worker.start() else { return nil }
         let name = name ?? AgentName.of(host: surroundings.host.name)
         let output = NatsOutput(
             as: name, of: surroundings.host.name, settings, to: surroundings.broker(settings, name), id: run,
-            store: store, on: surroundings.loop, worker: thread, random: surroundings.random()
+            store: store, on: surroundings.loop, worker: worker, random: surroundings.random()
         ) {
             tell($0, of: "publishing")
         }

@@ -22,15 +22,15 @@ struct Surroundings: Sendable {
     let errorIsTerminal: Bool
     let capabilities: TerminalCapabilities
     /// A thread for one who waits for what may never come: a disk.
-    let makeWorker: @Sendable (_ name: String) -> Worker
+    let makeWorker: @Sendable (_ name: String) -> any Worker
     /// The file that every line is appended to.
     let outputFile: @Sendable (_ path: String) -> any LineFile
     /// How many bytes recent lines may take; less than anybody can ask for in a simulation.
     let logBytes: @Sendable (Options) -> Int
     /// For long sums, for reading the files that are sources, and for reading what a reload asks for.
-    let computer: Worker
-    let files: Worker
-    let reloads: Worker
+    let computer: any Worker
+    let files: any Worker
+    let reloads: any Worker
     let host: AgentIdentity.Host
     let usage: @Sendable () -> ProcessSampler.Usage
     let service: ServiceManager?
@@ -84,11 +84,11 @@ struct Surroundings: Sendable {
     /// Opens a recording: standard input for `-`, a journal, or a file of lines.
     func openRecording(_ path: String, from: Timestamp?) async throws -> LoopBound<any ByteStream> {
         if path == "-" { return LoopBound(try openStandard(STDIN_FILENO)) }
-        guard let worker = files.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
-        guard try await loop.offload(to: worker, { JournalStream.isJournal(path) }) else {
-            return LoopBound(FileStream(path, on: loop, worker: worker))
+        guard files.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+        guard try await loop.offload(to: files, { JournalStream.isJournal(path) }) else {
+            return LoopBound(FileStream(path, on: loop, worker: files))
         }
-        return LoopBound(JournalStream(SQLiteHistory(path: path), from: from, on: loop, worker: worker))
+        return LoopBound(JournalStream(SQLiteHistory(path: path), from: from, on: loop, worker: files))
     }
 
     /// Lets the threads end, which are not waited for.
@@ -107,7 +107,7 @@ struct Surroundings: Sendable {
 extension Surroundings {
     /// The process's own.
     init(of environment: [String: String], capabilities: TerminalCapabilities, on loop: EventLoop) throws(SystemError) {
-        let names = Worker(name: "names")
+        let names = WorkerThread(name: "names")
         self.loop = loop
         wall = SystemWallClock()
         transport = try CurlTransport(on: loop)
@@ -115,12 +115,12 @@ extension Surroundings {
         outputIsTerminal = isatty(STDOUT_FILENO) == 1
         errorIsTerminal = isatty(STDERR_FILENO) == 1
         self.capabilities = capabilities
-        makeWorker = { Worker(name: $0) }
+        makeWorker = { WorkerThread(name: $0) }
         outputFile = { AppendedFile(path: $0) }
         logBytes = { $0[\.logBytes] }
-        computer = Worker(name: "compute")
-        files = Worker(name: "files")
-        reloads = Worker(name: "reload")
+        computer = WorkerThread(name: "compute")
+        files = WorkerThread(name: "files")
+        reloads = WorkerThread(name: "reload")
         host = .current()
         usage = { ProcessSampler.usage() }
         service = ServiceManager(environment: environment)
@@ -160,8 +160,8 @@ extension Surroundings {
             if let addresses = try? SocketAddress.resolve(host: host, port: port, isNumeric: true) {
                 return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
             }
-            guard let worker = names.loop else { throw SystemError(code: EAGAIN, call: "pthread_create") }
-            let addresses = try await loop.offload(to: worker) { try SocketAddress.resolve(host: host, port: port) }
+            guard names.start() else { throw SystemError(code: EAGAIN, call: "pthread_create") }
+            let addresses = try await loop.offload(to: names) { try SocketAddress.resolve(host: host, port: port) }
             return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
         }
         makeRoom = { DescriptorLimit.raise(for: $0) }

@@ -133,7 +133,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let machine = Self.machine(on: loop)
             let agent = SimulatedProcess(on: machine, seed: 1)
-            loop.simulatedWork = { (before: .seconds(60), after: .zero) }
+            machine.worker.time = { (before: .seconds(60), after: .zero) }
             async let status = agent.run(Self.watch + ["--listen=/s"])
             try await loop.sleep(for: .milliseconds(500))
             let reader = try machine.connect(to: "/s")
@@ -145,7 +145,7 @@ import Testing
                 "\(lines.map(\.type))")
             let ended = try await status
             #expect(ended == 0)
-            loop.simulatedWork = nil
+            machine.worker.time = nil
         }
     }
 
@@ -157,8 +157,9 @@ import Testing
                 Issue.record("there is no port")
                 return
             }
-            let agent = SimulatedProcess(on: Self.machine(on: loop), seed: 1, parts: .init(port: port))
-            loop.simulatedWork = { (before: .seconds(3), after: .zero) }
+            let machine = Self.machine(on: loop)
+            let agent = SimulatedProcess(on: machine, seed: 1, parts: .init(port: port))
+            machine.worker.time = { (before: .seconds(3), after: .zero) }
             async let status = agent.run(Self.watch)
             let client = try ClientThread(RawClient(port: port.port ?? 0), besides: loop)
             defer { client.stop() }
@@ -179,7 +180,7 @@ import Testing
                 let text = String(decoding: answer.body, as: UTF8.self)
                 #expect(text.contains(#"{"type":"hello""#) && text.contains(#"{"type":"bye""#), "\(text)")
             }
-            loop.simulatedWork = nil
+            machine.worker.time = nil
             let ended = try await status
             #expect(ended == 0)
         }

@@ -127,10 +127,10 @@ import Testing
             async let first = fleets[0].run(attach)
             try await loop.sleep(for: .seconds(10))
             fleets[0].crash()
-            loop.simulatedWork = { (before: .seconds(5), after: .zero) }
+            machine.worker.time = { (before: .seconds(5), after: .zero) }
             async let second = fleets[1].run(attach)
             try await loop.sleep(for: .seconds(4))
-            loop.simulatedWork = nil
+            machine.worker.time = nil
             try await loop.sleep(for: .seconds(10))
             agent.signal(SIGTERM)
             fleets[1].signal(SIGTERM)

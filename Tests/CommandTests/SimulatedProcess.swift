@@ -16,6 +16,8 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     let loop: EventLoop
     let wall: SteppedWallClock
     let transport: SimulatedTransport
+    /// Does what threads do elsewhere, for all processes.
+    let worker = SimulatedWorker()
     fileprivate(set) var listeners: [String: SimulatedListener] = [:]
     /// The journals in the file system, by their paths.
     var journals: [String: MemoryLineStore] = [:]
@@ -260,7 +262,7 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
 
     private var surroundings: Surroundings {
         let (machine, loop, parts) = (machine, machine.loop, parts)
-        let worker = Worker(simulatedOn: loop)
+        let worker = machine.worker
         return Surroundings(
             loop: loop, wall: machine.wall, transport: parts.makeTransport?(self) ?? machine.transport,
             random: { self.random },

@@ -10,6 +10,7 @@ struct FeedStage: Sendable {
     let store: EventStore
     let desk: PollDesk
     let source: SourceID
+    let worker = SimulatedWorker()
     private let listener: LoopBound<SimulatedListener>
 
     static let start = Timestamp(seconds: 1_700_000_000)

@@ -5,18 +5,18 @@ import Testing
 
 @Suite(.limited) struct WorkerTests {
     @Test func allWorkIsDoneOnOneThreadBeforeItEnds() async throws {
-        let worker = Worker(name: "worker")
+        let worker = WorkerThread(name: "worker")
         let own = UInt(pthread_self())
         let pipe = try Descriptor.pipe(nonblocking: false)
         let (near, far) = (pipe.read.number, pipe.write.number)
-        let first = try #require(worker.loop)
-        for _ in 0..<3 {
-            let loop = try #require(worker.loop)
-            #expect(loop === first)
-            loop.post {
-                usleep(1_000)
-                var thread = UInt(pthread_self())
-                #expect(write(far, &thread, MemoryLayout<UInt>.size) == MemoryLayout<UInt>.size)
+        try await withLoop { loop in
+            for _ in 0..<3 {
+                #expect(worker.start())
+                loop.leave(to: worker) {
+                    usleep(1_000)
+                    var thread = UInt(pthread_self())
+                    #expect(write(far, &thread, MemoryLayout<UInt>.size) == MemoryLayout<UInt>.size)
+                }
             }
         }
         worker.stop()
@@ -33,11 +33,10 @@ import Testing
     @Test func workThatNeverEndsIsNotWaitedFor() async throws {
         let pipe = try Descriptor.pipe(nonblocking: false)
         let (near, far) = (pipe.read.number, pipe.write.number)
-        let worker = Worker(name: "worker")
+        let worker = WorkerThread(name: "worker")
         try await withLoop { loop in
-            let work = try #require(worker.loop)
             let asking = Task(executorPreference: loop) {
-                try await loop.offload(to: work) {
+                try await loop.offload(to: worker) {
                     var byte: UInt8 = 0
                     return read(near, &byte, 1)
                 }
@@ -49,7 +48,7 @@ import Testing
             await #expect(throws: CancellationError.self) {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { () async throws -> Void in
-                        try await loop.offload(to: work) { _ = Issue.record("it was done") }
+                        try await loop.offload(to: worker) { _ = Issue.record("it was done") }
                     }
                     group.cancelAll()
                     try await group.waitForAll()
@@ -61,13 +60,31 @@ import Testing
     }
 
     @Test func oneThatWasNeverAskedHasNothingToEnd() {
-        Worker(name: "worker").stop()
+        WorkerThread(name: "worker").stop()
     }
 
-    @Test func aSimulatedOneIsTheLoopItself() throws {
-        let loop = try EventLoop(virtual: true)
-        let worker = Worker(simulatedOn: loop)
-        #expect(worker.loop === loop)
-        worker.stop()
+    @Test func aSimulatedOneTakesItsTimeForOnePieceAfterTheOther() async throws {
+        try await withLoop(virtual: true) { loop in
+            let worker = SimulatedWorker()
+            let log = Log<String>()
+            let start = loop.clock.now
+            @Sendable func note(_ what: String) {
+                log.entries.append("\(what) \(start.duration(to: loop.clock.now).milliseconds)")
+            }
+            worker.time = { (before: .milliseconds(20), after: .milliseconds(5)) }
+            async let first: Void = loop.offload(to: worker) { note("first") }
+            async let second: Void = loop.offload(to: worker) { note("second") }
+            try await first
+            note("first is known")
+            try await second
+            loop.leave(to: worker) { note("left") }
+            worker.time = nil
+            try await loop.offload(to: worker) { note("at once") }
+            try await loop.sleep(for: .seconds(1))
+            #expect(
+                log.entries == [
+                    "first 20.0", "first is known 25.0", "second 45.0", "at once 50.0", "left 70.0",
+                ])
+        }
     }
 }

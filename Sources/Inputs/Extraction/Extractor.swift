@@ -120,9 +120,9 @@ package struct Extractor: Sendable {
     ///
     /// - Returns: nil when the task was cancelled meanwhile.
     func read(
-        _ input: Bytes, mayHaveMark: Bool = true, on loop: EventLoop, or worker: Worker?
+        _ input: Bytes, mayHaveMark: Bool = true, on loop: EventLoop, or worker: (any Worker)?
     ) async throws(JSONFault) -> Document? {
-        guard input.count > Self.longestOnLoop, let worker = worker?.loop else {
+        guard input.count > Self.longestOnLoop, let worker else {
             return try read(input, mayHaveMark: mayHaveMark)
         }
         // The work throws nothing: there is no other failure than a cancellation.

@@ -10,7 +10,7 @@ package actor FibonacciInput: Input {
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -29,7 +29,7 @@ package actor FibonacciInput: Input {
 
     /// - Parameter worker: where it is computed; one of its own, or a slow disk makes the source late.
     package init(
-        _ source: FibonacciSource, store: EventStore, desk: PollDesk, on loop: EventLoop, worker: EventLoop,
+        _ source: FibonacciSource, store: EventStore, desk: PollDesk, on loop: EventLoop, worker: any Worker,
         wall: any WallClock
     ) {
         self.source = source

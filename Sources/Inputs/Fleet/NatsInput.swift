@@ -12,7 +12,7 @@ package actor NatsInput: Input {
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
-    private let worker: Worker
+    private let worker: any Worker
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -53,7 +53,7 @@ package actor NatsInput: Input {
     ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
     package init(
         _ source: NatsSource, from broker: any BrokerReader, store: EventStore, desk: PollDesk, on loop: EventLoop,
-        worker: Worker, mostFound: Int = 20_000,
+        worker: any Worker, mostFound: Int = 20_000,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
@@ -69,11 +69,11 @@ package actor NatsInput: Input {
 
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
-        guard let thread = worker.loop else {
+        guard worker.start() else {
             return await say(.error(Failure(.config, "\(name): there is no thread left for it")), id)
         }
         defer {
-            loop.leave(to: thread) { [broker] in broker.close() }
+            loop.leave(to: worker) { [broker] in broker.close() }
             worker.stop()
         }
         await store.noteBroker(name, isConnected: false)
@@ -81,8 +81,8 @@ package actor NatsInput: Input {
         do {
             while true {
                 do {
-                    try await begin(id, on: thread)
-                    try await readOn(id, on: thread)
+                    try await begin(id)
+                    try await readOn(id)
                 } catch let fault as NatsFault {
                     try await wait(after: fault, id)
                 }
@@ -99,42 +99,42 @@ package actor NatsInput: Input {
     private var name: String { source.description.name }
 
     private func ask<Value: Sendable>(
-        on thread: EventLoop, _ work: @escaping @Sendable (any BrokerReader) throws(NatsFault) -> Value
+        _ work: @escaping @Sendable (any BrokerReader) throws(NatsFault) -> Value
     ) async throws -> Value {
         let broker = broker
-        return try await loop.offload(to: thread) { try work(broker) }
+        return try await loop.offload(to: worker) { try work(broker) }
     }
 
     // MARK: Where to begin
 
     /// Has a consumer behind the last message that was taken.
-    private func begin(_ id: SourceID, on thread: EventLoop) async throws {
+    private func begin(_ id: SourceID) async throws {
         try await store.waitForPositions()
         let (streamName, subject) = (source.stream, source.subject)
-        if !isConnected { try await ask(on: thread) { broker throws(NatsFault) in try broker.connect() } }
+        if !isConnected { try await ask { broker throws(NatsFault) in try broker.connect() } }
         isConnected = true
-        let stream = try await ask(on: thread) { broker throws(NatsFault) in try broker.stream(streamName) }
+        let stream = try await ask { broker throws(NatsFault) in try broker.stream(streamName) }
         guard stream.mayTake(subject) else {
             throw NatsFault(.absent, "stream \(streamName) takes \(stream.subjectsText), and not \(subject)")
         }
         var cursor: StreamCursor
-        if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id, on: thread) }
+        if let known = self.cursor { cursor = known } else { cursor = try await lookThrough(stream, id) }
         let start = cursor.begin(on: stream)
         self.cursor = cursor
-        _ = try await ask(on: thread) { broker throws(NatsFault) in
+        _ = try await ask { broker throws(NatsFault) in
             try broker.read(subject, of: streamName, from: start, isBrief: false)
         }
     }
 
     /// Looks at the last message of each agent: who is there, or was, and from where on there is something new.
-    private func lookThrough(_ now: NatsStream, _ id: SourceID, on thread: EventLoop) async throws -> StreamCursor {
+    private func lookThrough(_ now: NatsStream, _ id: SourceID) async throws -> StreamCursor {
         let (stream, subject) = (source.stream, source.subject)
-        let said = try await ask(on: thread) { broker throws(NatsFault) in
+        let said = try await ask { broker throws(NatsFault) in
             try broker.read(subject, of: stream, from: .lastOfEach, isBrief: true)
         }
         var found: [NatsDelivery] = []
         while found.count < said {
-            let messages = try await nextLate(on: thread)
+            let messages = try await nextLate()
             for message in messages {
                 guard message.number == UInt64(found.count) + 1 else { throw Self.hole }
                 found.append(message)
@@ -153,7 +153,7 @@ package actor NatsInput: Input {
         let last = found.map { (String(NatsSubject.agent(of: $0.subject)), $0.sequence) }
         let positions = StreamPositions(
             await store.knownPositions, last: Dictionary(last, uniquingKeysWith: max))
-        let taken = try await find(positions.newest, on: thread)
+        let taken = try await find(positions.newest)
         for (index, message) in found.enumerated() {
             let isOld =
                 if positions.newest.isEmpty { message.time < from } else {
@@ -167,7 +167,7 @@ package actor NatsInput: Input {
         // One that has agents of ours and not their lines is another stream, of which nothing was taken.
         guard let taken else { return StreamCursor(from: .sequence(1)) }
         let behind = positions.behind(taken)
-        let oldest = try await find(behind, on: thread) ?? behind.dropFirst(Self.mostLookedAt).first?.number
+        let oldest = try await find(behind) ?? behind.dropFirst(Self.mostLookedAt).first?.number
         return StreamCursor(
             from: .sequence(oldest ?? taken), passing: taken,
             behind: Dictionary(behind.map { ($0.position.agent, $0.number) }, uniquingKeysWith: max))
@@ -176,15 +176,15 @@ package actor NatsInput: Input {
     /// The number of the first message of these that the stream has with the position's line in it; nil for none of those that are
     /// looked at.
     private func find(
-        _ positions: [(position: FeedPosition, number: UInt64)], on thread: EventLoop
+        _ positions: [(position: FeedPosition, number: UInt64)]
     ) async throws -> UInt64? {
         let (stream, subject) = (source.stream, source.subject)
         for (position, number) in positions.prefix(Self.mostLookedAt) {
-            let left = try await ask(on: thread) { broker throws(NatsFault) in
+            let left = try await ask { broker throws(NatsFault) in
                 try broker.read(subject, of: stream, from: .sequence(number), isBrief: true)
             }
             guard left > 0 else { continue }
-            guard let message = try await nextLate(on: thread).first else { throw Self.nothing }
+            guard let message = try await nextLate().first else { throw Self.nothing }
             guard message.number == 1 else { throw Self.hole }
             if message.sequence == number, StreamPositions.isMessage(message, of: position) { return number }
         }
@@ -192,9 +192,9 @@ package actor NatsInput: Input {
     }
 
     /// The next messages that are known to be there, however late they are; none when they do not come.
-    private func nextLate(on thread: EventLoop) async throws -> [NatsDelivery] {
+    private func nextLate() async throws -> [NatsDelivery] {
         for _ in 0..<Self.mostSilences {
-            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+            let messages = try await ask { broker throws(NatsFault) in try broker.next() }
             if !messages.isEmpty { return messages }
             try await loop.sleep(for: Self.pause)
         }
@@ -218,9 +218,9 @@ package actor NatsInput: Input {
     private static let nothing = NatsFault(.silent, "the stream says that it has messages, and sends none")
 
     /// Takes what comes, until it cannot be had any more.
-    private func readOn(_ id: SourceID, on thread: EventLoop) async throws {
+    private func readOn(_ id: SourceID) async throws {
         while true {
-            let messages = try await ask(on: thread) { broker throws(NatsFault) in try broker.next() }
+            let messages = try await ask { broker throws(NatsFault) in try broker.next() }
             for message in messages {
                 switch cursor?.see(message) {
                 case .next?:

@@ -26,7 +26,7 @@ package actor HTTPPoller: Input {
     ///   - spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
         _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock, worker: Worker? = nil, spread: Duration = .zero,
+        wall: any WallClock, worker: (any Worker)? = nil, spread: Duration = .zero,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source

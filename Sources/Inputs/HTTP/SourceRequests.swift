@@ -43,7 +43,7 @@ struct SourceRequests {
     let loop: EventLoop
     let wall: any WallClock
     /// Where long documents are read; nil for the loop.
-    let worker: Worker?
+    let worker: (any Worker)?
 
     /// Makes one request.
     ///

@@ -29,7 +29,7 @@ package actor PagesInput: Input {
     /// - Parameter worker: where long pages are read; nil for the loop.
     package init(
         _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
-        wall: any WallClock, worker: Worker? = nil,
+        wall: any WallClock, worker: (any Worker)? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source

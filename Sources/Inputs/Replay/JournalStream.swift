@@ -8,7 +8,7 @@ package import Reactor
 /// more.
 package final class JournalStream: ByteStream {
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let pages: Pages
     private let readable: Wakeup
     private let hungUp: Wakeup
@@ -28,7 +28,7 @@ package final class JournalStream: ByteStream {
     /// - Parameters:
     ///   - history: used on the worker only from now on.
     ///   - from: lines before the first one of that time or later are left out.
-    package init(_ history: any LineHistory, from: Timestamp?, on loop: EventLoop, worker: EventLoop) {
+    package init(_ history: any LineHistory, from: Timestamp?, on loop: EventLoop, worker: any Worker) {
         self.loop = loop
         self.worker = worker
         pages = Pages(history, from: from)
@@ -63,10 +63,11 @@ package final class JournalStream: ByteStream {
 
     private func fetch() {
         isUnderWay = true
-        let (loop, pages, me) = (loop, pages, LoopBound(self))
-        worker.post {
-            let piece = pages.next()
-            loop.post { me.value.take(piece) }
+        let me = LoopBound(self)
+        worker.perform(for: loop) { [pages] in
+            pages.next()
+        } then: {
+            me.value.take($0)
         }
     }
 

@@ -8,7 +8,7 @@ actor FileInput: Input {
     private let path: String
     private let queue: FileQueue
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let makeInput: @Sendable () -> StdinInput
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -16,7 +16,7 @@ actor FileInput: Input {
 
     /// - Parameter makeInput: what reads it; it has memory of its own, and is not made before that is needed.
     init(
-        _ path: String, in queue: LoopBound<FileQueue>, on loop: EventLoop, worker: EventLoop,
+        _ path: String, in queue: LoopBound<FileQueue>, on loop: EventLoop, worker: any Worker,
         makeInput: @escaping @Sendable () -> StdinInput
     ) {
         self.path = path

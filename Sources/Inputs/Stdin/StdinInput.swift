@@ -10,7 +10,7 @@ package actor StdinInput: Input {
     private let store: EventStore
     private let loop: EventLoop
     private let wall: any WallClock
-    private let worker: Worker?
+    private let worker: (any Worker)?
     private let open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -30,7 +30,7 @@ package actor StdinInput: Input {
     ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`, for a file a
     ///     `FileStream`.
     package init(
-        _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock, worker: Worker? = nil,
+        _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock, worker: (any Worker)? = nil,
         lines: LoopBound<StdinLines>? = nil,
         open: @escaping @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) {

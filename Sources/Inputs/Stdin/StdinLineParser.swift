@@ -57,7 +57,7 @@ package final class StdinLineParser {
     /// - Parameter worker: where that is done; nil for the loop.
     package func read(
         long line: Bytes, from source: SourceID, at now: Timestamp, into batch: inout EventBatch, on loop: EventLoop,
-        or worker: Worker?
+        or worker: (any Worker)?
     ) async -> Verdict {
         do throws(JSONFault) {
             // Also when the task is cancelled meanwhile: nobody else gets this line any more.

@@ -13,7 +13,7 @@ package actor WebSocketInput: Input {
     private let transport: any StreamTransport
     private let loop: EventLoop
     private let wall: any WallClock
-    private let worker: Worker?
+    private let worker: (any Worker)?
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -46,7 +46,7 @@ package actor WebSocketInput: Input {
     ///   - random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
     package init(
         _ source: WebSocketSource, store: EventStore, desk: PollDesk, transport: any StreamTransport,
-        on loop: EventLoop, wall: any WallClock, worker: Worker? = nil,
+        on loop: EventLoop, wall: any WallClock, worker: (any Worker)? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source

@@ -18,7 +18,7 @@ package actor FileOutput {
     private let path: String
     private let store: EventStore
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let tell: @Sendable (Failure) async -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -46,7 +46,7 @@ package actor FileOutput {
     ///   - start: where another one has ended; nil for the oldest line.
     ///   - tell: says in the feed, or to a person, what is wrong.
     package init(
-        _ path: String, _ file: (any LineFile)? = nil, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        _ path: String, _ file: (any LineFile)? = nil, store: EventStore, on loop: EventLoop, worker: any Worker,
         from start: Place? = nil, tell: @escaping @Sendable (Failure) async -> Void
     ) {
         self.path = path

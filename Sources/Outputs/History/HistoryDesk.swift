@@ -18,7 +18,7 @@ package actor HistoryDesk {
     }
 
     private let history: any LineHistory
-    private let worker: Worker
+    private let worker: any Worker
     private let loop: EventLoop
     private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -32,7 +32,7 @@ package actor HistoryDesk {
     package static let patience = Duration.seconds(10)
 
     /// - Parameter worker: where the disk is waited for, from the first page on; its own. Nobody else uses `history`.
-    package init(_ history: any LineHistory, on loop: EventLoop, worker: Worker, wall: any WallClock) {
+    package init(_ history: any LineHistory, on loop: EventLoop, worker: any Worker, wall: any WallClock) {
         self.history = history
         self.loop = loop
         self.worker = worker
@@ -45,14 +45,14 @@ package actor HistoryDesk {
         defer { worker.stop() }
         while true {
             while let order = orders.first {
-                guard let disk = worker.loop else {
+                guard worker.start() else {
                     giveUp(order.ticket, "there is no thread for the journal")
                     continue
                 }
                 let (history, reading, time) = (history, order.reading, wall.now)
                 let outcome: (PastReading, Result<PastReading.Step, JournalFault>)
                 do {
-                    outcome = try await loop.offload(to: disk) {
+                    outcome = try await loop.offload(to: worker) {
                         var reading = reading
                         let result = Result { () throws(JournalFault) in try reading.advance(history, at: time) }
                         return (reading, result)

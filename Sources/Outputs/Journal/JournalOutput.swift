@@ -30,7 +30,7 @@ package actor JournalOutput {
     private let lines: any LineStore
     private let store: EventStore
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let wall: any WallClock
     private let pace: Pace
     private let tell: @Sendable (Event.Body) -> Void
@@ -83,7 +83,7 @@ package actor JournalOutput {
     ///   - capacity: how many bytes of lines one commit holds on to, besides the log.
     ///   - tell: says in the feed, or to a person, how it goes; first of all, the `restart`.
     package init(
-        _ path: String, keeping lines: any LineStore, store: EventStore, on loop: EventLoop, worker: EventLoop,
+        _ path: String, keeping lines: any LineStore, store: EventStore, on loop: EventLoop, worker: any Worker,
         wall: any WallClock, at pace: Pace = .init(), capacity: Int = 1 << 20,
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {

@@ -13,7 +13,7 @@ package actor NatsOutput {
     private let broker: any Broker
     private let store: EventStore
     private let loop: EventLoop
-    private let worker: EventLoop
+    private let worker: any Worker
     private let tell: @Sendable (Event.Body) -> Void
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -78,7 +78,7 @@ package actor NatsOutput {
     package init(
         as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker, id: String,
         store: EventStore,
-        on loop: EventLoop, worker: EventLoop, random: any RandomNumberGenerator & Sendable,
+        on loop: EventLoop, worker: any Worker, random: any RandomNumberGenerator & Sendable,
         tell: @escaping @Sendable (Event.Body) -> Void
     ) {
         self.name = name

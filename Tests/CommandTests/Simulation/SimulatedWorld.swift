@@ -240,7 +240,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
     }
 
     private func liveToTheEnd() async {
-        loop.simulatedWork = { [unowned self] in workTime() }
+        machine.worker.time = { [unowned self] in workTime() }
         main.past = { [unowned self] in timeWitness($0, $1, reaching: $2, for: $3) }
         for client in clients { join(client) }
         peer.witness.oldest = { [unowned self] in main.oldest(of: $0) }
@@ -258,7 +258,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
             await end()
             group.cancelAll()
         }
-        loop.simulatedWork = nil
+        machine.worker.time = nil
         // What calls readers together does so within this time, whoever is left.
         try? await loop.sleep(for: .milliseconds(25))
         settle()

@@ -39,6 +39,7 @@ import Testing
         let desk: PollDesk
         let stream: MemoryStream
         let trouble = Trouble()
+        let worker = SimulatedWorker()
 
         init(on loop: EventLoop, _ stream: MemoryStream, awaitsPositions: Bool = false) {
             var limits = FeedState.Limits()
@@ -63,7 +64,7 @@ import Testing
                 name, at: NatsServers([NatsAddress(host: "h")]), stream: "CATWATCH", subject: subject, target: "h")
             let broker = MemoryBroker(stream, together: together) { [trouble] in trouble.at($0) }
             let input = NatsInput(
-                source, from: broker, store: store, desk: desk, on: loop, worker: Worker(simulatedOn: loop),
+                source, from: broker, store: store, desk: desk, on: loop, worker: worker,
                 mostFound: mostFound, random: SeededGenerator(seed: 1))
             try await running {
                 try await input.run()
@@ -545,11 +546,11 @@ import Testing
             try await withLoop(virtual: true) { loop in
                 let fleet = Fleet(on: loop, stream, awaitsPositions: true)
                 let output = JournalOutput(
-                    "x.db", keeping: journal, store: fleet.store, on: loop, worker: loop, wall: fleet.wall
+                    "x.db", keeping: journal, store: fleet.store, on: loop, worker: fleet.worker, wall: fleet.wall
                 ) { _ in
                 }
                 let calls = LoopBound(Count())
-                loop.simulatedWork = {
+                fleet.worker.time = {
                     calls.value.value += 1
                     return (before: round == 1 && calls.value.value == 1 ? .seconds(5) : .zero, after: .zero)
                 }
@@ -572,7 +573,7 @@ import Testing
                 }
                 await fleet.store.finish("end")
                 await keeping.value
-                loop.simulatedWork = nil
+                fleet.worker.time = nil
             }
             // Longer ago than a fleet that knows nothing looks back.
             stream.setTime(Self.now - 3_600 * Self.second)
@@ -598,14 +599,14 @@ import Testing
         stream.setTime(Self.now - 3_600 * Self.second)
         for name in ["a", "b", "c"] { try stream.publish(Self.message([Self.fact(1)], of: name, last: 1)) }
         try await Self.run(stream) { fleet in
-            fleet.loop.simulatedWork = { (before: .seconds(1), after: .zero) }
+            fleet.worker.time = { (before: .seconds(1), after: .zero) }
             try await fleet.whileReading(together: 1) {
                 // Behind connecting, looking at the stream, a consumer and a message.
                 try await fleet.pass(.milliseconds(4_500))
                 fleet.trouble.set(.late, at: .next, times: 2)
                 try await fleet.pass(.seconds(20))
             }
-            fleet.loop.simulatedWork = nil
+            fleet.worker.time = nil
             #expect(stream.starts.count == 2)
             let sources = await fleet.store.sourceStates.map(\.source)
             #expect(["a", "b", "c"].allSatisfy { sources.contains("\($0).catwatch") }, "\(sources)")

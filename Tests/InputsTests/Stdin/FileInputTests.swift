@@ -22,12 +22,11 @@ import Testing
             store = EventStore(
                 on: loop, wall: wall, identity: AgentIdentity(run: "r", version: "0", started: StdinRun.wallStart),
                 limits: limits)
-            let worker = Worker(simulatedOn: loop)
             factory = InputFactory(
-                on: loop, wall: wall, transport: try CurlTransport(on: loop), disk: worker, computer: worker,
+                on: loop, wall: wall, transport: try CurlTransport(on: loop), disk: loop, computer: loop,
                 random: { SystemRandomNumberGenerator() },
                 connectSocket: { _ in throw SystemError(code: ENOENT, call: "connect") },
-                makeWorker: { _ in worker },
+                makeWorker: { _ in loop },
                 broker: { _ in MemoryBroker(MemoryStream()) },
                 openStandardInput: { _ throws(SystemError) in throw SystemError(code: EBADF, call: "read") })
             self.loop = loop

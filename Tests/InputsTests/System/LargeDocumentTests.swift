@@ -68,7 +68,7 @@ import Testing
 
     /// Reads `text` as standard input with an output that takes it bit by bit.
     private static func stdin(
-        _ text: String, log: Int, worker: Worker? = nil, maxLine: Int = 1 << 20
+        _ text: String, log: Int, worker: (any Worker)? = nil, maxLine: Int = 1 << 20
     ) async throws -> (lines: [Line], gaps: Int, turns: Turns) {
         try await withLoop(virtual: true) { loop in
             let place = await Place(on: loop, log: log)
@@ -102,7 +102,7 @@ import Testing
 
     /// Long lines are read elsewhere, and come where they belong.
     @Test func linesThatAreReadByAWorkerStayInTheirOrder() async throws {
-        let worker = Worker(name: "test")
+        let worker = WorkerThread(name: "test")
         defer { worker.stop() }
         let space = String(repeating: " ", count: 600_000)
         let text = "[1,\"x\"]\n[2,\(space)3]\n[4]\n[5,\(space)\n[6\(space)]\n[7,\(space)8]"
@@ -311,7 +311,7 @@ import Testing
             let long = Bytes("[1,\(String(repeating: " ", count: 600_000))2]".utf8)
             for isCancelled in [false, true] {
                 let reading = Task(executorPreference: loop) {
-                    try await extractor.read(long, on: loop, or: Worker(simulatedOn: loop)) != nil
+                    try await extractor.read(long, on: loop, or: loop) != nil
                 }
                 if isCancelled { reading.cancel() }
                 #expect(try await reading.value == !isCancelled)

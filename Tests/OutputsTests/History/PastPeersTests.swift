@@ -157,7 +157,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let feed = await FeedStage(on: loop, run: "unknown", isRelay: true)
             let history = MemoryHistory()
-            let desk = HistoryDesk(history, on: loop, worker: Worker(simulatedOn: loop), wall: feed.wall)
+            let desk = HistoryDesk(history, on: loop, worker: loop, wall: feed.wall)
             @Sendable func relay(_ run: String, _ numbers: ClosedRange<Int>) async throws {
                 let identity = AgentIdentity(run: run, version: "1", started: FeedStage.start)
                 let hello = ControlLine.hello(

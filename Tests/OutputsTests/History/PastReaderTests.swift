@@ -18,7 +18,7 @@ import Testing
                 ($0.logCapacity, $0.history) = (logCapacity, .seconds(1_000_000))
             }
             history = MemoryHistory()
-            desk = HistoryDesk(history, on: loop, worker: Worker(simulatedOn: loop), wall: feed.wall)
+            desk = HistoryDesk(history, on: loop, worker: loop, wall: feed.wall)
         }
 
         /// Publishes events, and has the journal keep what there is new, but for what `isKept` says no to.

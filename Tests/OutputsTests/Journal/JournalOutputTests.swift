@@ -49,7 +49,8 @@ import Testing
             let stage = await FeedStage(on: loop, isRelay: isRelay, isFleet: isFleet) { $0.logCapacity = logCapacity }
             let told = LoopBound(Told())
             let output = JournalOutput(
-                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall, capacity: batch
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: stage.worker, wall: stage.wall,
+                capacity: batch
             ) { body in
                 told.value.bodies.append(body)
                 guard !isRelay else { return }
@@ -471,7 +472,7 @@ import Testing
             let before = journal.count(of: .tidy)
             journal.makeUntidy(2)
             // The commit has one of its own.
-            stage.loop.simulatedWork = {
+            stage.worker.time = {
                 (before: journal.count(of: .tidy) > before ? .seconds(600) : .zero, after: .zero)
             }
             await stage.publish()
@@ -481,7 +482,7 @@ import Testing
             try await stage.store.admit()
             let waited = start.duration(to: stage.loop.clock.now)
             #expect(.seconds(8) <= waited && waited <= .seconds(10), "\(waited)")
-            stage.loop.simulatedWork = nil
+            stage.worker.time = nil
             try await stage.loop.sleep(for: .seconds(700))
             #expect(await stage.agentLine()?.outputs.map(\.state) == ["ok"])
         }
@@ -553,7 +554,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
             let output = JournalOutput(
-                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: stage.worker, wall: stage.wall
             ) {
                 Issue.record("told \($0)")
             }
@@ -643,11 +644,11 @@ import Testing
             let stage = await FeedStage(on: loop)
             let told = LoopBound(Told())
             let output = JournalOutput(
-                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: stage.worker, wall: stage.wall
             ) {
                 told.value.bodies.append($0)
             }
-            loop.simulatedWork = { (before: journal.runs.first?.ended != nil ? .seconds(3_600) : .zero, after: .zero) }
+            stage.worker.time = { (before: journal.runs.first?.ended != nil ? .seconds(3_600) : .zero, after: .zero) }
             let waited = await withTaskGroup(of: Void.self) { group in
                 group.addTask { try? await output.run() }
                 try? await output.waitUntilBegun()
@@ -665,7 +666,7 @@ import Testing
             #expect(journal.isOpen)
             try await loop.sleep(for: .seconds(10_000))
             #expect(!journal.isOpen && loop.timerCount == 0)
-            loop.simulatedWork = nil
+            stage.worker.time = nil
         }
     }
 
@@ -677,14 +678,14 @@ import Testing
             let stage = await FeedStage(on: loop)
             let told = LoopBound(Told())
             let output = JournalOutput(
-                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: stage.worker, wall: stage.wall
             ) {
                 told.value.bodies.append($0)
             }
             let waited = await withTaskGroup(of: Void.self) { group in
                 group.addTask { try? await output.run() }
                 try? await output.waitUntilBegun()
-                loop.simulatedWork = { (before: .seconds(3_600), after: .zero) }
+                stage.worker.time = { (before: .seconds(3_600), after: .zero) }
                 await stage.publish(3)
                 try? await loop.sleep(for: .milliseconds(200) + hangs)
                 await stage.store.finish("end")
@@ -710,7 +711,7 @@ import Testing
             let journal = MemoryLineStore { disk.fault(at: $0) }
             let stage = await FeedStage(on: loop)
             let output = JournalOutput(
-                "x.db", keeping: journal, store: stage.store, on: loop, worker: loop, wall: stage.wall
+                "x.db", keeping: journal, store: stage.store, on: loop, worker: stage.worker, wall: stage.wall
             ) { _ in
             }
             try await running {
@@ -805,7 +806,7 @@ import Testing
                 return hello.journalFirstSeq
             }
             try await Self.relay(Self.run("a"), stage)
-            stage.loop.simulatedWork = { (before: .milliseconds(100), after: .zero) }
+            stage.worker.time = { (before: .milliseconds(100), after: .zero) }
             // Its commit begins behind 100 ms.
             try await stage.loop.sleep(for: .milliseconds(150))
             try await Self.relay(Self.run("b"), stage)
@@ -813,7 +814,7 @@ import Testing
             #expect(try await first() == nil)
             try await stage.loop.sleep(for: .seconds(1))
             #expect(try await first() == 7)
-            stage.loop.simulatedWork = nil
+            stage.worker.time = nil
         }
     }
 }

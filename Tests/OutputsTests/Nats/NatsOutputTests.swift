@@ -95,7 +95,7 @@ import Testing
         let stage = await FeedStage(on: loop, isRelay: isRelay, isFleet: isFleet) { $0.logCapacity = logCapacity }
         let told = LoopBound(Told())
         let output = NatsOutput(
-            as: "web1", of: host, settings, to: broker, id: id, store: stage.store, on: loop, worker: loop,
+            as: "web1", of: host, settings, to: broker, id: id, store: stage.store, on: loop, worker: stage.worker,
             random: SeededGenerator(seed: 1)
         ) { body in
             told.value.bodies.append(body)
@@ -540,14 +540,14 @@ import Testing
         trouble.set(.unreachable)
         _ = try await withLoop(virtual: true) { loop in
             _ = try await Self.publish(to: MemoryBroker(MemoryStream(), trouble: trouble.at), on: loop) { agent in
-                loop.simulatedWork = { (before: .seconds(2), after: .zero) }
+                agent.stage.worker.time = { (before: .seconds(2), after: .zero) }
                 try await loop.sleep(for: .seconds(1))
                 #expect(await agent.stage.agentLine()?.outputs.first?.state == "connecting")
                 for _ in 0..<40 {
                     try await loop.sleep(for: .milliseconds(1_100))
                     #expect(await agent.stage.agentLine()?.outputs.first?.state == "retrying: it is unreachable")
                 }
-                loop.simulatedWork = nil
+                agent.stage.worker.time = nil
             }
         }
     }
@@ -880,7 +880,7 @@ import Testing
                 let stage = await FeedStage(on: loop)
                 let output = NatsOutput(
                     as: "web1", of: "h1", Self.settings, to: MemoryBroker(stream, trouble: trouble.at), id: "p1",
-                    store: stage.store, on: loop, worker: loop, random: SeededGenerator(seed: 1)
+                    store: stage.store, on: loop, worker: stage.worker, random: SeededGenerator(seed: 1)
                 ) { _ in }
                 let cancelled = try await running {
                     try await output.run()
@@ -1042,12 +1042,11 @@ import Testing
             let told = try await Self.publish(to: MemoryBroker(stream), on: loop) { agent in
                 await agent.stage.publish(1)
                 try await loop.sleep(for: .seconds(1))
-                loop.simulatedWork = { (before: .seconds(60), after: .zero) }
+                agent.stage.worker.time = { (before: .seconds(60), after: .zero) }
                 await agent.stage.publish(5)
                 try await loop.sleep(for: .seconds(1))
                 ending.value.time = loop.clock.now
             }
-            loop.simulatedWork = nil
             #expect(ending.value.time.duration(to: loop.clock.now) <= .milliseconds(4_500))
             #expect(told.value.errors == ["nats: the last 5 lines were not published"])
         }
@@ -1075,7 +1074,7 @@ import Testing
         let told = try await Self.publish(to: MemoryBroker(stream), settings) { agent in
             await agent.stage.publish(1)
             try await agent.stage.loop.sleep(for: .seconds(1))
-            agent.stage.loop.simulatedWork = { (before: .zero, after: .seconds(1)) }
+            agent.stage.worker.time = { (before: .zero, after: .seconds(1)) }
             await agent.stage.publish(19)
         }
         #expect(try Self.numbers(stream.stored).kept == Array(1...20) && told.errors.isEmpty)
