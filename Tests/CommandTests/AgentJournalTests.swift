@@ -159,7 +159,7 @@ import Testing
             }
             let machine = Self.machine(on: loop)
             let agent = SimulatedProcess(on: machine, seed: 1, parts: .init(port: port))
-            machine.worker.time = { (before: .seconds(3), after: .zero) }
+            machine.worker.time = { (before: .milliseconds(300), after: .zero) }
             async let status = agent.run(Self.watch)
             let client = try ClientThread(RawClient(port: port.port ?? 0), besides: loop)
             defer { client.stop() }

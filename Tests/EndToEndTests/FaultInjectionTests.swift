@@ -66,7 +66,7 @@ import Testing
         signal(SIGPIPE, SIG_IGN)
         try await Stage.run { stage in
             let upstream = try await stage.url("/fact")
-            let arguments = peers.flatMap { peer in
+            let arguments = peers.flatMap { peer -> [String] in
                 switch peer {
                 case .upstream: ["-u", upstream, "-e", "20ms"]
                 case .socket: ["--listen=\(stage.folder)/s"]
@@ -80,10 +80,10 @@ import Testing
                 FeedLine.lines($0.outputBytes).contains { $0?.isData == true } ? () : nil
             }
             let calls = faults.map { String($0.prefix { $0 != ":" }) }.joined(separator: ",")
-            var launch = Launch(
-                Self.strace,
-                ["-f", "-q", "-o", "/dev/null", "-e", "trace=\(calls)"] + faults.flatMap { ["-e", "inject=\($0)"] }
-                    + (file.map { ["-P", "\(stage.folder)/\($0)"] } ?? []) + ["-p", "\(program.id)"])
+            var options = ["-f", "-q", "-o", "/dev/null", "-e", "trace=\(calls)", "-p", "\(program.id)"]
+            for fault in faults { options += ["-e", "inject=\(fault)"] }
+            if let file { options += ["-P", "\(stage.folder)/\(file)"] }
+            var launch = Launch(Self.strace, options)
             launch.environment = ["PATH": "/usr/bin:/bin"]
             let tracer = try await stage.start(launch)
             var isRefused = false

@@ -38,7 +38,7 @@ import Testing
 
             let summary = try await stage.finish(["log", journal, "--summary"])
             let row = summary.outputText.split(separator: "\n").first { $0.hasPrefix("fact ") }
-            #expect(row?.split(separator: " ").prefix(3).map(String.init) == ["fact", "8", "8"])
+            #expect(row?.split(separator: " ").prefix(3) == ["fact", "8", "8"])
             let csv = try await stage.finish(["log", journal, "--format", "csv", "--type", "fact"])
             #expect(csv.outputText.split(separator: "\r\n").count == 9)
             let none = try await stage.finish(["log", journal, "--until", "1990-01-01"])

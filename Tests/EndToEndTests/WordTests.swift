@@ -15,10 +15,11 @@ import Testing
             #expect(run.ending == .exited(0))
             let lines = try run.lines()
             let data = lines.filter(\.isData)
-            #expect(
-                data.filter { $0.source == "big.ndjson" }.compactMap { $0.number("value") }
-                    == (1...20_000).map(Double.init))
-            #expect(data.filter { $0.source == "small" }.compactMap { $0.number("value") } == [1, 2])
+            func values(of source: String) -> [Double] {
+                data.filter { $0.source == source }.compactMap { $0.number("value") }
+            }
+            #expect(values(of: "big.ndjson") == (1...20_000).map(Double.init))
+            #expect(values(of: "small") == [1, 2])
             #expect(run.errors.contains("catwatch: small: line 2: "))
             #expect(lines.last?.string("reason") == "end" && !lines.contains { $0.type == "gap" })
             try await stage.validate(run.output)

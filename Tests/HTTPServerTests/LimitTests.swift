@@ -268,7 +268,7 @@ import Testing
             let waiting = try await bench.open(bench.thread.client.request("GET", "/stream"))
             let outcome = try await bench.talk { try $0.receive(from: idle) }
             #expect(outcome.statuses == [200] && outcome.ended)
-            try await bench.loop.sleep(for: .milliseconds(1_500))
+            try await bench.loop.sleep(for: .milliseconds(400))
             bench.feeds[0].give("purr")
             let text = try await bench.talk { try $0.receive(from: waiting, until: "purr") }.text
             #expect(text.contains("purr") && bench.server.connectionCount == 1)

@@ -188,7 +188,7 @@ import Testing
             let descriptor = try await bench.open(client.request("GET", "/upgrade", fields: ["Connection: Upgrade"]))
             defer { close(descriptor) }
             try await bench.until { bench.upgraded.count == 1 }
-            try await bench.loop.sleep(for: .milliseconds(1_300))
+            try await bench.loop.sleep(for: .milliseconds(300))
             try await bench.upgraded[0].write(all: Array("still there".utf8))
             let text = try await bench.talk { try $0.receive(from: descriptor, until: "there") }.text
             #expect(text.hasSuffix("still there"))

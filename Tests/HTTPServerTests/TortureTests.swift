@@ -60,7 +60,7 @@ import Testing
         "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{FC}\u{3}\u{3}", "\0\0\0\0\r\n\r\n", "\r\n\r\n\r\n\r\n\0",
     ])
     func aRequestLineThatIsNoneReachesNobody(text: String) async throws {
-        try await ServerBench.run(limits: Self.limits { $0.head = .milliseconds(300) }) { bench in
+        try await ServerBench.run(limits: Self.limits { $0.head = .milliseconds(50) }) { bench in
             let outcome = try await bench.talk(text)
             #expect(outcome.ended && bench.requests.isEmpty, "\(outcome.text)")
             #expect(outcome.statuses.allSatisfy { 400..<600 ~= $0 } && outcome.statuses.count <= 1, "\(outcome.text)")

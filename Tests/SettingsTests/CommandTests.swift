@@ -135,7 +135,7 @@ import Testing
         #expect(try Command.parse(arguments) == expected)
     }
 
-    @Test(arguments: [
+    private static let wrong: [([String], String?, String)] = [
         (["--evry", "2"], nil, "unknown option '--evry'; did you mean '--every'?"),
         (["--intreval=2"], nil, "unknown option '--intreval'; did you mean '--interval'?"),
         (["--password=hunter2"], nil, "unknown option '--password'"),
@@ -220,7 +220,9 @@ import Testing
             ["--replay=f", "--from=8:30"], "--from",
             "'8:30' is no time; write 2026-11-22T08:00:00Z, 2026-11-22, -1h, today or yesterday"
         ),
-    ])
+    ]
+
+    @Test(arguments: wrong)
     func saysWhatIsWrong(_ arguments: [String], _ option: String?, _ message: String) {
         #expect(fault(arguments) == UsageError(message, option: option))
     }

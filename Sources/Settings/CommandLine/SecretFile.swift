@@ -6,21 +6,21 @@ enum SecretFile {
     /// The most a secret file may hold, in bytes.
     static let limit = 64 << 10
 
-    /// How long to wait for a pipe's writer, in milliseconds: no signal is heard meanwhile, and no reload goes on.
-    private static let patience: Int32 = 5_000
+    /// How long to wait for a pipe's writer: no signal is heard meanwhile, and no reload goes on.
+    private static let patience = Duration.seconds(5)
 
     /// The text of the file; it may be a pipe.
     ///
     /// Blocks: for the start of the program, not for the loop.
     /// - Throws: `UsageError` when the file cannot be read, is too large, or is not UTF-8.
-    static func read(_ path: String, patience: Int32 = patience) throws(UsageError) -> String {
+    static func read(_ path: String, patience: Duration = patience) throws(UsageError) -> String {
         let bytes: [UInt8]?
         do throws(SystemError) {
             // Opening a pipe would wait for its writer without end.
             bytes = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
-                .bytes(limit: limit, patience: patience)
+                .bytes(limit: limit, patience: Int32(patience.milliseconds))
         } catch  where error.code == ETIMEDOUT {
-            throw UsageError("cannot read \(UsageError.quoted(path)): nothing came for \(patience / 1_000) s")
+            throw UsageError("cannot read \(UsageError.quoted(path)): nothing came for \(patience.shortText)")
         } catch {
             throw UsageError("cannot read \(UsageError.quoted(path)): \(error.reason)")
         }

@@ -52,6 +52,28 @@ import Testing
         }
     }
 
+    @Test func anAgentsDataFillALineAndNoMore() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            await fleet.receive([try peer.hello()])
+            func passOn(_ count: Int) async throws -> String {
+                let data = String(repeating: "x", count: count)
+                await fleet.receive([try peer.line(#""type":"fact","source":"fact","series":"fact","data":"\#(data)""#)]
+                )
+                return try #require(await fleet.read().lines.first)
+            }
+            let room = LineEncoder.longestLine - 1 - (try await passOn(0)).utf8.count
+            let full = try await passOn(room)
+            #expect(full.utf8.count == LineEncoder.longestLine - 1)
+            #expect(full.hasSuffix(#"xx","agent":"web1","origin_run":"r1","origin_seq":2}"#))
+            let cut = try await passOn(room + 1)
+            #expect(
+                cut.hasSuffix(
+                    #""series":"web1.fact","truncated":true,"agent":"web1","origin_run":"r1","origin_seq":3}"#))
+        }
+    }
+
     @Test func whatIsMissingIsANumberedLine() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)
@@ -382,6 +404,12 @@ import Testing
             await fleet.receive([try peer.stats(fact)])
             sources = await fleet.store.sourceStates
             #expect(sources.map(\.source) == ["web1.catwatch", "web1.fact"])
+            // Another description of a source is not another source: it has answered already.
+            try await loop.sleep(for: .milliseconds(500))
+            await fleet.receive([try peer.stats(fact.replacing("µg", with: "ng"))])
+            var walk = await fleet.store.walk
+            _ = await fleet.store.nextSource(&walk)
+            #expect(await fleet.store.nextSource(&walk)?.timeliness == .inTime)
             await fleet.store.release(named: "web1.catwatch")
             #expect(await fleet.store.sourceStates.isEmpty)
         }
@@ -823,6 +851,27 @@ import Testing
                 return
             }
             #expect(recovery.attempts == 1)
+            // An agent that a reload adds later waits for nothing.
+            try await fleet.store.waitForPositions()
+        }
+    }
+
+    @Test func anAgentsMemoryIsNotTheFleetsOwn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            let lines = [
+                try peer.hello(),
+                try peer.line(
+                    #""type":"memory","source":"catwatch","rss_bytes":1,"peak_bytes":2,"private_bytes":3"#),
+            ]
+            await fleet.receive(lines)
+            #expect(await fleet.store.numbers.memory == nil)
+            let own = MemorySample(resident: 4, peak: 5, privateBytes: 6)
+            let source = await fleet.store.agentSource
+            await fleet.store.publish([Event(time: PeerScript.start, source: source, body: .memory(own))])
+            await fleet.receive(lines, from: "web2")
+            #expect(await fleet.store.numbers.memory == own)
         }
     }
 

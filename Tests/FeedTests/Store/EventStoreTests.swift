@@ -264,20 +264,24 @@ import Testing
             await harness.publish(3)
             _ = try await harness.store.next(for: stdout)
             await harness.store.setState("disk full" + String(repeating: "!", count: 1 << 20), of: file)
-            await harness.store.publish([
-                Event(time: harness.wall.now, source: harness.source, body: .agent(AgentSample(loopLag: 1, cpu: 2)))
-            ])
+            let sample = Event(
+                time: harness.wall.now, source: harness.source, body: .agent(AgentSample(loopLag: 1, cpu: 2)))
+            await harness.store.publish([sample])
+            // Another output that goes on where one has ended begins well.
+            await harness.store.hand(file, to: "other")
+            await harness.store.publish([sample])
             await harness.store.finish("end")
-            let transcript = try await harness.readAll(stdout)
-            guard case .agent(let agent) = transcript.lines[0].body else {
-                Issue.record("no agent line")
-                return
+            let agents = try await harness.readAll(stdout).lines.compactMap { line -> Line.Agent? in
+                if case .agent(let agent) = line.body { agent } else { nil }
             }
+            let agent = try #require(agents.first)
             #expect(agent.events == 3 && agent.readers == 3 && agent.series == 1)
             #expect(agent.outputs.map(\.output) == ["stdout", "file"])
             // What is wrong may be others' words, and a line has an end.
             let full = "disk full" + String(repeating: "!", count: 1_015)
             #expect(agent.outputs.map(\.state) == ["ok", full] && agent.outputs.map(\.behind) == [0, 3])
+            #expect(agents.last?.outputs.map(\.output) == ["stdout", "other"])
+            #expect(agents.last?.outputs.map(\.state) == ["ok", "ok"])
         }
     }
 }

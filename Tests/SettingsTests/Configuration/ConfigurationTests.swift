@@ -8,7 +8,7 @@ import Testing
     /// A source with these keys beside a URL.
     private static func source(_ keys: String) -> String { #"{"sources":[{"url":"http://h/x",\#(keys)}]}"# }
 
-    @Test(arguments: [
+    private static let wrong: [(String, [String])] = [
         ("[]", ["1:1: is an array where an object should be"]),
         (#"{"intervl": 1}"#, ["1:2: intervl: is no known key; did you mean 'interval'?"]),
         (#"{"zzzzzz": 1}"#, ["1:2: zzzzzz: is no known key"]),
@@ -145,7 +145,9 @@ import Testing
                 "1:74: sources[1].name: 'a' is another source's name already"
             ]
         ),
-    ])
+    ]
+
+    @Test(arguments: wrong)
     func namesThePlaceOfWhatIsWrong(_ text: String, _ expected: [String]) {
         #expect(ConfigFixture.faults(text) == expected)
     }
