@@ -75,12 +75,16 @@ import Testing
         fence.send()
         fence.refuse()
         #expect(fence.see(other, at: later) == .taken(by: "h"))
-        #expect(fence.see(other, at: later.advanced(by: NatsFence.silence)) == .clear)
+        // Each message begins the silence anew.
+        let next = NatsStored(sequence: 10, id: "x-2", host: "h")
+        let (once, twice) = (later.advanced(by: NatsFence.silence), later.advanced(by: NatsFence.silence * 2))
+        #expect(fence.see(next, at: once) == .taken(by: "h"))
+        #expect(fence.see(next, at: twice) == .clear)
         // From then on this one is the newer, as after a start.
         fence.send()
         fence.refuse()
-        let awake = NatsStored(sequence: 12, id: "x-2", host: "h")
-        #expect(fence.see(awake, at: later.advanced(by: NatsFence.silence)) == .clear)
+        let awake = NatsStored(sequence: 12, id: "x-3", host: "h")
+        #expect(fence.see(awake, at: twice) == .clear)
     }
 
     @Test func withoutTheRightToLookIdsAreAllThereIs() {

@@ -43,6 +43,11 @@ import Testing
         let step = Self.now - .seconds(3_600)
         let today = try TimeWord("today").time(now: Self.now) { $0 < step ? 7_200 : 3_600 }
         #expect(today == Timestamp(seconds: 1_795_305_600 - 7_200))
+        // Shown once, before clocks went back, though the offset at that time by UTC is the later one.
+        let evening = try TimeWord("2026-11-22 06:30").time(now: Self.now) {
+            $0 < Timestamp(seconds: 1_795_305_600 + 6 * 3_600) ? 7_200 : 3_600
+        }
+        #expect(evening == Timestamp(seconds: 1_795_305_600 + 4 * 3_600 + 1_800))
     }
 
     @Test func beforeTheEpochDaysBeginAsWell() throws {

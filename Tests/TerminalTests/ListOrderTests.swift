@@ -54,6 +54,19 @@ import Testing
             if order.rows != expected { return }
         }
     }
+
+    @Test func anotherRunsSeriesAreOrderedAnewThoughThereAreAsMany() {
+        var script = FeedScript()
+        var order = ListOrder()
+        for (run, names) in [("1", ["a", "b", "c"]), ("2", ["c", "a", "b"])] {
+            script.hello(run: run)
+            for name in names { script.data(name, 1) }
+            order.update(script.view.board, key: .name, filter: "a")
+            #expect(order.rows.map { script.view.board.series[Int($0)].name } == ["a"])
+            order.update(script.view.board, key: .name, filter: "")
+            #expect(order.rows == twin(script.view.board, .name, ""))
+        }
+    }
 }
 
 @Suite(.limited) struct ListOrderVectorTests {

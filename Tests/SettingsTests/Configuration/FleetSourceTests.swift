@@ -130,7 +130,8 @@ import Testing
             #"""
             {"sources": [
                 {"kind": "feed", "name": "prod", "url": "tls://n1,n2:4333,tls://[::1]/", "stream": "S", "subject": "x.>",
-                 "nkey_file": "/dev/null", "ca_file": "/dev/null", "certificate": "/dev/zero"},
+                 "nkey_file": "/dev/null", "ca_file": "/dev/null", "certificate": "/dev/zero",
+                 "key_file": "/dev/full"},
                 {"url": "nats://h"}, {"url": "nats://i", "creds_file": "/dev/null"}
             ]}
             """#, ["--cacert=/dev/null"])
@@ -139,7 +140,8 @@ import Testing
         #expect(
             streams[0].servers.addresses.map(\.description) == ["tls://n1:4222", "tls://n2:4333", "tls://[::1]:4222"])
         #expect(streams[0].stream == "S" && streams[0].subject == "x.>" && streams[0].description.agent == nil)
-        #expect(streams[0].servers.credentials == .nkey("/dev/null") && streams[0].servers.certificate == "/dev/zero")
+        #expect(streams[0].servers.credentials == .nkey("/dev/null"))
+        #expect(streams[0].servers.certificate == "/dev/zero" && streams[0].servers.key == "/dev/full")
         #expect(streams[1].stream == "CATWATCH" && streams[1].subject == "catwatch.v1.*")
         // What is said of all sources is no reason to use TLS.
         #expect(streams[1].servers == NatsServers([NatsAddress(host: "h")]))
