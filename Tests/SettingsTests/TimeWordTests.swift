@@ -25,7 +25,11 @@ import Testing
         ("7d", "2026-11-15T08:25:34.500000Z"), ("today", "2026-11-22T00:00:00.000000Z"),
         ("yesterday", "2026-11-21T00:00:00.000000Z"), ("2026-11-20", "2026-11-20T00:00:00.000000Z"),
         ("2026-11-20 07:08", "2026-11-20T07:08:00.000000Z"), ("2026-11-20T07:08:09", "2026-11-20T07:08:09.000000Z"),
-        ("2026-11-20 07:08:09.5", "2026-11-20T07:08:09.500000Z"),
+        ("2026-11-20 07:08:09.5", "2026-11-20T07:08:09.500000Z"), ("08:25", "2026-11-22T08:25:00.000000Z"),
+        // Not in the time to come.
+        ("08:26", "2026-11-21T08:26:00.000000Z"), ("00:00:00", "2026-11-22T00:00:00.000000Z"),
+        ("today 08:26", "2026-11-22T08:26:00.000000Z"), ("yesterday 07:08:09", "2026-11-21T07:08:09.000000Z"),
+        ("5m ago", "2026-11-22T08:20:34.500000Z"),
     ])
     func readsWhatPeopleSay(text: String, expected: String) throws { #expect(try Self.time(text) == expected) }
 
@@ -36,6 +40,9 @@ import Testing
         // Here it is tomorrow already, or yesterday still.
         #expect(try Self.time("today", hoursAhead: 16) == "2026-11-22T08:00:00.000000Z")
         #expect(try Self.time("today", hoursAhead: -9) == "2026-11-21T09:00:00.000000Z")
+        #expect(try Self.time("00:10", hoursAhead: 16) == "2026-11-22T08:10:00.000000Z")
+        #expect(try Self.time("00:30", hoursAhead: 16) == "2026-11-21T08:30:00.000000Z")
+        #expect(try Self.time("yesterday 00:10", hoursAhead: 16) == "2026-11-21T08:10:00.000000Z")
     }
 
     /// Clocks went back by an hour between midnight and now.
@@ -57,8 +64,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "-", "10", "-10", "--1h", "1x", "tomorrow", "2026", "2026-13-01", "2026-11-31", "2026-11-22T", "08:00",
-        "2026-11-22T25:00", "-1h ", "101y", "99999999999999999999h", "2026-11-22  08:00", "\u{1b}[2J",
+        "", "-", "10", "-10", "--1h", "1x", "tomorrow", "2026", "2026-13-01", "2026-11-31", "2026-11-22T", "08:",
+        "2026-11-22T25:00", "-1h ", "101y", "-1h ago", "5 ago", " ago", "24:01",
+        "8:00", "tomorrow 08:00", "today 8", "yesterday  08:00", "today 2026-11-22", "99999999999999999999h",
+        "2026-11-22  08:00", "\u{1b}[2J",
     ])
     func refusesTheRest(text: String) {
         #expect(throws: UsageError.self) { try TimeWord(text) }
@@ -70,7 +79,8 @@ import Testing
         } catch {
             #expect(
                 error.message
-                    == "'␛x' is no time; write 2026-11-22T08:00:00Z, 2026-11-22, -1h, today or yesterday")
+                    == "'␛x' is no time; write 08:00, 'yesterday 08:00', '2026-11-22 08:00', 2026-11-22, "
+                    + "2026-11-22T08:00:00Z, -1h, '1h ago', today, yesterday or now")
         }
     }
 }

@@ -50,6 +50,6 @@ import Testing
             .init(
                 seq: 2, time: script.now, type: "fact", source: "fact",
                 body: .data(.init(series: "fact", value: 5, text: nil, data: nil, truncated: false))), now: local)
-        #expect(script.view.frame(now: local).text().holds("60m"))
+        #expect(script.view.frame(now: local).text().holds("1h00m"))
     }
 }

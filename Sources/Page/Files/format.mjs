@@ -45,13 +45,15 @@ export function bytes(value) {
     return { text: fixed(amount, divisor === 1 || Math.abs(amount) >= 100 ? 0 : 1), unit }
 }
 
-/** How long ago something was: `3s`, `2m`, `5h`, `3d`; never negative. */
+/** How long ago something was, in at most six columns: `3s`, `1m41s`, `5h07m`, `3d12h`, `100d`; never negative. */
 export function age(duration) {
     const seconds = Math.max(0, Math.trunc(duration / 1e6))
-    if (seconds < 100) return `${seconds}s`
-    if (seconds < 6_000) return `${Math.trunc(seconds / 60)}m`
-    if (seconds < 172_800) return `${Math.trunc(seconds / 3_600)}h`
-    return `${Math.trunc(seconds / 86_400)}d`
+    const text = ([large, one], [small, other]) =>
+        Math.trunc(seconds / large) + one + String(Math.trunc((seconds % large) / small)).padStart(2, "0") + other
+    if (seconds < 60) return `${seconds}s`
+    if (seconds < 3_600) return text([60, "m"], [1, "s"])
+    if (seconds < 86_400) return text([3_600, "h"], [60, "m"])
+    return seconds < 8_640_000 ? text([86_400, "d"], [3_600, "h"]) : `${Math.trunc(seconds / 86_400)}d`
 }
 
 /** A span as keys choose it and axes show it: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`. */

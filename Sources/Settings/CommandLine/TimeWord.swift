@@ -1,7 +1,8 @@
 internal import Feed
 package import Reactor
 
-/// A point of time as people say it: `2026-11-22T08:00:00Z`, `2026-11-22`, `2026-11-22 08:00`, `-1h`, `today`.
+/// A point of time as people say it: `2026-11-22T08:00:00Z`, `2026-11-22`, `2026-11-22 08:00`, `08:00`, `yesterday 08:00`,
+/// `-1h`, `1h ago`, `today`.
 package struct TimeWord: Sendable, Equatable {
     /// As it was said.
     let text: String
@@ -13,8 +14,8 @@ package struct TimeWord: Sendable, Equatable {
         case ago(Duration)
         /// When the clocks here showed what UTC's show at that time.
         case here(Timestamp)
-        /// When today began here, or so many days before.
-        case midnight(daysAgo: Int)
+        /// When the clocks here showed that, so long after midnight, so many days before today; nil for the last time they did.
+        case clock(Duration, daysAgo: Int?)
     }
 
     /// What may be said to be ago.
@@ -25,8 +26,8 @@ package struct TimeWord: Sendable, Equatable {
         self.text = text
         switch text {
         case "now": meaning = .ago(.zero)
-        case "today": meaning = .midnight(daysAgo: 0)
-        case "yesterday": meaning = .midnight(daysAgo: 1)
+        case "today": meaning = .clock(.zero, daysAgo: 0)
+        case "yesterday": meaning = .clock(.zero, daysAgo: 1)
         default:
             // A space for the T is RFC 3339's as well; what has no offset is here.
             let words = text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "T")
@@ -34,16 +35,32 @@ package struct TimeWord: Sendable, Equatable {
                 meaning = .at(time)
             } else if let time = ["T00:00:00Z", ":00Z", "Z"].lazy.compactMap({ Self.time(words + $0) }).first {
                 meaning = .here(time)
-            } else if let unit = text.utf8.last, !unit.isDecimalDigit,
-                let ago = try? DurationText.parse(text.hasPrefix("-") ? String(text.dropFirst()) : text, in: Self.span)
-            {
+            } else if let clock = Self.clock(text) {
+                meaning = clock
+            } else if let ago = Self.ago(text) {
                 meaning = .ago(ago)
             } else {
                 throw UsageError(
-                    "\(UsageError.quoted(text)) is no time; write 2026-11-22T08:00:00Z, 2026-11-22, -1h, today or "
-                        + "yesterday")
+                    "\(UsageError.quoted(text)) is no time; write 08:00, 'yesterday 08:00', '2026-11-22 08:00', 2026-11-22, "
+                        + "2026-11-22T08:00:00Z, -1h, '1h ago', today, yesterday or now")
             }
         }
+    }
+
+    private static func clock(_ text: String) -> Meaning? {
+        let days = ["today ": 0, "yesterday ": 1]
+        let day = days.first { text.hasPrefix($0.key) }
+        let shown = "1970-01-01T" + text.dropFirst(day?.key.count ?? 0)
+        guard let time = [":00Z", "Z"].lazy.compactMap({ Self.time(shown + $0) }).first else { return nil }
+        return .clock(.microseconds(time.microseconds), daysAgo: day?.value)
+    }
+
+    private static func ago(_ text: String) -> Duration? {
+        let span =
+            text.hasSuffix(" ago") ? text.dropLast(" ago".count) : text.hasPrefix("-") ? text.dropFirst() : text[...]
+        // A number alone may be a year.
+        guard let unit = span.utf8.last, !unit.isDecimalDigit else { return nil }
+        return try? DurationText.parse(String(span), in: Self.span)
     }
 
     private static func time(_ text: String) -> Timestamp? { RFC3339.parse(Array(text.utf8)[...]) }
@@ -56,11 +73,16 @@ package struct TimeWord: Sendable, Equatable {
         case .at(let time): return time
         case .ago(let duration): return now - duration
         case .here(let shown): return Self.utc(shown, offset)
-        case .midnight(let days):
+        case .clock(let clock, let daysAgo):
             let shown = (now + .seconds(offset(now))).microseconds
             let day: Int64 = 86_400_000_000
-            let midnight = (shown >= 0 ? shown : shown - day + 1) / day - Int64(days)
-            return Self.utc(Timestamp(microseconds: midnight * day), offset)
+            let today = (shown >= 0 ? shown : shown - day + 1) / day
+            func time(daysAgo: Int) -> Timestamp {
+                Self.utc(Timestamp(microseconds: (today - Int64(daysAgo)) * day) + clock, offset)
+            }
+            if let daysAgo { return time(daysAgo: daysAgo) }
+            let last = time(daysAgo: 0)
+            return last <= now ? last : time(daysAgo: 1)
         }
     }
 

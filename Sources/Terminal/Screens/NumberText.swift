@@ -50,13 +50,17 @@ package enum NumberText {
         return (fixed(amount, divisor == 1 || abs(amount) >= 100 ? 0 : 1), unit)
     }
 
-    /// How long ago something was: `3s`, `2m`, `5h`, `3d`; never negative.
+    /// How long ago something was, in at most six columns: `3s`, `1m41s`, `5h07m`, `3d12h`, `100d`; never negative.
     package static func age(_ duration: Duration) -> String {
         let seconds = max(0, Int(duration.seconds))
-        if seconds < 100 { return "\(seconds)s" }
-        if seconds < 6_000 { return "\(seconds / 60)m" }
-        if seconds < 172_800 { return "\(seconds / 3_600)h" }
-        return "\(seconds / 86_400)d"
+        func text(_ large: (size: Int, name: String), _ small: (size: Int, name: String)) -> String {
+            let rest = seconds % large.size / small.size
+            return "\(seconds / large.size)\(large.name)\(rest < 10 ? "0" : "")\(rest)\(small.name)"
+        }
+        if seconds < 60 { return "\(seconds)s" }
+        if seconds < 3_600 { return text((60, "m"), (1, "s")) }
+        if seconds < 86_400 { return text((3_600, "h"), (60, "m")) }
+        return seconds < 8_640_000 ? text((86_400, "d"), (3_600, "h")) : "\(seconds / 86_400)d"
     }
 
     /// A span as keys choose it and axes show it: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`.

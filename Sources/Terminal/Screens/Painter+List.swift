@@ -32,6 +32,8 @@ extension Painter {
         var hasArrow = false
         var changeEnd = 0
         var changeWidth = 0
+        /// As wide as `23h59m`.
+        static let ageWidth = 6
         var ageEnd = 0
         var text = 0
         var textWidth = 0
@@ -107,8 +109,7 @@ extension Painter {
         columns.hasBadge = columns.hasBadge && width >= 30
         columns.bandWidth = columns.hasBadge && width >= 100 ? min(longestBand, 14) : 0
         columns.changeWidth = width >= 72 && columns.valueWidth > 0 ? 8 : 0
-        let ageWidth = 4
-        var fixed = columns.valueWidth + 1 + ageWidth + 1
+        var fixed = columns.valueWidth + 1 + ListColumns.ageWidth + 1
         if columns.unitWidth > 0 { fixed += columns.unitWidth + 1 }
         if columns.hasBadge { fixed += 4 + (columns.bandWidth > 0 ? columns.bandWidth + 1 : 0) }
         if columns.hasArrow { fixed += 2 }
@@ -148,7 +149,7 @@ extension Painter {
             place += columns.changeWidth + 1
             columns.changeEnd = place
         }
-        place += ageWidth + 1
+        place += ListColumns.ageWidth + 1
         columns.ageEnd = min(place, width)
         if wantsText, width - place >= 12 {
             columns.text = place + 2
@@ -180,7 +181,7 @@ extension Painter {
             put(change.text, row: row, endingAt: columns.changeEnd, style: change.style, width: 8)
         }
         let age = mark(.age, "age")
-        put(age.text, row: row, endingAt: columns.ageEnd, style: age.style, width: 4)
+        put(age.text, row: row, endingAt: columns.ageEnd, style: age.style, width: ListColumns.ageWidth)
         if columns.textWidth > 0 { put("newest", theme.faint, row: row, column: columns.text) }
     }
 
@@ -191,11 +192,13 @@ extension Painter {
         if isChosen, hasKeys { grid.put("▸", row: row, column: 0, style: theme.accent.with(.bold)) }
         let (prefix, rest) = label(item.series)
         put([(prefix, quiet), (rest, strong)], row: row, column: columns.name, width: columns.nameWidth)
-        put(item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet, width: 4)
+        put(
+            item.age, row: row, endingAt: columns.ageEnd, style: item.isStale ? theme.warning : quiet,
+            width: ListColumns.ageWidth)
         guard let quantity = item.quantity else {
             let start = columns.spark > 0 ? columns.spark : 2 + columns.nameWidth + 1
             if let text = item.series.text {
-                put(text, quiet, row: row, column: start, width: columns.ageEnd - 5 - start)
+                put(text, quiet, row: row, column: start, width: columns.ageEnd - ListColumns.ageWidth - 1 - start)
             }
             return
         }
