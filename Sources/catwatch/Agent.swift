@@ -338,7 +338,9 @@ actor Agent {
         // A view shows failures itself, where they belong.
         if options.verbosity > .quiet, stdoutMode.isLines || !surroundings.errorIsTerminal {
             let reporter = FailureReporter(
-                store: store, notices: notices, on: loop, everyRequest: options.verbosity == .verbose)
+                store: store, notices: notices, on: loop,
+                wall: surroundings.machineWall,
+                everyRequest: options.verbosity == .verbose)
             group.addTask { try? await reporter.run() }
         }
         if options.verbosity > .quiet, sources.contains(where: { if case .pages = $0 { true } else { false } }),

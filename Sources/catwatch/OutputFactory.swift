@@ -66,7 +66,7 @@ struct OutputFactory: Sendable {
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
         // What is kept of a recording is as old as its keeping.
-        let wall = (surroundings.wall as? ReplayClock)?.base ?? surroundings.wall
+        let wall = surroundings.machineWall
         let output = JournalOutput(
             path, keeping: lines, store: store, on: surroundings.loop, worker: worker, wall: wall, at: pace,
             capacity: options[\.logBytes] / 8

@@ -81,6 +81,9 @@ struct Surroundings: Sendable {
             openStandardInput: { [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO) })
     }
 
+    /// This machine's clock, also while a recording is played back.
+    var machineWall: any WallClock { (wall as? ReplayClock)?.base ?? wall }
+
     /// Opens a recording: standard input for `-`, a journal, or a file of lines.
     func openRecording(_ path: String, from: Timestamp?) async throws -> LoopBound<any ByteStream> {
         if path == "-" { return LoopBound(try openStandard(STDIN_FILENO)) }

@@ -122,7 +122,7 @@ import Testing
             #expect(status == 0 && agent.output.contains { $0.contains(#""type":"fact""#) })
             #expect(
                 agent.errors == [
-                    "catwatch: catwatch: /x.db: Permission denied; tried again every second",
+                    "catwatch: /x.db: Permission denied; tried again every second",
                     "catwatch: /x.db: Permission denied; nothing of this run is in it",
                 ])
         }

@@ -6,15 +6,21 @@ package actor FailureReporter {
     private let store: EventStore
     private let notices: Notices
     private let loop: EventLoop
+    private let wall: any WallClock
     private let everyRequest: Bool
     private var rate: RateLimit
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter everyRequest: whether `latency` lines are told as well, and nothing is left out.
-    package init(store: EventStore, notices: Notices, on loop: EventLoop, everyRequest: Bool) {
+    /// - Parameters:
+    ///   - wall: this machine's clock, also while a recording is played back.
+    ///   - everyRequest: whether `latency` lines are told as well, and nothing is left out.
+    package init(
+        store: EventStore, notices: Notices, on loop: EventLoop, wall: any WallClock, everyRequest: Bool
+    ) {
         self.store = store
         self.notices = notices
         self.loop = loop
+        self.wall = wall
         self.everyRequest = everyRequest
         rate = RateLimit(burst: 10, every: .seconds(1), now: loop.clock.now)
     }
@@ -46,21 +52,33 @@ package actor FailureReporter {
 
     private func text(of line: UnsafeRawBufferPointer) -> String? {
         guard let decoded = try? LineDecoder.decode(Array(line)[...]) else { return nil }
-        let source = Sanitizer.visible(decoded.source ?? "?", limit: 100)
+        let name = decoded.source ?? "?"
+        // The agent's own name is in front anyway.
+        let source = name == EventStore.ownName ? "" : Sanitizer.visible(name, limit: 100) + ": "
+        let time = Self.time(decoded.time, now: wall.now)
         switch decoded.body {
         case .error(let failure):
             let next = failure.retryIn.map { "; next try in \($0.shortText)" } ?? ""
-            return limited("\(source): \(Sanitizer.visible(failure.message, limit: 1_000))\(next)")
+            return limited("\(time)\(source)\(Sanitizer.visible(failure.message, limit: 1_000))\(next)")
         case .recovered(let recovery):
             let attempts = recovery.attempts == 1 ? "one failed attempt" : "\(recovery.attempts) failed attempts"
-            let what = source == EventStore.ownName ? "goes on" : "answers again"
-            return limited("\(source): \(what) after \(recovery.down.shortText) and \(attempts)")
+            let what = name == EventStore.ownName ? "goes on" : "answers again"
+            return limited("\(time)\(source)\(what) after \(recovery.down.shortText) and \(attempts)")
         case .latency(let sample):
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
-            return
-                "catwatch: \(source): \(endpoint) \(sample.status) \(Duration.microseconds(sample.ms * 1_000).shortText)\n"
+            let took = Duration.microseconds(sample.ms * 1_000).shortText
+            return "catwatch: \(time)\(source)\(endpoint) \(sample.status) \(took)\n"
         default: return nil
         }
+    }
+
+    /// When it was, of what is not of now: what a recording holds, or an attached agent had before; empty for what is.
+    private static func time(_ time: Timestamp, now: Timestamp) -> String {
+        let age = now - time
+        guard age > .seconds(5) || age < .seconds(-5) else { return "" }
+        var text = TimestampText()
+        let quoted = LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }
+        return String(decoding: quoted.dropFirst().prefix("2026-11-22T08:00:00".utf8.count), as: UTF8.self) + "Z "
     }
 
     /// The message, unless there have been too many.

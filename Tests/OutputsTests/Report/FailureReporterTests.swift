@@ -1,0 +1,52 @@
+import Feed
+import Outputs
+import Reactor
+import TestSupport
+import Testing
+
+@Suite(.limited) struct FailureReporterTests {
+    /// What a person is told of these events.
+    private static func told(_ events: @escaping @Sendable (FeedStage) async -> [Event]) async throws -> [String] {
+        try await withLoop(virtual: true) { loop in
+            let stage = await FeedStage(on: loop)
+            let ends = LoopBound(SimulatedStream.pair(on: loop))
+            let notices = Notices(on: loop)
+            let reporter = FailureReporter(
+                store: stage.store, notices: notices, on: loop, wall: stage.wall, everyRequest: false)
+            return try await running {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await notices.run { _ in ends.value.0 } }
+                    group.addTask { try await reporter.run() }
+                    try await group.waitForAll()
+                }
+            } while: {
+                await stage.store.publish(await events(stage))
+                try await loop.sleep(for: .seconds(1))
+                let text = String(decoding: try StreamOutputTests.drain(ends.value.1), as: UTF8.self)
+                return text.split(separator: "\n").map(String.init)
+            }
+        }
+    }
+
+    @Test func whatIsNotOfNowCarriesItsTime() async throws {
+        let failure = Failure(.timeout, "no answer")
+        let told = try await Self.told { stage in
+            [Duration.zero, .seconds(-5), .seconds(-6)].map {
+                Event(time: FeedStage.start + $0, source: stage.source, body: .error(failure))
+            }
+        }
+        #expect(
+            told == [
+                "catwatch: fact: no answer", "catwatch: fact: no answer",
+                "catwatch: 2023-11-14T22:13:14Z fact: no answer",
+            ])
+    }
+
+    @Test func theAgentsOwnNameStandsThereOnce() async throws {
+        let told = try await Self.told { stage in
+            let own = await stage.store.agentSource
+            return [Event(time: FeedStage.start, source: own, body: .error(Failure(.disk, "no room")))]
+        }
+        #expect(told == ["catwatch: no room"])
+    }
+}
