@@ -99,8 +99,8 @@ import Testing
         }
     }
 
-    @Test func addsUpRepeatedURLsAndLetsTheLastOfOtherOptionsWin() throws {
-        let options = try options("-u", "http://a/", "-e1", "-u", "http://b/", "-e", "3", "-q", "-v")
+    @Test func addsUpRepeatedURLsAndLetsTheLastOfOppositesWin() throws {
+        let options = try options("-u", "http://a/", "-u", "http://b/", "-e", "3", "-q", "-v")
         #expect(options[\.urls].map(\.host) == ["a", "b"])
         #expect(options[\.every] == .seconds(3))
         #expect(options.verbosity == .verbose)
@@ -212,13 +212,17 @@ import Testing
         (["--replay=f", "--journal=f"], "--replay", "a journal is not played back into itself"),
         (["--replay="], "--replay", "the path is empty"),
         (["--speed=2x"], "--speed", "says nothing without --replay"),
+        (["--every", "1s", "--demo", "-e2s"], "--every", "is given twice; leave one out"),
+        (["--http", "127.0.0.1:9300", "--demo"], "--http", "an address is written --http=HOST:PORT"),
+        (["--http", "[::1]:0"], "--http", "an address is written --http=HOST:PORT"),
         (["--from=2026-11-22T08:30:00Z"], "--from", "says nothing without --replay"),
         (["--replay=f", "--speed=0.01x"], "--speed", "'0.01x' is out of range; write 0.1x to 10000x, or max"),
         (["--replay=f", "--speed=10001"], "--speed", "'10001' is out of range; write 0.1x to 10000x, or max"),
         (["--replay=f", "--speed=fast"], "--speed", "'fast' is no speed; write one like 10x, 0.5x or max"),
         (
             ["--replay=f", "--from=8:30"], "--from",
-            "'8:30' is no time; write 2026-11-22T08:00:00Z, 2026-11-22, -1h, today or yesterday"
+            "'8:30' is no time; write 08:00, 'yesterday 08:00', '2026-11-22 08:00', 2026-11-22, "
+                + "2026-11-22T08:00:00Z, -1h, '1h ago', today, yesterday or now"
         ),
     ]
 
@@ -233,6 +237,24 @@ import Testing
 
     private static let replayFault =
         "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
+
+    @Test func aConfigurationThatIsCheckedLikeDataIsToldApart() throws {
+        let files = ["my.json": #"{"sources": [{"url": "http://h/"}]} // mine"#, "data.json": #"{"every": "day"}"#]
+        func check(_ path: String) throws -> Command {
+            try Command.parse(
+                ["check", path],
+                load: { path in files[path ?? ""].map { ConfigText(name: path ?? "", bytes: Array($0.utf8)) } },
+                isThere: { files[$0] != nil })
+        }
+        let error = #expect(throws: UsageError.self) { try check("my.json") }
+        #expect(error?.message == "'my.json' is a configuration by what it says; write -c in front")
+        _ = try check("data.json")
+    }
+
+    @Test func aPortAloneIsTakenFromAConfiguration() throws {
+        let plan = try ConfigFixture.plan(#"{"http": 9400}"#)
+        #expect(plan.options[\.http]?.description == "127.0.0.1:9400")
+    }
 
     @Test func aRecordingIsWatchedInsteadOfSources() throws {
         let options = try options("--replay=f", "--speed=0.5x", "--from=2026-11-22T08:30:00Z")

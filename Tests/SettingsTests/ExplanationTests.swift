@@ -59,11 +59,11 @@ import Testing
     }
 
     @Test func anOptionWinsOverThePresetOfTheCommandLine() throws {
-        let lines = try explain(nil, ["-p", "fact", "-e", "5s", "-e", "6s"], environment: ["CATWATCH_VALUE": "/v"])
+        let lines = try explain(nil, ["-p", "fact", "-e", "6s"], environment: ["CATWATCH_VALUE": "/v"])
         #expect(
             line("sources[0].every", lines)
-                == #"sources[0].every = "6s" from --every; over "5s" from --every; over "2s" from the preset fact; "#
-                + #"over "2s" from the defaults"#)
+                == #"sources[0].every = "6s" from --every; over "2s" from the preset fact; over "2s" from the defaults"#
+        )
         #expect(
             line("sources[0].value", lines)
                 == #"sources[0].value = "/v" from CATWATCH_VALUE; over "/length" from the preset fact"#)

@@ -75,7 +75,24 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         ) -> Failure {
             let place = places[index]
             let kind = JSONKind(firstByte: document[place.start])
-            return Failure(.pointer, pointer.missing(resolved: place.depth, kind: kind, elements: place.elements))
+            var message = pointer.missing(resolved: place.depth, kind: kind, elements: place.elements)
+            let name = pointer.name(of: place.depth)
+            if let key = EditDistance.suggestion(for: name, among: Self.keys(of: document, at: place.start)) {
+                message += "; did you mean \"\(key)\"?"
+            }
+            return Failure(.pointer, message)
+        }
+
+        /// The first keys of the object there, for a message: many bad lines a second are to stay cheap.
+        private static func keys(of document: UnsafeBufferPointer<UInt8>, at place: Int) -> [String] {
+            guard var items = JSONItems(of: document, at: place) else { return [] }
+            var keys: [String] = []
+            while keys.count < 32, let name = items.next(in: document)?.name {
+                guard name.count <= 64 else { continue }
+                let key = JSONText.unescape(Bytes(UnsafeBufferPointer(rebasing: document[name])))
+                keys.append(String(decoding: key, as: UTF8.self))
+            }
+            return keys
         }
     }
 

@@ -49,6 +49,8 @@ package struct Extractor: Sendable {
         func message(_ place: JSONPointer, _ expected: String) -> String {
             switch self {
             case .missing: "there is nothing at \(place.place)"
+            case .wrong(.string) where expected == numberName:
+                "\(place.place) is a string and not a number; --number lenient takes numbers in strings"
             case .wrong(let kind): "\(place.place) is \(kind) and not \(expected)"
             case .outOfRange: "\(place.place) is a number out of range"
             case .unreadable: "\(place.place) is a string that is not \(expected)"

@@ -43,9 +43,8 @@ extension Command {
     /// Reads a command line: of the arguments without the program's name, of the environment, of which words name a file
     /// that `isThere`, and of the configuration that `load` finds. It is a pure function of these.
     ///
-    /// Flags win over the environment, and the environment over the configuration, option by option. An option that
-    /// replaces an earlier one (`--every 1s --every 2s`) wins over it; `--url`, `--preset` and `--header` add up, but do not
-    /// add to what the environment says, and words that say what to watch replace all that it says of that. Empty variables count as unset. `--help` and its like win over everything that
+    /// Flags win over the environment, and the environment over the configuration, option by option. An option with one value
+    /// is given once; `--url`, `--preset` and `--header` add up, but do not add to what the environment says, and words that say what to watch replace all that it says of that. Empty variables count as unset. `--help` and its like win over everything that
     /// comes after them. When the command line or the environment says what to watch, the configuration does not.
     /// - Throws: `UsageError`.
     package static func parse(
@@ -92,6 +91,12 @@ extension Command {
             let (option, setting) = rows[occurrence.entry]
             let command = try UsageError.about(option.flag) { () throws(UsageError) -> Command? in
                 if case .request(let request) = option.effect { return try request(occurrence.argument) }
+                // It would be polled.
+                if option.flag == SettingTable.rows.http.flag, occurrence.argument.isEmpty, let next = occurrence.next,
+                    (try? HTTPAddress(next)) != nil
+                {
+                    throw UsageError("an address is written \(option.flag)=HOST:PORT")
+                }
                 try setting?.take(occurrence.argument, into: &commandLine, from: .option(option.flag))
                 return nil
             }
@@ -108,10 +113,6 @@ extension Command {
             do throws(UsageError) {
                 try feeds.take(word, isThere: isThere, into: &commandLine)
             } catch {
-                if commandLine.entry(of: SettingTable.rows.http)?.value == .usual, (try? HTTPAddress(word)) != nil {
-                    let flag = SettingTable.rows.http.flag
-                    throw UsageError("an address is written \(flag)=HOST:PORT", option: flag)
-                }
                 // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
                 let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
                 guard word.contains("/") || word.hasSuffix(".sock") else { throw error }
@@ -136,6 +137,11 @@ extension Command {
         try options.placing { () throws(UsageError) in try check(options) }
         try checkPage(options, environment: environment)
         guard isCheck else { return .watch(options) }
+        for path in feeds.files {
+            guard let text = try? load(path), let configuration = try? Configuration.read(text), !configuration.isEmpty
+            else { continue }
+            throw UsageError("\(UsageError.quoted(path)) is a configuration by what it says; write -c in front")
+        }
         let table = SettingTable.rows
         return .check(
             options, online: checks.contains(table.online.flag), explain: checks.contains(table.explain.flag))

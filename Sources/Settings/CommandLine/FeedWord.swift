@@ -1,3 +1,5 @@
+internal import Feed
+
 /// What a word of the command line names that is no option: see docs/decisions/0031.
 enum FeedWord: Equatable {
     /// `-`

@@ -18,9 +18,11 @@ enum LongOptions {
         var entry: Int
         /// Empty when there is none.
         var argument: String
+        /// The word behind it that is not its argument; nil when an option follows, or nothing.
+        var next: String?
     }
 
-    /// - Throws: `UsageError` for an unknown or ambiguous option, a missing argument, or one too many.
+    /// - Throws: `UsageError` for an unknown or ambiguous option, a missing argument, one too many, or two where one counts.
     ///
     /// Stops at the first request such as `--help`: what comes after it does not matter any more.
     static func scan(_ arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
@@ -69,7 +71,14 @@ enum LongOptions {
                     throw UsageError(
                         "needs \(name) behind '='; leave '=' out for the usual one", option: "--\(entries[index].long)")
                 }
-                scan.occurrences.append(Occurrence(entry: index, argument: argument))
+                if case .required = entries[index].argument, case .last = entries[index].repeats,
+                    scan.occurrences.contains(where: { $0.entry == index })
+                {
+                    throw UsageError("is given twice; leave one out", option: "--\(entries[index].long)")
+                }
+                let next = Int(step.next) < strings.count ? vector[Int(step.next)].map { String(cString: $0) } : nil
+                let word = next.flatMap { $0.hasPrefix("-") ? nil : $0 }
+                scan.occurrences.append(Occurrence(entry: index, argument: argument, next: word))
                 if case .request = entries[index].effect { return scan }
                 continue
             }

@@ -113,7 +113,7 @@ extension ConfigReader {
         for key in [Key.name, Key.letter, Key.color] where !given.contains(key) {
             issues.add(node.offset, path, "needs \(key)")
         }
-        guard let name, let letter, let color else { return nil }
+        guard let name, let letter, let color, (upTo != nil) == given.contains(Key.end) else { return nil }
         return Band(name: name, letter: letter, color: color, upTo: upTo)
     }
 

@@ -120,7 +120,8 @@ extension ConfigReader {
             } else if !seen.insert(member.name).inserted {
                 issues.add(member.offset, path, "is given twice; leave one out")
             }
-            scales[member.name] = scale(member.value, path) ?? scales[member.name]
+            // One with a fault is there all the same, for the sources that name it: they are not told of it as well.
+            scales[member.name] = scale(member.value, path) ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
         }
         return scales
     }
@@ -151,12 +152,14 @@ extension ConfigReader {
         case (.none, _): wrong(node, path, "true or false")
         case (.optional, .boolean(let flag)): return flag ? [""] : []
         case (.optional, .string): return string(node, path).map { [$0] }
+        case (.optional, .number(let text)) where option.takesNumber: return [Self.plain(text)]
         case (.optional, .array) where option.repeats != .last:
             return (elements(node, path, atMost: 1_000) ?? []).flatMap { element -> [String] in
                 if case .boolean(true) = element.node.value { return [""] }
                 return string(element.node, element.path, limit: 8_192).map { [$0] } ?? []
             }
-        case (.optional, _): wrong(node, path, "true, false or a string")
+        case (.optional, _):
+            wrong(node, path, option.takesNumber ? "true, false, a string or a number" : "true, false or a string")
         case (.required, .string) where option.repeats != .last:
             return string(node, path, limit: 8_192).map { [$0] }
         case (.required, .array) where option.repeats != .last:

@@ -120,7 +120,9 @@ struct Option: Sendable {
     }
 
     /// Whether a configuration may give a bare number.
-    var takesNumber: Bool { ["DURATION", "SIZE", "N"].contains { argument == .required($0) } }
+    var takesNumber: Bool {
+        ["DURATION", "SIZE", "N"].contains { argument == .required($0) } || argument == .optional("HOST:PORT")
+    }
 
     /// `-e, --every DURATION`
     var usage: String {

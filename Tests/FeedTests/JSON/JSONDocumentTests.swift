@@ -65,9 +65,10 @@ import Testing
         ("/A", #""/A" not found: the document has no key "A""#),
         ("/a~1n", #""/a~1n" not found: the document has no key "a/n""#),
         ("/", #""/" not found: the document has no key """#),
+        ("/a/pirces", #""/a/pirces" not found: "/a" has no key "pirces"; did you mean "pricés"?"#),
     ])
     func saysHowFarAPointerLed(pointer: String, expected: String) throws {
-        let document = try read(#"{"a":{"n":1},"l":[0,[],null]}"#)
+        let document = try read(#"{"a":{"n":1,"pric\u00e9s":2},"l":[0,[],null]}"#)
         #expect(try message { try document.number(at: JSONPointer(pointer)) } == expected)
         #expect(try message { try document.string(at: JSONPointer(pointer)) } == expected)
     }

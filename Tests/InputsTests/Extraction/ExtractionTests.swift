@@ -105,7 +105,8 @@ import Testing
             "no value", #"[{"v":null},{"v":"3"},{},{"v":1e999},{"v":4}]"#, items: "", value: at("/v"),
             [#"data={"v":null}"#, #"data={"v":"3"}"#, "data={}", "truncated", #"value=4.0 data={"v":4}"#],
             problem: """
-                3 of 5 items are not as asked for (3 without value); first, item 2: "/v" is a string and not a number
+                3 of 5 items are not as asked for (3 without value); first, item 2: "/v" is a string and not a number; \
+                --number lenient takes numbers in strings
                 """),
         Case("nothing to be the first number", #"[{"v":null},"7"]"#, items: "", [#"data={"v":null}"#, #"data="7""#]),
         Case(
@@ -219,7 +220,10 @@ import Testing
 
     @Test(arguments: [
         ("{}", #""/v" not found: the document has no key "v""#),
-        (#"{"v":null}"#, #""/v" is null and not a number"#), (#"{"v":" 1"}"#, #""/v" is a string and not a number"#),
+        (#"{"v":null}"#, #""/v" is null and not a number"#),
+        (
+            #"{"v":" 1"}"#, #""/v" is a string and not a number; --number lenient takes numbers in strings"#
+        ),
     ])
     func needsTheValueOfAnOnlyEvent(document: String, expected: String) throws {
         #expect(try message(document, Extraction(value: Self.at("/v"))) == expected)

@@ -44,6 +44,7 @@ package enum EditDistance {
         let limit = max(1, length / 3)
         var best: (word: String, distance: Int)?
         for candidate in known {
+            guard abs(candidate.unicodeScalars.count - length) <= limit else { continue }
             let distance = between(word, candidate)
             // A word of which nothing is left is no suggestion: `-x` is not close to `-u`.
             guard distance <= limit, distance < candidate.unicodeScalars.count else { continue }

@@ -1,7 +1,6 @@
+import Feed
 import TestSupport
 import Testing
-
-@testable import Settings
 
 @Suite(.limited) struct EditDistanceTests {
     @Test(arguments: [
@@ -58,7 +57,7 @@ import Testing
         (String(repeating: "every", count: 1_000), nil),
     ])
     func suggestsOnlyWhatIsNear(_ word: String, _ expected: String?) {
-        let known = Option.all.map(\.long)
+        let known = ["url", "preset", "every", "interval", "history", "quiet", "verbose", "demo", "a"]
         #expect(EditDistance.suggestion(for: word, among: known) == expected)
     }
 }
