@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import Glibc
 internal import Reactor
 
 /// One connection and its request of the moment. Everything in it happens on the loop's thread.
@@ -42,6 +43,14 @@ final class HTTPConnection {
     /// what was said: whether a client leaves is watched for beside it. So is the first byte of a request, of which it does
     /// not tell.
     private var watch: Watch?
+    /// Where the target is in the head that is being read.
+    private var targetPlace: UnsafeRawBufferPointer?
+    /// Since when a request is awaited.
+    private(set) var awaitedSince: LoopInstant
+    /// Whether it has had its last answer, and is about to be closed.
+    private var isEnding = false
+    /// Whether that was for another connection.
+    private(set) var hasGivenWay = false
     /// When what is expected of the client has to have come: a request, or room for more of a stream.
     private var deadline: LoopInstant?
     /// Looks whether the deadline has come. It is left alone when that moves on, as it does several times a request.
@@ -59,6 +68,7 @@ final class HTTPConnection {
         self.peer = peer
         self.isSurplus = isSurplus
         socket = cw_mhd_socket(handle)
+        awaitedSince = server.loop.clock.now
         watch = try? server.loop.watch(socket, interest: [.read, .readHangUp, .edgeTriggered]) {
             [unowned self] ready in
             if ready.isDisjoint(with: [.readHangUp, .hangUp, .error]) { noteBytes() } else { noteEnd() }
@@ -111,6 +121,22 @@ final class HTTPConnection {
         expect(within: server.limits.head)
     }
 
+    /// Whether it may be closed for another one: no request has come whole.
+    var mayGiveWay: Bool { (phase == .idle || phase == .head) && !isEnding }
+
+    /// Is closed for another connection, with an answer to what its client may have said.
+    func giveWay() {
+        hasGivenWay = true
+        end(Self.tooMany)
+    }
+
+    /// Ends it with an answer, whatever its client has said so far.
+    private func end(_ response: HTTPResponse) {
+        isEnding = true
+        sendAtOnce(response)
+        cw_mhd_shut_down(socket)
+    }
+
     /// A half-closed connection counts as left by whoever waits, as with other servers: a browser that goes away looks no
     /// different.
     private func noteEnd() {
@@ -122,14 +148,22 @@ final class HTTPConnection {
 
     // MARK: What libmicrohttpd tells
 
-    /// A request line came.
-    func begin(_ target: String) { request.target = target }
+    /// A request line came. One that is too long is refused before libmicrohttpd takes its parameters apart: where there is no room
+    /// for these, it neither answers nor closes the connection.
+    func begin(_ target: UnsafePointer<CChar>) {
+        let place = UnsafeRawBufferPointer(start: target, count: strlen(target))
+        guard place.count <= server.limits.target, memory(ofTarget: place) <= mostHead else {
+            return end(.refusal(414, "a target has \(server.limits.target) bytes at the most", Self.lastField))
+        }
+        request.target = String(cString: target)
+        targetPlace = place
+    }
 
     /// The header fields came, or a piece of the body, or the end of it; or the request is whole and has waited.
     func advance(
         method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, piece: UnsafeRawBufferPointer
     ) -> MHD_Result {
-        guard !server.isStopping else { return .NO }
+        guard !server.isStopping, !isEnding else { return .NO }
         switch phase {
         case .idle, .head:
             phase = .body
@@ -139,9 +173,12 @@ final class HTTPConnection {
             let head = UnsafeRawBufferPointer(start: method, count: cw_mhd_head_size(handle))
             let reading = read(HTTPHeadReading(head, behind: version))
             request.fields = reading.fields
+            if let refusal = refusal(ofHead: head, method, version, hasZero: reading.hasZero) {
+                end(refusal)
+                return .NO
+            }
             // An answer before the body makes this the connection's last one.
-            return refusal(version: String(cString: version), hasZero: reading.hasZero).map { carryOut(.now($0)) }
-                ?? .YES
+            return refusal(version: String(cString: version)).map { carryOut(.now($0)) } ?? .YES
         case .body:
             guard piece.isEmpty else {
                 if request.body.count + piece.count > server.limits.body {
@@ -171,6 +208,8 @@ final class HTTPConnection {
         (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
         (isSuspended, isResumed, isLent) = (false, false, false)
         phase = .idle
+        isForHead = false
+        awaitedSince = server.loop.clock.now
         lastTurn = server.turns
         request = HTTPRequest(method: "", target: "", fields: [], body: [])
         expect(within: hasEnded ? Self.pauseBeforeLooking : server.limits.patience)
@@ -274,20 +313,58 @@ final class HTTPConnection {
     }
 
     /// Why a request is not looked at any further; nil when it is.
-    private func refusal(version: String, hasZero: Bool) -> HTTPResponse? {
-        if isSurplus { return .refusal(503, "too many connections", Self.lateAndClosed) }
-        if hasZero { return .refusal(400, "a head has no byte 0", [HTTPField("Connection", "close")]) }
+    private func refusal(version: String) -> HTTPResponse? {
+        if isSurplus { return Self.tooMany }
         if let fault = request.settle(version: version) { return .refusal(fault.status, fault.message) }
         // One that is no number was refused before.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil
     }
 
-    private static let lateAndClosed = [HTTPField("Retry-After", "1"), HTTPField("Connection", "close")]
+    private static var tooMany: HTTPResponse {
+        .refusal(503, "too many connections", [HTTPField("Retry-After", "1")] + lastField)
+    }
+
+    /// What libmicrohttpd takes for its record of a field, a parameter or a cookie, rounded up.
+    private static let record = 64
+
+    /// Why a head is refused for its form or its length; nil when it is not. Where libmicrohttpd keeps heads and answers there
+    /// may be no room left for what to say then.
+    private func refusal(
+        ofHead head: UnsafeRawBufferPointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
+        hasZero: Bool
+    ) -> HTTPResponse? {
+        // The words of the first line follow each other: a byte 0 in one of them would end it, and hide its rest.
+        guard !hasZero, let target = targetPlace, let start = target.baseAddress,
+            start == UnsafeRawPointer(method) + strlen(method) + 1,
+            UnsafeRawPointer(version) == start + target.count + 1
+        else { return .refusal(400, "a head has no byte 0, and single blanks in its first line", Self.lastField) }
+        let firstLine = UnsafeRawPointer(version) - UnsafeRawPointer(method) + strlen(version)
+        let cookies = request.fields.lazy.filter { $0.name.isSame(as: "Cookie") }.map(\.value.utf8)
+        let cookieMemory = cookies.reduce(0) { memory, cookies in
+            memory + cookies.count + (cookies.count { $0 == UInt8(ascii: ";") } + 1) * Self.record
+        }
+        let fieldMemory = head.count - target.count + request.fields.count * Self.record
+        guard head.count - firstLine - 4 <= server.limits.fields,
+            memory(ofTarget: target) + fieldMemory + cookieMemory <= mostHead
+        else {
+            return .refusal(431, "a request has \(server.limits.fields) bytes of fields at the most", Self.lastField)
+        }
+        return nil
+    }
+
+    /// What a head may take of the connection's memory, so that there is room for that of the answer.
+    private var mostHead: Int { server.limits.memory / 4 * 3 }
+
+    private func memory(ofTarget target: UnsafeRawBufferPointer) -> Int {
+        target.count + target.count { $0 == UInt8(ascii: "&") } * Self.record
+    }
+
+    private static let lastField = [HTTPField("Connection", "close")]
 
     private var bodyRefusal: HTTPResponse {
         let message = "a body has \(server.limits.body) bytes at the most"
-        return .refusal(413, message, [HTTPField("Connection", "close")])
+        return .refusal(413, message, Self.lastField)
     }
 
     /// Goes through the header fields, which are libmicrohttpd's memory until now.
@@ -327,13 +404,23 @@ final class HTTPConnection {
         close()
         isLent = true
         suspend()
+        take(stream, Self.head(status, fields + Self.lastField))
+        return .YES
+    }
+
+    private static func head(_ status: Int, _ fields: [HTTPField]) -> [UInt8] {
         let date = HTTPField("Date", HTTPDate.text(of: SystemWallClock().now))
         var head = "HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))\r\n"
-        for field in [date] + fields + [HTTPField("Connection", "close")] {
-            head += "\(field.name): \(field.value)\r\n"
-        }
-        take(stream, Array("\(head)\r\n".utf8))
-        return .YES
+        for field in [date] + fields { head += "\(field.name): \(field.value)\r\n" }
+        return Array("\(head)\r\n".utf8)
+    }
+
+    /// Sends a short answer behind what was sent before, without libmicrohttpd; as far as there is room for it.
+    private func sendAtOnce(_ response: HTTPResponse) {
+        guard case .bytes(let body) = response.body else { return }
+        let length = HTTPField("Content-Length", "\(body.count)")
+        let bytes = Self.head(response.status, response.fields + server.fields + [length]) + (isForHead ? [] : body)
+        _ = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
     }
 
     /// Has libmicrohttpd ask for an answer, and find that nobody waits for one.

@@ -14,9 +14,9 @@ package final class HTTPServer {
 
     /// What clients may take.
     package struct Limits: Sendable {
-        /// Connections that are served at once, waiting streams and upgraded ones included. Up to `HTTPServer.surplus`
-        /// more get status 503 to their request, and the end of the connection; what comes on top of these waits in the
-        /// kernel's queue until another one leaves.
+        /// Connections that are served at once, waiting streams and upgraded ones included. For one more, the connection whose
+        /// request has been waited for longest gets status 503 and its end; where every other request is under way, the new
+        /// one gets that, once it has asked.
         package var connections = 1_024
         /// Connections from one address, or of IPv6 from one network of 64 bits; further ones are closed at once, without an
         /// answer. 0 for as many as there may be. Those from loopback and by Unix sockets, where a proxy may be, are not
@@ -25,9 +25,13 @@ package final class HTTPServer {
         /// Bytes of a request's body. A longer one gets status 413: at once when its length is announced, otherwise
         /// when it has come, and was dropped.
         package var body = 64 << 10
-        /// Bytes for each connection, in which there is room for the head of a request: a longer one gets status 431,
-        /// or 414 when its first line is too long already. An answer's head, and the pieces of a stream without a size,
-        /// take what is left.
+        /// Bytes of a request's target; a longer one gets status 414.
+        package var target = 8 << 10
+        /// Bytes of a request's header fields together; longer ones get status 431.
+        package var fields = 8 << 10
+        /// Bytes for each connection, of which the head of a request may take three quarters, with what libmicrohttpd keeps of
+        /// it: a longer one gets status 431 or 414 likewise. An answer's head, and the pieces of a stream without a size, take
+        /// what is left.
         package var memory = 32 << 10
         /// How long the head of a request may take to come: of a connection's first one from its beginning, of a further one
         /// from its first byte. The connection is closed then.
@@ -68,6 +72,8 @@ package final class HTTPServer {
     private var peers: [HTTPPeer: Int] = [:]
     private var admitted: HTTPPeer?
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    /// How many of these have given way, and are about to be closed.
+    private var leavingCount = 0
     private var upgradedStreams: [ObjectIdentifier: UpgradedStream] = [:]
 
     /// Starts to serve.
@@ -206,8 +212,14 @@ package final class HTTPServer {
     }
 
     fileprivate func opened(_ handle: OpaquePointer) -> HTTPConnection {
+        if connections.count - leavingCount >= limits.connections,
+            let longest = connections.values.lazy.filter(\.mayGiveWay).min(by: { $0.awaitedSince < $1.awaitedSince })
+        {
+            leavingCount += 1
+            longest.giveWay()
+        }
         let connection = HTTPConnection(
-            handle, of: self, from: admitted, isSurplus: connections.count >= limits.connections)
+            handle, of: self, from: admitted, isSurplus: connections.count - leavingCount >= limits.connections)
         connections[ObjectIdentifier(connection)] = connection
         openedCount += 1
         if let admitted { peers[admitted, default: 0] += 1 }
@@ -218,6 +230,7 @@ package final class HTTPServer {
         // When there were as many as there may be, or no descriptors left, it listens again in its next turn only.
         turnSoon()
         connection.close()
+        if connection.hasGivenWay { leavingCount -= 1 }
         connections[ObjectIdentifier(connection)] = nil
         guard let peer = connection.peer, let count = peers[peer] else { return }
         peers[peer] = count > 1 ? count - 1 : nil
@@ -275,7 +288,7 @@ private func noteTarget(
     _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let target, let handle, let pointer = cw_mhd_kept(handle) else { return nil }
-    connection(pointer).begin(String(cString: target))
+    connection(pointer).begin(target)
     return pointer
 }
 

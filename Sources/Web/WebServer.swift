@@ -12,9 +12,9 @@ package actor WebServer {
         package var connectionsPerAddress = 256
         /// How long a client may take nothing of an answer, and what else `HTTPServer.Limits.patience` is for.
         package var patience = HTTPServer.Limits().patience
-        /// Bytes of a connection's memory. Header fields of 8 KiB together fit into it, with what libmicrohttpd keeps of them
-        /// besides; what nobody sends is not touched.
-        package var memory = 20 << 10
+        /// Bytes of a connection's memory: a target and header fields of 8 KiB each fit into it, with what libmicrohttpd keeps of
+        /// a hundred fields besides; what nobody sends is not touched.
+        package var memory = 32 << 10
 
         package init() {}
     }

@@ -24,8 +24,39 @@ import Testing
             #expect(many.statuses == [431] && many.ended)
             let target = try await bench.talk { try $0.talk($0.request("GET", "/\(long)")) }
             #expect(target.statuses == [414] && target.ended)
-            let half = try await bench.get("/", fields: ["X: \(long.prefix(memory / 4))"])
+            let half = try await bench.get("/", fields: ["X: \(long.prefix(memory / 8))"])
             #expect(half.status == 200 && bench.requests.count == 1)
+        }
+    }
+
+    /// However long a head is, there is an answer: to the limits the one that was asked for, and behind them why not.
+    @Test func everyHeadIsAnsweredHoweverLongItIs() async throws {
+        try await ServerBench.run { bench in
+            let limit = HTTPServer.Limits().fields
+            #expect(limit == 8 << 10 && HTTPServer.Limits().target == limit)
+            let sizes = [limit - 64, limit, limit + 1] + (1...22).map { $0 * 1_500 } + (0..<8).map { 32_000 + $0 * 97 }
+            for size in sizes {
+                func x(_ count: Int) -> String { String(repeating: "x", count: max(0, count)) }
+                // What stands around the field, and in front of the parameters.
+                let around = "Host: cats.test\r\nX: \r\nConnection: close\r\n".utf8.count
+                let heads: [(String, String, String, most: Int, refusal: Int)] = [
+                    ("a field", "/", "X: \(x(size - around))\r\n", limit, 431),
+                    ("a target", "/\(x(size - 1))", "", limit, 414),
+                    ("parameters", "/?" + String(repeating: "&a", count: size / 2 - 1), "", 200, 414),
+                    ("fields", "/", (0..<size / 10).map { "A\($0 + 10_000): y\r\n" }.joined(), 800, 431),
+                    ("cookies", "/", "Cookie: \(String(repeating: "a=b;", count: size / 4))\r\n", 400, 431),
+                ]
+                // Cookies that it has no room to take apart are the end of the connection.
+                for (what, target, fields, most, refusal) in heads where what != "cookies" || size < 32_000 {
+                    let outcome = try await bench.talk(
+                        "GET \(target) HTTP/1.1\r\nHost: cats.test\r\n\(fields)Connection: close\r\n\r\n")
+                    let status = outcome.statuses.first
+                    // There may be the head of a second answer, as it knows no better where it takes cookies apart.
+                    #expect(Set(outcome.statuses).count == 1 && outcome.ended, "\(what), \(size): \(outcome.statuses)")
+                    if size <= most { #expect(status == 200, "\(what) of \(size)") }
+                    if size > limit { #expect(status == refusal || most < limit && status == 431, "\(what), \(size)") }
+                }
+            }
         }
     }
 
@@ -70,18 +101,17 @@ import Testing
     @Test func whoeverIsOneTooManyIsToldSo() async throws {
         try await ServerBench.run(limits: Self.limits { $0.connections = 3 }) { bench in
             var open: [Int32] = []
-            for _ in 0..<3 { open.append(try await bench.open("")) }
-            try await bench.until { bench.server.connectionCount == 3 }
+            for _ in 0..<3 { open.append(try await bench.open(bench.thread.client.request("GET", "/later"))) }
+            try await bench.until { bench.promises.count == 3 }
             let refused = try await bench.talk { try WireAnswer($0.talk($0.request("GET", "/"))) }
             #expect(refused.fields["connection"] == "close")
             #expect(refused.status == 503 && refused.fields["retry-after"] == "1" && refused.outcome.ended)
-            #expect(bench.requests.isEmpty)
+            #expect(bench.requests.count == 3)
             // Those who were there before are served.
-            let outcome = try await bench.talk { [open] client in
-                try client.send(client.request("GET", "/", fields: ["Connection: close"]), to: open[0])
-                return try client.receive(from: open[0])
-            }
+            bench.promises[0].answer(.now(.text("LATER")))
+            let outcome = try await bench.talk { [open] in try $0.receive(from: open[0], until: "LATER") }
             #expect(outcome.statuses == [200])
+            close(open.removeFirst())
             try await bench.until { bench.server.connectionCount == 2 }
             let answer = try await bench.get("/")
             #expect(answer.status == 200)
@@ -89,18 +119,24 @@ import Testing
         }
     }
 
-    @Test func beyondThoseThatAreToldConnectionsWaitForAPlace() async throws {
-        try await ServerBench.run(limits: Self.limits { $0.connections = 1 }) { bench in
+    /// However many say nothing, or never finish what they say, who asks is answered, long before their time is over.
+    @Test(arguments: ["", "GET / HTTP/1.1\r\nX: "])
+    func whoeverHasBeenSilentLongestGivesWay(part: String) async throws {
+        try await ServerBench.run(limits: Self.limits { ($0.connections, $0.head) = (3, .seconds(600)) }) { bench in
+            let busy = try await bench.open(bench.thread.client.request("GET", "/later"))
+            try await bench.until { bench.promises.count == 1 }
             var open: [Int32] = []
-            for _ in 0...HTTPServer.surplus { open.append(try await bench.open("")) }
-            try await bench.until { bench.server.connectionCount == 1 + HTTPServer.surplus }
-            let late = try await bench.open(bench.thread.client.request("GET", "/", fields: ["Connection: close"]))
-            try await bench.loop.sleep(for: .milliseconds(50))
-            #expect(bench.server.connectionCount == 1 + HTTPServer.surplus && bench.thread.client.isSilent(late))
-            for descriptor in open { close(descriptor) }
-            let outcome = try await bench.talk { try $0.receive(from: late) }
-            #expect(outcome.statuses.count == 1)
-            close(late)
+            for _ in 0..<3 * HTTPServer.surplus { open.append(try await bench.open(part)) }
+            #expect(try await bench.get("/").status == 200)
+            try await bench.until { bench.server.connectionCount <= 3 }
+            // The first ones were told why.
+            for descriptor in open.prefix(2 * HTTPServer.surplus) {
+                let outcome = try await bench.talk { try $0.receive(from: descriptor) }
+                #expect(outcome.statuses == [503] && outcome.text.contains("Retry-After: 1\r\n"))
+            }
+            bench.promises[0].answer(.now(.text("LATER")))
+            #expect(try await bench.talk { try $0.receive(from: busy, until: "LATER") }.statuses == [200])
+            for descriptor in open + [busy] { close(descriptor) }
         }
     }
 

@@ -145,7 +145,10 @@ import Testing
         ("\u{1}\u{2}\r\n\r\n", []), ("GET / HTTP/1.1\r\nHost: x\u{0}y\r\n\r\n", [400]),
         ("GET / HTTP/1.1\r\nHost: x\u{0}\u{0}y\r\nX: y\r\n\r\n", [400]),
         ("GET / HTTP/1.1\r\nHost: x\r\nX: y\u{0}Z: y\r\nX: y\r\n\r\n", [400]),
-        ("GET / HTTP/1.1\r\nHost: x\nX:\u{0}y\n\n", [400]),
+        ("GET / HTTP/1.1\r\nHost: x\nX:\u{0}y\n\n", [400]), ("GET /\u{0}x HTTP/1.1\r\nHost: x\r\n\r\n", [400]),
+        ("GET /x\u{0} HTTP/1.1\r\nHost: x\r\n\r\n", [400]), ("GET /?a\u{0}b HTTP/1.1\r\nHost: x\r\n\r\n", [400]),
+        ("GET\u{0}X / HTTP/1.1\r\nHost: x\r\n\r\n", [400]), ("GET  / HTTP/1.1\r\nHost: x\r\n\r\n", [400]),
+        ("GET /\u{1}x HTTP/1.1\r\nHost: x\r\n\r\n", [400]), ("GET /\u{7F} HTTP/1.1\r\nHost: x\r\n\r\n", [400]),
     ])
     func aHeadThatIsNoneIsRefused(head: String, statuses: [Int]) async throws {
         try await ServerBench.run { bench in

@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func eightKilobytesOfFieldsFitIntoWhatTheWebServerHas() async throws {
-        try await ServerBench.run(limits: Self.limits { $0.memory = 18 << 10 }) { bench in
+        try await ServerBench.run { bench in
             let few = try await bench.get("/", fields: ["Cookie: \(String(repeating: "x", count: 8_000))"])
             #expect(few.status == 200)
             let many = try await bench.get(
@@ -280,10 +280,12 @@ import Testing
                     return open
                 }
                 #expect(open.count > 3 * most)
-                try await bench.until { bench.server.connectionCount == most }
+                // Those that came first give way to those that come later.
+                try await bench.until { bench.server.connectionCount == limits.connections }
                 let grown = try MemoryTests.residentBytes() - before
                 print("\(open.count) connections: \(grown) bytes")
-                #expect(bench.server.connectionCount == most && grown < 16 << 20)
+                #expect(bench.server.connectionCount <= most && grown < 16 << 20)
+                #expect(try await bench.get("/").status == 200)
                 for descriptor in open {
                     var now = linger(l_onoff: 1, l_linger: 0)
                     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
