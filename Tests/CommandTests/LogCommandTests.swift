@@ -249,10 +249,12 @@ import Testing
         #expect(shown.text.contains("two␊lines"))
     }
 
-    @Test(arguments: ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
-    func whatLooksLikeAFormulaIsNone(text: String) {
-        #expect(LogCSV.text(text).hasPrefix("'") || LogCSV.text(text).hasPrefix("\"'"))
-        #expect(LogCSV.text("a" + text).hasPrefix("'") == false)
+    @Test func cellsAreThoseOfThePage() throws {
+        for one in try VectorFiles.elements("cases", of: "cells.json", in: "csv") {
+            let text = try #require(one.elements.first?.string)
+            let cell = try #require(one.elements.last?.string)
+            #expect(Array(LogCSV.text(text).utf8) == Array(cell.utf8), "\(text)")
+        }
     }
 
     @Test func textIsForPeople() throws {

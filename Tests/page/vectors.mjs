@@ -4,6 +4,7 @@ import { ValueAxis } from "../../Sources/Page/Files/axis.mjs"
 import { BandScale, badgeText, contrast, luminance } from "../../Sources/Page/Files/bands.mjs"
 import { Board } from "../../Sources/Page/Files/board.mjs"
 import { AgentClock } from "../../Sources/Page/Files/clock.mjs"
+import { csv } from "../../Sources/Page/Files/export.mjs"
 import { FibonacciRuns } from "../../Sources/Page/Files/fibonacci.mjs"
 import { rowsOf } from "../../Sources/Page/Files/fields.mjs"
 import * as format from "../../Sources/Page/Files/format.mjs"
@@ -149,6 +150,8 @@ function agents(vector) {
 const fields = vector =>
     first(vector.cases, ({ data, text, rows }) => [rowsOf(data, text).map(({ label, value, link }) => [label, value, link]), rows])
 
+const cells = vector => first(vector.cases, ([text, cell]) => [csv([[text]]), `${cell}\r\n`])
+
 function fibonacci(vector) {
     for (const { about, lines, sources } of vector.lives) {
         const runs = new FibonacciRuns()
@@ -203,7 +206,7 @@ function bands(vector) {
 }
 
 // By folder: what is wrong with one vector of it, in words; null for nothing.
-const topics = { agents, board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings }
+const topics = { agents, board, lines, format: texts, axis, clock, past, order, fields, fibonacci, bands, standing: standings, csv: cells }
 
 /**
  * Runs every vector. `fetchJSON` gives what a path below Tests/Vectors holds; of `index.json` the paths of all vectors.

@@ -106,6 +106,13 @@ final class Recording {
         return false
     }
 
+    /// Whether there may be a number behind it, which every line's has; one that has none is noted.
+    private func isNumber(_ sequence: Int) -> Bool {
+        if sequence < .max { return true }
+        note("its number is \(sequence), which is no number of a line")
+        return false
+    }
+
     @inline(__always)
     private func isWanted(_ time: Timestamp) -> Bool {
         guard let from else { return true }
@@ -157,7 +164,7 @@ final class Recording {
             stats = relayed
             return nil
         case .gap(let gap):
-            guard gap.to > lastSequence, isWanted(line.time) else { return nil }
+            guard isNumber(gap.to), gap.to > lastSequence, isWanted(line.time) else { return nil }
             lastSequence = gap.to
             return begin(with: .other(relayed), gap.from, line.time)
         case .bye(let bye):
@@ -166,7 +173,7 @@ final class Recording {
             return .other(relayed)
         case .refusal: return nil
         default:
-            guard let sequence = line.seq, isNew(sequence), isWanted(line.time) else { return nil }
+            guard let sequence = line.seq, isNumber(sequence), isNew(sequence), isWanted(line.time) else { return nil }
             lastSequence = sequence
             return begin(with: .other(relayed), sequence, line.time)
         }

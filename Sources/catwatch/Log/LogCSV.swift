@@ -20,12 +20,25 @@ enum LogCSV {
 
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String { text(String(decoding: bytes, as: UTF8.self)) }
 
-    /// What an upstream said as a cell. Spreadsheets take what begins like a formula for one: it gets an apostrophe in front.
+    /// What an upstream said as a cell. Spreadsheets take what begins like a formula for one: it gets an apostrophe in front, as
+    /// in the page's export.
     static func text(_ text: String) -> String {
-        var text = text
-        if let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { text = "'" + text }
+        let text = isLikeFormula(text) ? "'" + text : text
         let isPlain = text.utf8.allSatisfy { $0 != 0x22 && $0 != 0x2C && $0 != 0x0A && $0 != 0x0D }
         if isPlain { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        // By scalars: a quotation mark with an accent is one still.
+        return "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
+    }
+
+    /// Whether a tab or the end of a line comes first, or the first character that can be seen is one that a formula begins with.
+    private static func isLikeFormula(_ text: String) -> Bool {
+        let scalars = text.unicodeScalars
+        if let first = scalars.first, "\t\r\n".unicodeScalars.contains(first) { return true }
+        let seen = scalars.first { scalar in
+            let properties = scalar.properties
+            let isHidden = properties.generalCategory == .format || properties.generalCategory == .control
+            return !isHidden && !properties.isWhitespace
+        }
+        return seen.map { "=+-@|%\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars.contains($0) } ?? false
     }
 }

@@ -307,6 +307,16 @@ import Testing
         #expect(stage.said[0].hasSuffix("its number is 50, and its run begins with 100"), "\(stage.said)")
     }
 
+    @Test func theGreatestNumberIsNoLines() async throws {
+        let gap = #"{"type":"gap","time":\#(Recorded.time(3)),"from":2,"to":\#(Int.max),"reason":"x"}"# + "\n"
+        let stage = try await Self.play(
+            Recorded.hello() + Recorded.data(1, at: 1) + Recorded.data(Int.max, at: 2) + gap
+                + Recorded.data(2, at: 4))
+        #expect(stage.numbered.compactMap(\.seq) == [1, 2] && stage.gaps.isEmpty)
+        #expect(stage.said.count == 1 && stage.said[0].contains("2 lines are no lines of a feed"), "\(stage.said)")
+        #expect(stage.said[0].hasSuffix("its number is \(Int.max), which is no number of a line"), "\(stage.said)")
+    }
+
     @Test func aByteOrderMarkBeforeItIsPassedOver() async throws {
         let text = "\u{FEFF}" + Recorded.hello() + Recorded.data(1, at: 1) + "\u{FEFF}" + Recorded.data(2, at: 1)
         let stage = try await Self.play(text)
