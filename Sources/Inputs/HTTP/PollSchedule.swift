@@ -38,9 +38,14 @@ package struct PollSchedule: Sendable {
 
     /// When the next poll is due, after one that was due at `due` and ended at `finished`.
     ///
-    /// A poll that was not on a tick, the first one or one after a failure, is followed at least half a period later.
+    /// A poll that was not on a tick, the first one or one after a failure, is followed at least half a period later: by the
+    /// next tick, or where that is more than a period away, by one more poll halfway there.
     package func next(after due: LoopInstant, finished: LoopInstant) -> LoopInstant {
-        tick(after: max(finished, due.advanced(by: .nanoseconds(period / 2))))
+        let tick = tick(after: max(finished, due.advanced(by: .nanoseconds(period / 2))))
+        let pause = due.duration(to: tick)
+        guard pause > .nanoseconds(period) else { return tick }
+        let halfway = due.advanced(by: pause / 2)
+        return halfway > finished ? halfway : tick
     }
 
     /// The same after a failure: not before `pause` has passed, and never sooner than a working source would be polled.

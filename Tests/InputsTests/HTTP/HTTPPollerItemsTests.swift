@@ -52,7 +52,7 @@ import Testing
             .answer(200, #"{"data":[{"city":"Delhi","aqi":1},{"aqi":\#(number)},{"city":"x"}]}"#)
         }
         feed.expectWellFormed()
-        let gaps = zip(feed.begun.dropFirst(), feed.begun.dropFirst(2)).map { $1 - $0 }
+        let gaps = zip(feed.begun.dropFirst(2), feed.begun.dropFirst(3)).map { $1 - $0 }
         #expect(gaps.allSatisfy { $0 == .seconds(1) })
         #expect(feed.errors.count == 3 && feed.state == .ok)
         for failure in feed.errors {

@@ -105,8 +105,16 @@ import Testing
 
             let next = schedule.next(after: due, finished: finished)
             #expect(next > finished && due.duration(to: next) >= period / 2, "seed \(random.seed)")
-            #expect(schedule.tick(after: next.advanced(by: .nanoseconds(-1))) == next, "seed \(random.seed)")
-            #expect(max(due, finished).duration(to: next) <= period * 1.5 + .nanoseconds(1), "seed \(random.seed)")
+            #expect(finished.duration(to: next) <= period, "seed \(random.seed)")
+            if finished < due.advanced(by: period / 2) {
+                #expect(due.duration(to: next) <= period, "seed \(random.seed)")
+            }
+            // At the latest the one behind that is on a tick, and all that follow are.
+            let isTick = schedule.tick(after: next.advanced(by: .nanoseconds(-1))) == next
+            let further = schedule.next(after: next, finished: next)
+            #expect(schedule.tick(after: further.advanced(by: .nanoseconds(-1))) == further, "seed \(random.seed)")
+            #expect(further >= next.advanced(by: period / 2), "seed \(random.seed)")
+            #expect(isTick == (next.duration(to: further) == period), "seed \(random.seed)")
 
             let retry = schedule.retry(after: due, finished: finished, pause: pause)
             #expect(retry >= next || due.duration(to: retry) >= period, "seed \(random.seed)")

@@ -113,8 +113,8 @@ import Testing
             feed.expectWellFormed()
             let runs = stride(from: 0, to: feed.begun.count, by: 2).map { feed.begun[$0] }
             #expect(runs.first == .zero && feed.returned == nil && feed.errors.isEmpty)
-            let gaps = zip(runs.dropFirst(), runs.dropFirst(2)).map { $1 - $0 }
-            #expect(gaps.count >= 7 && gaps.allSatisfy { $0 == gap })
+            let gaps = zip(runs.dropFirst(2), runs.dropFirst(3)).map { $1 - $0 }
+            #expect(gaps.count >= 6 && gaps.allSatisfy { $0 == gap })
             #expect(feed.urls.enumerated().allSatisfy { $1.hasSuffix("page=2") == ($0 % 2 == 1) })
         }
     }
