@@ -16,8 +16,10 @@ actor OnlineCheck {
         var lines: [String] = []
         var latency: LatencySample?
         var failure: Failure?
+        /// Whether a whole answer has come, be it an empty list.
+        var isAnswered = false
 
-        var isDecided: Bool { events > 0 || failure != nil || latency?.status == 304 }
+        var isDecided: Bool { events > 0 || failure != nil || isAnswered }
     }
 
     private let store: EventStore
@@ -47,7 +49,7 @@ actor OnlineCheck {
         decided = Wakeup(loop: loop)
     }
 
-    /// Tries the sources but streams until each has come to something, or has had its time.
+    /// Tries the sources but streams until each has come to something, which ends it, or has had its time.
     ///
     /// - Returns: the report, a line or more for each source, and whether every source had something to tell.
     func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
@@ -61,8 +63,12 @@ actor OnlineCheck {
             group.addTask { try? await self.read() }
             let deadline = loop.clock.now.advanced(by: patience)
             let timer = loop.schedule(at: deadline) { [decided] in decided.signal() }
-            while !results.values.allSatisfy(\.isDecided), loop.clock.now < deadline {
+            var rest = tried
+            while !rest.isEmpty, loop.clock.now < deadline {
                 guard (try? await decided.wait()) != nil else { break }
+                // Others may take their time, and none is asked again meanwhile.
+                rest.removeAll { results[$0.description.name]?.isDecided == true }
+                if !rest.isEmpty { await runner.replace(with: rest) }
             }
             loop.cancel(timer)
             group.cancelAll()
@@ -83,7 +89,8 @@ actor OnlineCheck {
             text += "nothing came\n"
         } else {
             let time = result.latency.map { " in \(Duration.microseconds($0.ms * 1_000).shortText)" } ?? ""
-            text += "\(result.events) event\(result.events == 1 ? "" : "s")\(time)\n"
+            let what = result.events == 0 && result.latency?.status != 304 ? " (an empty list)" : ""
+            text += "\(result.events) event\(result.events == 1 ? "" : "s")\(what)\(time)\n"
         }
         for line in result.lines { text += "  \(line)\n" }
         if result.events > result.lines.count { text += "  … and \(result.events - result.lines.count) more\n" }
@@ -100,14 +107,14 @@ actor OnlineCheck {
             while let line = splitter.next() {
                 if case .line(let bytes) = line { take(bytes) }
             }
-            if results.values.allSatisfy(\.isDecided) { decided.signal() }
         }
     }
 
     private func take(_ bytes: Bytes) {
-        guard let line = try? LineDecoder.decode(bytes), let source = line.source, results[source] != nil else {
+        guard let line = try? LineDecoder.decode(bytes), let source = line.source, let known = results[source] else {
             return
         }
+        defer { if !known.isDecided, results[source]?.isDecided == true { decided.signal() } }
         switch line.body {
         case .data:
             results[source]?.events += 1
@@ -115,7 +122,10 @@ actor OnlineCheck {
                 let text = String(decoding: bytes, as: UTF8.self)
                 results[source]?.lines.append(Sanitizer.visible(text, limit: Self.longestLine))
             }
-        case .latency(let sample): results[source]?.latency = sample
+        case .latency(let sample):
+            results[source]?.latency = sample
+            if sample.status == 304 { results[source]?.isAnswered = true }
+        case .progress: results[source]?.isAnswered = true
         case .error(let failure): if results[source]?.failure == nil { results[source]?.failure = failure }
         default: break
         }

@@ -56,22 +56,27 @@ final class SimulatedMachine: @unchecked Sendable {  // touched on one loop only
     }
 }
 
-/// Answers every request, 40 ms after it was made.
+/// Answers every request, mostly 40 ms after it was made.
 actor SimulatedTransport: HTTPTransport, StreamTransport {
     private let loop: EventLoop
     private let answer: @Sendable (Int, HTTPRequest) -> HTTPAnswer
+    private let time: @Sendable (HTTPRequest) -> Duration
     private(set) var requests = 0
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(on loop: EventLoop, answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer) {
+    init(
+        on loop: EventLoop, time: @escaping @Sendable (HTTPRequest) -> Duration = { _ in .milliseconds(40) },
+        answer: @escaping @Sendable (Int, HTTPRequest) -> HTTPAnswer
+    ) {
         self.loop = loop
+        self.time = time
         self.answer = answer
     }
 
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         requests += 1
         let number = requests
-        do { try await loop.sleep(for: .milliseconds(40)) } catch { throw HTTPFailure(.closed, "cancelled") }
+        do { try await loop.sleep(for: time(request)) } catch { throw HTTPFailure(.closed, "cancelled") }
         return answer(number, request)
     }
 
@@ -148,6 +153,16 @@ final class SimulatedProcess: @unchecked Sendable {  // touched on one loop only
             for try await ended in group { status = ended ?? status }
             return status
         }
+    }
+
+    /// Runs `catwatch check --online` for a configuration file.
+    func check(_ path: String) async throws -> (report: String, isFine: Bool) {
+        let command = try Command.parse(["-c", path]) { path throws(UsageError) in
+            try ConfigFile.find(named: path, environment: [:])
+        }
+        guard case .watch(let options) = command else { preconditionFailure("only what is watched is checked") }
+        let sources = try WatchPlan(options, environment: [:], arguments: []).sources(demoOrigin: nil)
+        return await OnlineCheck(in: surroundings).run(sources)
     }
 
     /// The same for who reads its output himself.

@@ -1,5 +1,5 @@
 // The state of a board as Tests/Vectors/board has it: the same as `Board.vectorState` in Swift.
-import { isStale } from "../../Sources/Page/Files/board.mjs"
+import { isStale, latestTime } from "../../Sources/Page/Files/board.mjs"
 
 /** The bounds of a vector's `limits`, whose names are written with underscores. */
 export function limitsOf(given = {}) {
@@ -75,8 +75,8 @@ export function dump(board, width, from, to) {
     }
 }
 
-/** Of each source with data its name, and whether its newest is stale at each time. */
+/** Of each source of which something came its name, and whether that is stale at each time. */
 export function dumpStale(board, times, width) {
-    return board.sources.filter((s) => s.newest !== null)
-        .map((s) => [s.name, ...times.map((now) => isStale(s, s.newest, now, width))])
+    return board.sources.filter((s) => latestTime(s) !== null)
+        .map((s) => [s.name, ...times.map((now) => isStale(s, latestTime(s), now, width))])
 }

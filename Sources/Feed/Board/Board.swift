@@ -41,7 +41,8 @@ package import Reactor
 ///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
 ///    with status 304, make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry
 ///    (line's time plus `retry_in_ms`). When all sources' messages have more than `messages` bytes together, the one with the
-///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a recovered line `outage`.
+///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a progress line
+///    `answered`, a recovered line `outage`.
 ///    `since` changes only when the state does. A source begins as `starting` at its first line's time.
 ///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
 /// 8. **Agents.** A numbered line that has an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
@@ -316,6 +317,7 @@ package struct Board: Sendable {
             guard let index = sourceIndex(source, time: time) else { return }
             enter(.ok, index, at: time)
             sources[index].progress = progress
+            sources[index].answered = time
         case .recovered(let recovery):
             guard let index = sourceIndex(source, time: time) else { return }
             enter(.ok, index, at: time)

@@ -38,6 +38,10 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var heard: Timestamp?
     /// When it last said that nothing has changed.
     package internal(set) var confirmed: Timestamp?
+    /// When its newest whole answer came of which a progress line tells, an empty list too.
+    package internal(set) var answered: Timestamp?
+    /// When something came from it last, by which it is late: an event, or a whole answer.
+    package var latest: Timestamp? { newest.map { max($0, answered ?? $0) } ?? answered }
     /// Of the source that an agent of a fleet is: what that said of itself last.
     package internal(set) var agent: Line.Agent?
     /// The newest time that it failed, once it is over.

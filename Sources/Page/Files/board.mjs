@@ -62,6 +62,11 @@ export function isStale(source, time, now, window) {
     return (now - Math.max(time, source?.confirmed ?? time)) * 2 > expected * 5
 }
 
+/** When something came from a source last, by which it is late: an event, or a whole answer; null before. */
+export function latestTime({ newest, answered }) {
+    return newest === null || answered === null ? newest ?? answered : Math.max(newest, answered)
+}
+
 /** When the newest event of a series was; null when there was none. */
 export function newestTime(series) {
     if (series.event === null) return series.newest?.time ?? null
@@ -246,6 +251,7 @@ export class Board {
                 if (index === null) return
                 this.#enter("ok", index, time)
                 this.sources[index].progress = body
+                this.sources[index].answered = time
                 break
             case "recovered":
                 index = this.#sourceIndex(source, time)
@@ -570,7 +576,7 @@ export class Board {
         const source = { name, state: "starting", since: time, isListed: true, type: null, unit: null, bands: null }
         const newest = { code: null, message: null, attempt: null, retryAt: null, progress: null, events: 0, errors: 0 }
         const rhythm = { kind: "stream", period: 0 }
-        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, agent: null, outage: null })
+        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, answered: null, agent: null, outage: null })
         this.#state.sourcesByName.set(name, this.sources.length - 1)
         return this.sources.length - 1
     }

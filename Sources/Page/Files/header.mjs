@@ -1,6 +1,7 @@
 // What stands around every screen: which ones there are, whose feed this is and what time it is there, how its sources are
 // doing, what is wrong, and which keys do what.
 
+import { latestTime } from "./board.mjs"
 import { element, setAttribute, setClass, setText, svg, visible } from "./dom.mjs"
 import { age, clock, fixed, length, span } from "./format.mjs"
 
@@ -118,7 +119,8 @@ export function createHeader(context) {
     }
 
     function chip(source, now) {
-        const isOld = source.newest !== null && context.isStaleAt(source.newest, source.name)
+        const latest = latestTime(source)
+        const isOld = latest !== null && context.isStaleAt(latest, source.name)
         const text = { mark: "●", state: "well", look: "well", name: visible(source.name), says: "" }
         if (source.state === "starting") Object.assign(text, { mark: "○", state: "starting", look: "starting" })
         else if (source.state === "failing") Object.assign(text, { mark: "✕", state: "failing", look: "failing" })
@@ -127,7 +129,7 @@ export function createHeader(context) {
         const { progress } = source
         if (progress && progress.total !== null && progress.done < progress.total) text.says = `${progress.done}/${progress.total}`
         else if (progress && progress.total === null && source.newest === null) text.says = `${progress.done} so far`
-        else if (source.newest !== null) text.says = age(now - source.newest)
+        else if (latest !== null) text.says = age(now - latest)
         // For as long as somebody may wonder where the red line went.
         if (source.state === "ok" && source.outage && now - source.outage.end <= 60e6) text.says += ` back after ${length(source.outage.down)}`
         return text

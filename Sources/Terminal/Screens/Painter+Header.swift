@@ -112,7 +112,7 @@ extension Painter {
         switch source.state {
         case .starting: pieces = [("○ ", theme.muted), (source.name, theme.muted)]
         // Not green while nothing comes.
-        case .ok where source.newest.map { isStale($0, of: source) } == true || isLost:
+        case .ok where source.latest.map { isStale($0, of: source) } == true || isLost:
             pieces = [("● ", theme.warning), (source.name, theme.muted)]
         case .ok: pieces = [("● ", theme.good), (source.name, theme.text)]
         case .failing: pieces = [("✕ ", theme.bad), (source.name, theme.bad)]
@@ -121,8 +121,8 @@ extension Painter {
             pieces.append((" " + bar(progress, columns: 6) + " \(progress.done)/\(total)", theme.accent))
         } else if let progress = source.progress, progress.total == nil, source.newest == nil {
             pieces.append((" \(progress.done) so far", theme.accent))
-        } else if let newest = source.newest {
-            pieces.append((" " + NumberText.age(age(newest)), theme.muted))
+        } else if let latest = source.latest {
+            pieces.append((" " + NumberText.age(age(latest)), theme.muted))
         }
         // For as long as somebody may wonder where the red line went.
         if source.state == .ok, let outage = source.outage, age(outage.end) <= .seconds(60) {

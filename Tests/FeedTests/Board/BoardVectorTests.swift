@@ -82,15 +82,15 @@ extension Board {
         return .object(state)
     }
 
-    /// Of each source with data, whether its newest is stale at each time.
+    /// Of each source of which something came, whether that is stale at each time.
     func vectorStale(at times: [Double], window: Duration) -> [VectorJSON] {
         sources.compactMap { source in
-            source.newest.map { newest in
+            source.latest.map { latest in
                 .array(
                     [.string(source.name)]
                         + times.map {
                             let now = Timestamp(microseconds: Int64($0))
-                            return .bool(Optional(source).isStale(newest, at: now, window: window))
+                            return .bool(Optional(source).isStale(latest, at: now, window: window))
                         })
             }
         }
