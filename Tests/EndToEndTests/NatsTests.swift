@@ -16,7 +16,7 @@ import Testing
         + (LongRun.isOn ? ["cut", "stopped", "tls", "setup", "rights", "names", "lines"] : [])
     /// The same for those who read.
     private static let fleetTrials =
-        ["fleet", "restart", "hostile"] + (LongRun.isOn ? ["anew", "times", "reader", "asked"] : [])
+        ["fleet", "restart", "hostile", "ready"] + (LongRun.isOn ? ["anew", "times", "reader", "asked"] : [])
 
     @Test(.enabled(if: canRun), arguments: trials)
     func aStreamHasWhatWasWatched(trial: String) async throws { try await run("nats_trials", trial) }

@@ -11,6 +11,7 @@ restart   the fleet is killed 3 times: with a journal nothing is missing and not
 hostile   subjects, messages and lines as no agent has them: one error each, and everything else is there
 times     an hour's backlog and a clock that is ten minutes slow: the windows that live lines have
 reader    `catwatch nats permissions` lets a fleet read and nothing else; check --online says what is missing
+ready     /readyz of a fleet by NATS, by a socket and by HTTP, and what becomes of that when something else than an agent speaks there
 asked     polls by HTTP of agents at a socket, at a port and behind a broker, and who is forgotten when it is asked for
 
 Prints what it did; exits 1 at the first thing that is wrong, and keeps the files.
@@ -28,6 +29,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -539,6 +541,72 @@ def reader(catwatch, folder, long):
         other.end()
 
 
+class Stranger:
+    """Something that is no agent, at a socket or a port."""
+
+    def __init__(self, family, address, says):
+        self.listener = socket.socket(family)
+        self.listener.bind(address)
+        self.listener.listen()
+        self.address, self.says, self.heard = self.listener.getsockname(), says, 0
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            connection, _ = self.listener.accept()
+            with connection:
+                connection.sendall(self.says)
+                self.heard += 1
+
+
+def ready(catwatch, folder, long):
+    with servers(folder) as (server,):
+        make_stream(server.url, configuration(catwatch))
+
+        def readiness(one):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{page_port(one.said)}/readyz", timeout=PATIENCE) as answer:
+                    return answer.status, json.load(answer)
+            except urllib.error.HTTPError as error:
+                return error.code, json.load(error)
+
+        # Without a message it is a stream that is read as well.
+        quiet = Fleet(catwatch, folder, [server.url], f"--attach={server.url}", "--http=127.0.0.1:0")
+        wait_for("an empty stream to be ready", lambda: readiness(quiet)[0] == 200)
+        web = Agent(catwatch, folder, "web", [server.url], "--demo", "-e", "1s", f"--listen={folder}/web.sock", "--http=127.0.0.1:0")
+        port = page_port(web.said)
+        evil = Stranger(socket.AF_UNIX, f"{folder}/evil.sock", b"hi\n")
+        worse = Stranger(socket.AF_INET, ("127.0.0.1", 0), b"HTTP/1.1 200 OK\r\n\r\nhi\n")
+        ways = {"NATS": [f"--attach={server.url}"], "a socket": [f"--attach={folder}/web.sock", f"--attach={folder}/evil.sock"],
+                "HTTP": [f"--attach=http://127.0.0.1:{port}", f"--attach=http://localhost:{worse.address[1]}"]}
+        # One alone would be passed on.
+        fleets = {way: Fleet(catwatch, folder, [server.url], *options, "--http=127.0.0.1:0") for way, options in ways.items()}
+
+        fleets["an empty stream"] = quiet
+        for way, one in fleets.items():
+            wait_for(f"a fleet by {way} to be ready: {readiness(one)}", lambda: readiness(one)[0] == 200)
+        script = Script(server, "evil")
+        script.send(raw=b"hi", headers=False)
+        script.send(raw=b"hi", headers=False, subject=PREFIX + "we%b")
+        wait_for("what strangers said", lambda: evil.heard > 1 and worse.heard > 1)
+        for way, one in fleets.items():
+            wait_for(f"errors of a fleet by {way}", lambda: one.errors_of())
+            # Somebody looked within the last second.
+            time.sleep(1.1)
+            status, body = readiness(one)
+            need(status == 200 and body["ready"], f"by {way}: {status} {body}")
+        for one in (quiet, fleets["NATS"]):
+            own = [line for line in one.lines() if line["type"] == "error" and line["source"] == "evil.catwatch"]
+            need(len(own) == 1 and own[0]["agent"] == "evil", f"errors: {one.errors_of()}")
+            wait_for("that it is refused", lambda: [
+                line for line in one.lines() if line["type"] == "peer" and line["agent"] == "evil" and line["state"] == "refused"])
+            need(len(one.errors_of("nats")) == len(one.recovered()) == 1, f"errors: {one.errors_of('nats')}")
+        for one in fleets.values():
+            one.end()
+        web.end()
+        print(f"ready: fleets by {', '.join(fleets)}: 200 before and after")
+
+
 def asked(catwatch, folder, long):
     with servers(folder) as (server,):
         make_stream(server.url, configuration(catwatch))
@@ -613,4 +681,4 @@ def asked(catwatch, folder, long):
 
 
 if __name__ == "__main__":
-    sys.exit(run_trial(__doc__, fleet, anew, restart, hostile, times, reader, asked))
+    sys.exit(run_trial(__doc__, fleet, anew, restart, hostile, times, reader, ready, asked))

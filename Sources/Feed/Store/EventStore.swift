@@ -794,6 +794,11 @@ package actor EventStore {
     /// Says whether a broker that agents come by is there; nil when it is none any more.
     package func noteBroker(_ name: String, isConnected: Bool?) { fleet.noteBroker(name, isConnected: isConnected) }
 
+    /// A source has answered, and had nothing to say: a stream that is read.
+    package func noteAnswer(from source: SourceID) {
+        if state.noteAnswer(from: source, wall: wall.now, now: loop.clock.now) { greetSoon() }
+    }
+
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
     /// tells no more than percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {

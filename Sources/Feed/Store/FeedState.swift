@@ -380,6 +380,16 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
+    /// A source has answered without a line. One that fails does so until a line says that it is over.
+    ///
+    /// - Returns: whether it was the first time, which no line tells.
+    mutating func noteAnswer(from source: SourceID, wall: Timestamp, now: LoopInstant) -> Bool {
+        sources.hear(from: source, at: now)
+        guard sources.state(of: source) == .starting else { return false }
+        sources.setState(.ok, of: source, wall)
+        return true
+    }
+
     /// Something good came from a source, other than data.
     private mutating func hear(
         from source: SourceID, _ time: Timestamp, _ wall: Timestamp, _ now: LoopInstant

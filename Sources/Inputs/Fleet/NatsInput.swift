@@ -23,6 +23,8 @@ package actor NatsInput: Input {
     private var cursor: StreamCursor?
     private var backoff = Backoff()
     private var outage = Outage<Failure.Code>()
+    /// The time since something was said of messages that no agent stands for: the stream itself is well.
+    private var complaint = Outage<Failure.Code>()
     private var slice: TimeSlice
     /// By agents, by their names.
     private var agents: [String: Agent] = [:]
@@ -33,6 +35,8 @@ package actor NatsInput: Input {
         let subject: String
         /// Of which run nothing is taken.
         var refused: String?
+        /// The time in which its messages are refused.
+        var outage = Outage<String>()
     }
 
     /// Lines that are passed on together: what one of them costs is up to who wrote it.
@@ -124,6 +128,8 @@ package actor NatsInput: Input {
         _ = try await ask { broker throws(NatsFault) in
             try broker.read(subject, of: streamName, from: start, isBrief: false)
         }
+        // At once, as it may be long before the first message comes; after a failure not before something was read.
+        if outage.since == nil { await noteReading(id) }
     }
 
     /// Looks at the last message of each agent: who is there, or was, and from where on there is something new.
@@ -280,13 +286,12 @@ package actor NatsInput: Input {
         let agent = String(NatsSubject.agent(of: message.subject))
         guard message.size == message.payload.count else {
             return await refuse(
-                member, "size \(agent)", "a message of \(agent) has \(message.size) bytes: more than a line may have",
-                id)
+                member, agent, "size", "sends a message of \(message.size) bytes: more than a line may have", id)
         }
         guard let run = message.run, RunName.isValid(run) else {
             return await refuse(
-                member, "run \(agent)",
-                "a message of \(agent) does not say of which run it is: it is none of catwatch's", id)
+                member, agent, "run", "sends a message that does not say of which run it is: it is none of catwatch's",
+                id)
         }
         if agents[agent]?.refused == run { return }
         agents[agent]?.refused = nil
@@ -307,7 +312,11 @@ package actor NatsInput: Input {
             guard let member = await self.member(of: message, id) else { return }
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
+                _ = agents[agent]?.outage.fail(by: "run", at: loop.clock.now)
                 return await store.note(.unfit, of: member)
+            }
+            if let recovery = agents[agent]?.outage.end(at: loop.clock.now) {
+                await store.say(.recovered(recovery), of: member)
             }
             guard !slice.goesOn() else { continue }
             // Others have their turn: an agent may write as much as it likes.
@@ -349,21 +358,42 @@ package actor NatsInput: Input {
     /// It can be read.
     private func recover(_ id: SourceID) async {
         backoff.succeed()
+        await noteReading(id)
+        let (recovery, other) = (outage.end(at: loop.clock.now), complaint.end(at: loop.clock.now))
+        if let recovery = recovery ?? other { await say(.recovered(recovery), id) }
+    }
+
+    /// The stream is read, whether it has something new or not.
+    private func noteReading(_ id: SourceID) async {
         if !isThere { await store.noteBroker(name, isConnected: true) }
         isThere = true
-        if let recovery = outage.end(at: loop.clock.now) { await say(.recovered(recovery), id) }
+        await store.noteAnswer(from: id)
     }
 
-    /// A message is not taken, which is what its agent's state says until one is.
-    private func refuse(_ member: MemberID, _ topic: String, _ text: String, _ id: SourceID) async {
+    /// A message is not taken. That is its agent's fault, whose state says so until one is.
+    private func refuse(_ member: MemberID, _ agent: String, _ topic: String, _ text: String, _ id: SourceID) async {
         await store.note(.unfit, of: member)
-        await complain(topic, text, id)
+        guard await mayTell("\(topic) \(agent)", id) else { return }
+        _ = agents[agent]?.outage.fail(by: topic, at: loop.clock.now)
+        await store.say(.error(Failure(.protocol, "\(agent) \(text)")), of: member)
     }
 
+    /// Says what is wrong with a message that no agent stands for. The stream goes on, so that is over with what is read next.
     private func complain(_ topic: String, _ text: String, _ id: SourceID) async {
-        // Names are others', and there is no end of them.
-        guard told.count <= Self.mostTold, told.insert(topic).inserted else { return }
-        let text = told.count > Self.mostTold ? "more is wrong with its messages than is said" : text
+        guard await mayTell(topic, id) else { return }
+        await say(text, id)
+    }
+
+    /// Whether something was not said before. Names are others', and there is no end of them.
+    private func mayTell(_ topic: String, _ id: SourceID) async -> Bool {
+        guard told.count <= Self.mostTold, told.insert(topic).inserted else { return false }
+        guard told.count > Self.mostTold else { return true }
+        await say("more is wrong with its messages than is said", id)
+        return false
+    }
+
+    private func say(_ text: String, _ id: SourceID) async {
+        _ = complaint.fail(by: .protocol, at: loop.clock.now)
         await say(.error(Failure(.protocol, "\(name): \(text)")), id)
     }
 

@@ -709,6 +709,44 @@ import Testing
         }
     }
 
+    /// A stream without a message is read as well, and what agents publish to it is no fault of its own.
+    @Test func theSourceIsUpOnceTheStreamIsReadWhateverAgentsPublish() async throws {
+        let stream = MemoryStream()
+        stream.setTime(Self.now)
+        try await Self.run(stream) { fleet in
+            @Sendable func isUp() async -> Bool {
+                var walk = await fleet.store.walk
+                while let source = await fleet.store.nextSource(&walk) {
+                    if source.name == "nats" { return source.timeliness.isGood && source.state == .ok }
+                }
+                return false
+            }
+            @Sendable func recoveries() async throws -> [String?] {
+                try await fleet.lines().filter { if case .recovered = $0.body { true } else { false } }.map(\.source)
+            }
+            fleet.trouble.set(.before(NatsFault(.silent, "no")), at: .next, times: 1)
+            try await fleet.whileReading {
+                try await fleet.pass(.milliseconds(1))
+                #expect(await isUp())
+                for name in ["evil", "we%b", "catwatch", "evil"] {
+                    try stream.publish(Self.message([], of: name, run: nil, raw: Array("hi".utf8)))
+                    try await fleet.pass(.seconds(1))
+                    #expect(await isUp(), "\(name)")
+                }
+                let errors = try await fleet.errors(of: "evil.catwatch")
+                #expect(errors.count == 1 && errors[0].hasPrefix("evil sends a message that does not say"), "\(errors)")
+                #expect(try await fleet.errors(of: "nats").count == 2)
+                #expect(try await recoveries() == ["nats", "nats"])
+                // Its error is over with the first message that is one.
+                try stream.publish(Self.message([Self.fact(1)], of: "evil"))
+                try await fleet.pass(.seconds(1))
+                #expect(try await recoveries().last == "evil.catwatch")
+                #expect(try await fleet.values("evil") == [1])
+                #expect(await fleet.store.sourceStates.allSatisfy { $0.state == .ok })
+            }
+        }
+    }
+
     @Test func aStreamThatIsMadeAnewIsReadFromItsFirstMessageOn() async throws {
         let stream = try Self.stream(1...5)
         try await Self.run(stream) { fleet in
