@@ -42,6 +42,8 @@ package actor SourceRunner {
     /// Over which time first polls are spread, so that those of many sources do not come all at once.
     private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
+    /// Since when sources are refused that may not be called so.
+    private var refused: [String: LoopInstant] = [:]
     private var isRunning = false
     /// Told when an input came to its end.
     private let news: Wakeup
@@ -113,6 +115,7 @@ package actor SourceRunner {
         for name in unwanted {
             if slots[name]?.isRefused == true {
                 slots[name] = nil
+                noteAccepted(name)
                 continue
             }
             // Not only when it has ended: who is greeted after this is not to be told of it.
@@ -132,17 +135,28 @@ package actor SourceRunner {
         let isFree = store.assumeIsolated { store in
             guard let agent = store.claim(source.description) else { return true }
             let text = "\(name) is not read, as that name is the agent \(agent)'s: choose another one"
-            store.publish([
-                Event(time: store.wallTime, source: store.agentSource, body: .error(Failure(.config, text)))
-            ])
+            store.sayOfItself(.error(Failure(.config, text)), about: Self.topic(name))
             return false
         }
-        guard !isFree else { return true }
+        guard !isFree else {
+            noteAccepted(name)
+            return true
+        }
+        refused[name] = refused[name] ?? loop.clock.now
         slots[name]?.isRefused = true
         slots[name]?.isDone = true
         news.signal()
         return false
     }
+
+    /// A source is not refused any more: it is read, or not wanted.
+    private func noteAccepted(_ name: String) {
+        guard let since = refused.removeValue(forKey: name) else { return }
+        let recovery = Recovery(down: since.duration(to: loop.clock.now), attempts: 1)
+        store.assumeIsolated { $0.sayOfItself(.recovered(recovery), about: Self.topic(name)) }
+    }
+
+    private static func topic(_ name: String) -> String { "source \(name)" }
 
     private func introduce(_ source: Source) async {
         slots[source.description.name]?.isNew = false

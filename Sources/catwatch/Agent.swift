@@ -71,6 +71,8 @@ actor Agent {
     nonisolated let history: HistoryDesk?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
+    /// The time since a reload was rejected, and none has worked.
+    private var reloadOutage = Outage<Bool>()
     private var runner: SourceRunner?
     /// Where the stand-in API is, when it runs.
     private var demoOrigin: String?
@@ -399,6 +401,9 @@ actor Agent {
             plan = new
             await store.greetAll()
             let outputChanges = await outputs.replace(with: new.options, socket: socket, port: port)
+            if let recovery = reloadOutage.end(at: loop.clock.now) {
+                await store.sayOfItself(.recovered(recovery), about: Self.reloading)
+            }
             if case .open(let port, _) = port { await tell(of: port) }
             for notice in new.notices { await notices.say("catwatch: \(notice)\n") }
             let frozen = new.restartKeys(comparedTo: firstPlan)
@@ -425,9 +430,12 @@ actor Agent {
             // A feed that is passed on gets no line of ours, whatever was written since.
             guard !firstPlan.options.isRelay else { return }
             let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
-            await store.publish([Event(time: surroundings.wall.now, source: store.agentSource, body: .error(failure))])
+            _ = reloadOutage.fail(by: true, at: loop.clock.now)
+            await store.sayOfItself(.error(failure), about: Self.reloading)
         }
     }
+
+    private static let reloading = "reload"
 
     /// Reads the plan anew where files may take their time, and claims the socket that it asks for: what cannot be had is found
     /// before anything is changed.

@@ -102,11 +102,12 @@ struct OutputFactory: Sendable {
 
     /// Says how an output is doing: in the feed, or to a person when that is another agent's, or over.
     private func tell(_ body: Event.Body, of what: String = "the journal") {
-        let event = store.assumeIsolated { store -> Event? in
-            guard !isRelay, !store.isOver else { return nil }
-            return Event(time: surroundings.wall.now, source: store.agentSource, body: body)
+        let isSaid = store.assumeIsolated { store in
+            guard !isRelay, !store.isOver else { return false }
+            store.sayOfItself(body, about: what)
+            return true
         }
-        if let event { return store.assumeIsolated { $0.publish([event]) } }
+        if isSaid { return }
         switch body {
         case .error(let failure):
             notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(failure.message, limit: 1_000))\n") }

@@ -65,10 +65,17 @@ import Testing
             try await program.waitForError("nothing was reloaded")
             let seq = await Self.lastSeq(program)
             try await Self.waitForEvents(program, of: "a", after: seq)
+            // The next one that is right is the end of that.
+            _ = try await stage.write(Self.configuration(stage, ["a"]), to: "config.jsonc")
+            try await program.signal(SIGHUP)
+            try await program.waitForError("1 kept")
+            let reloaded = await Self.lastSeq(program)
+            try await Self.waitForEvents(program, of: "a", after: reloaded)
             try await program.signal(SIGTERM)
             let run = try await Finished(of: program)
             #expect(run.errors.contains("sources[0].evry") && run.errors.contains("sources[0].url"))
-            #expect(try run.lines().contains { $0.type == "error" && $0.string("code") == "config" })
+            let own = try run.lines().filter { $0.source == "catwatch" && ["error", "recovered"].contains($0.type) }
+            #expect(own.map(\.type) == ["error", "recovered"] && own.first?.string("code") == "config")
         }
     }
 

@@ -106,6 +106,18 @@ package actor EventStore {
         return next
     }
 
+    /// Says something of the agent itself: it fails until everything that was said to fail is said to be over.
+    ///
+    /// - Parameter topic: what an error is about, which a recovery about the same ends.
+    package func sayOfItself(_ body: Event.Body, about topic: String) {
+        guard ending == nil else { return }
+        state.hold(from: admission.heldFrom)
+        let (wall, now) = (wall.now, loop.clock.now)
+        if state.notice(wall: wall) { state.closeWindows(atMost: state.slice, wall: wall, now: now) }
+        state.sayOfItself(body, about: topic, wall: wall, now: now)
+        announce()
+    }
+
     /// For inputs that can wait: suspends while an output that must get everything is more than half a log behind.
     ///
     /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
@@ -821,8 +833,11 @@ package actor EventStore {
         for wakeup in awaiting ?? [] { wakeup.signal() }
         awaiting = nil
         guard let recovery = journalOutage.end(at: loop.clock.now) else { return }
-        publish([Event(time: wall.now, source: agentSource, body: .recovered(recovery))])
+        sayOfItself(.recovered(recovery), about: Self.positions)
     }
+
+    /// Where agents were, which a journal says.
+    private static let positions = "positions"
 
     /// For inputs that read agents: suspends until it is known up to where a journal has their lines, however long its disk takes.
     /// What came before that would be there twice, and what streams have of the time since would be left out.
@@ -848,7 +863,7 @@ package actor EventStore {
         guard journalOutage.since == nil, journalOutage.fail(by: .disk, at: begun) else { return }
         let failure = Failure(
             .disk, "waits for the journal to say up to where it has the lines of agents: none is read before")
-        publish([Event(time: wall.now, source: agentSource, body: .error(failure))])
+        sayOfItself(.error(failure), about: Self.positions)
     }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.

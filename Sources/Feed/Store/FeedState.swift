@@ -35,8 +35,10 @@ package struct FeedState: ~Copyable, Sendable {
     private var refusedForeignSeries = 0
     /// Values that came behind the line of their window, in the batch under way.
     private var revisions = 0
-    private var hasReportedSeries = false
-    private var hasReportedEndpoints = false
+    private var seriesShortage = Shortage()
+    private var endpointShortage = Shortage()
+    /// What is wrong with the agent itself now, and with what of it; the newest last.
+    private var ownTroubles: [(topic: String, failure: Failure)] = []
     /// How many sources, series and endpoints were added, or might have been, so far.
     private var births = 0
     /// The newest of each.
@@ -181,8 +183,10 @@ package struct FeedState: ~Copyable, Sendable {
         flushRevised(wall, now)
         if isForeign { stopListening(wall, now) }
         counts.refusedSeries = table.refused + refusedForeignSeries
-        if table.refused > 0, !hasReportedSeries { reportSeries(wall, now) }
-        if counts.refusedEndpoints > 0, endpointTable.statistics.count >= limits.endpoints, !hasReportedEndpoints {
+        if seriesShortage.note(table.refused, at: now) { reportSeries(wall, now) }
+        if endpointTable.statistics.count >= limits.endpoints,
+            endpointShortage.note(counts.refusedEndpoints, at: now)
+        {
             reportEndpoints(wall, now)
         }
         return next
@@ -258,25 +262,73 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private mutating func reportSeries(_ wall: Timestamp, _ now: LoopInstant) {
-        hasReportedSeries = true
         let reason =
             table.count < table.limit
             ? "a series' key is longer than \(SeriesTable.longestKey) bytes" : "more than \(limits.series) series"
-        report("\(reason): events of further ones still flow, but have no windows", wall, now)
+        let failure = Failure(.config, "\(reason): events of further ones still flow, but have no windows")
+        sayOfItself(.error(failure), about: "series", wall: wall, now: now)
     }
 
     private mutating func reportEndpoints(_ wall: Timestamp, _ now: LoopInstant) {
-        hasReportedEndpoints = true
-        report("more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics", wall, now)
+        let text = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
+        sayOfItself(.error(Failure(.config, text)), about: "endpoints", wall: wall, now: now)
     }
 
-    /// - Parameter member: of which agent it is said; nil for all.
-    private mutating func report(_ message: String, of member: Int? = nil, _ wall: Timestamp, _ now: LoopInstant) {
+    /// Says that there is room again when nothing was refused for as long as the history.
+    private mutating func reportRoom(_ wall: Timestamp, _ now: LoopInstant) {
+        if let recovery = seriesShortage.end(at: now, after: limits.history) {
+            sayOfItself(.recovered(recovery), about: "series", wall: wall, now: now)
+        }
+        if let recovery = endpointShortage.end(at: now, after: limits.history) {
+            sayOfItself(.recovered(recovery), about: "endpoints", wall: wall, now: now)
+        }
+    }
+
+    /// Something that events or requests are refused for, as there is too much of it.
+    private struct Shortage: Sendable {
+        private var count = 0
+        private var last = LoopInstant(nanoseconds: 0)
+        private var outage = Outage<Bool>()
+
+        /// - Parameter count: how many were refused so far.
+        /// - Returns: whether that is to be said.
+        mutating func note(_ count: Int, at now: LoopInstant) -> Bool {
+            guard count > self.count else { return false }
+            (self.count, last) = (count, now)
+            return outage.fail(by: true, at: now)
+        }
+
+        /// It is over when none was refused for so long.
+        mutating func end(at now: LoopInstant, after time: Duration) -> Recovery? {
+            last.duration(to: now) >= time ? outage.end(at: now) : nil
+        }
+    }
+
+    /// Says something of the agent itself: it fails until everything that was said to fail is said to be over.
+    ///
+    /// - Parameter topic: what an error is about, which a recovery about the same ends.
+    mutating func sayOfItself(_ body: Event.Body, about topic: String, wall: Timestamp, now: LoopInstant) {
+        let source = source(named: EventStore.ownName) ?? ownSource(at: wall)
+        publishOther(Event(time: wall, source: source, body: body), wall, now)
+        switch body {
+        case .error(let failure):
+            ownTroubles.removeAll { $0.topic == topic }
+            ownTroubles.append((topic, failure))
+        case .recovered:
+            ownTroubles.removeAll { $0.topic == topic }
+            guard let rest = ownTroubles.last else { return }
+            publishOther(Event(time: wall, source: source, body: .error(rest.failure)), wall, now)
+        default: break
+        }
+    }
+
+    /// Says what an agent has too much of.
+    private mutating func report(_ message: String, of member: Int, _ wall: Timestamp, _ now: LoopInstant) {
         let failure = Failure(.config, message)
         newestReport = log.nextSequence
-        let name = member.map { members.ownName(of: $0) } ?? EventStore.ownName
+        let name = members.ownName(of: member)
         if let own = source(named: name) { sources.countError(failure.code.rawValue, of: own) }
-        encoder.setTail(member.map { members.tail(of: $0) } ?? [])
+        encoder.setTail(members.tail(of: member))
         defer { encoder.setTail([]) }
         let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
         log.append(atMost: most, at: now) { sequence, writer in
@@ -641,7 +693,10 @@ package struct FeedState: ~Copyable, Sendable {
         }
         closings.place = index < series.count ? index : nil
         let past = now.advanced(by: .zero - limits.history - limits.interval)
-        if closings.place == nil { forget(Set(sources.released(before: past)), wall, now) }
+        if closings.place == nil {
+            forget(Set(sources.released(before: past)), wall, now)
+            reportRoom(wall, now)
+        }
         log.expire(at: now)
         return closings.place != nil
     }

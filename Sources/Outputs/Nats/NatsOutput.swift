@@ -45,6 +45,8 @@ package actor NatsOutput {
     private var room = 0
     private var isTooLongTold = false
     private var outage = Outage<NatsFault.Kind>()
+    /// The time since something was said to be wrong with single messages.
+    private var complaint = Outage<Bool>()
     /// When it was last looked for what is wrong with the stream.
     private var diagnosed = LoopInstant(nanoseconds: 0)
     private var backoff = Backoff()
@@ -211,7 +213,7 @@ package actor NatsOutput {
         nextGreeting = nil
         let reason = "a fleet's feed is not published: attach to its agents, which publish their own"
         await store.setState("refused: \(reason)", of: reader)
-        complain(.config, reason)
+        tell(.error(Failure(.config, "nats: \(reason)")))  // to the end
         return true
     }
 
@@ -347,7 +349,8 @@ package actor NatsOutput {
         progressed = loop.clock.now
         backoff.succeed()
         if outage.since != nil { store.assumeIsolated { $0.setState("ok", of: reader) } }
-        if let recovery = outage.end(at: loop.clock.now) { tell(.recovered(recovery)) }
+        let (recovery, other) = (outage.end(at: loop.clock.now), complaint.end(at: loop.clock.now))
+        if let recovery = recovery ?? other { tell(.recovered(recovery)) }
     }
 
     // MARK: The servers
@@ -442,5 +445,8 @@ package actor NatsOutput {
         return patience
     }
 
-    private func complain(_ code: Failure.Code, _ text: String) { tell(.error(Failure(code, "nats: \(text)"))) }
+    private func complain(_ code: Failure.Code, _ text: String) {
+        _ = complaint.fail(by: true, at: loop.clock.now)
+        tell(.error(Failure(code, "nats: \(text)")))
+    }
 }

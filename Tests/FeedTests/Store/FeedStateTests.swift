@@ -283,6 +283,35 @@ import Testing
         #expect(agent.refusedEndpoints == 4)
     }
 
+    /// Nobody says that there is room again, so nothing is refused for as long as the history.
+    @Test func itIsOverThatThereIsTooMuchWhenNothingIsRefusedAnyMore() throws {
+        var limits = FeedState.Limits()
+        (limits.series, limits.history, limits.endpoints) = (1, .seconds(60), 1)
+        var state = FeedState(limits: limits)
+        let fact = state.register(SourceDescription(name: "fact"), at: wall)
+        func pass(_ seconds: Int, key: String? = nil, endpoint: String? = nil) {
+            let (wall, now) = (wall + .seconds(seconds), now.advanced(by: .seconds(seconds)))
+            let datum = Datum(key: Bytes((key ?? "a").utf8), value: 1)
+            var events = [Event(time: wall, source: fact, body: .data(datum))]
+            let failure = endpoint.map { Failure(.dns, "", endpoint: $0) }
+            if let failure { events.append(Event(time: wall, source: fact, body: .error(failure))) }
+            state.publish(EventBatch(events), wall: wall, now: now)
+        }
+        func own() throws -> [String] { try decoded(state).filter { $0.source == "catwatch" }.map(\.type) }
+        pass(0, endpoint: "a")
+        pass(1, key: "b", endpoint: "b")
+        pass(50, key: "b")
+        #expect(try own() == ["error", "error"] && state.statuses.last?.state == .failing)
+        // The endpoints' is over; the series' still is what is wrong, and is said again.
+        pass(80)
+        #expect(try own() == ["error", "error", "recovered", "error"] && state.statuses.last?.state == .failing)
+        pass(111)
+        #expect(try own().count == 5 && state.statuses.last?.state == .ok)
+        // It may begin anew.
+        pass(112, key: "c")
+        #expect(try own().suffix(2) == ["recovered", "error"] && state.statuses.last?.state == .failing)
+    }
+
     // MARK: Windows
 
     @Test func repeatsTheWindowThatALateEventChanges() throws {

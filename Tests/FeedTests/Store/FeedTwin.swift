@@ -97,6 +97,9 @@ struct FeedTwin {
         if counts.refusedSeries > 0, !hasReportedRefusal {
             hasReportedRefusal = true
             let message = "more than \(limits.series) series: events of further ones still flow, but have no windows"
+            if let own = sources.firstIndex(where: { $0.name == "catwatch" }) {
+                setState(.failing, of: SourceID(index: own), wall)
+            }
             add(wall, #""type":"error","source":"catwatch","code":"config","message":\#(Self.quoted(message))"#)
         }
         counts.series = series.count

@@ -155,9 +155,15 @@ import Testing
                     "web1.fact is not read, as that name is the agent web1's: choose another one",
                     "web1 is not read, as that name is the agent web1's: choose another one",
                 ])
+            @Sendable func own() async -> SourceStatus.State? {
+                await place.store.sourceStates.first { $0.source == EventStore.ownName }?.state
+            }
+            #expect(await own() == .failing)
             // Nor is what the agent has taken from it when that goes again.
             await runner.replace(with: wanted.dropLast())
+            #expect(await own() == .failing)
             await runner.replace(with: [Self.source("a")])
+            #expect(await own() == .ok)
             try await place.loop.sleep(for: .seconds(1))
             try await receive(2)
             #expect(await place.store.member(id).lost == 0)
@@ -167,6 +173,7 @@ import Testing
             await runner.replace(with: wanted)
             try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == ["+web1.fact1", "+web11"])
+            #expect(await own() == .ok)
         }
     }
 
