@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <linux/stat.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <pty.h>
@@ -19,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -27,6 +29,15 @@
 
 /* open(2) is variadic. */
 static inline int cw_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+/* When a file was made, in nanoseconds since 1970, a link being one itself; 0 where that is not known. Glibc declares statx(2)
+   for GNU programs only. */
+static inline int64_t cw_birth_time(const char *path)
+{
+    struct statx status;
+    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return 0;
+    return status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+}
 
 /* What one step of getopt_long(3) tells. */
 struct cw_option_step {

@@ -71,6 +71,23 @@ package struct JournalFile {
         }
     }
 
+    /// Which file it is and which one the log beside it, for the next agent; nil when there is none of either.
+    var pair: String? {
+        guard let file = FileIdentity.lasting(at: path), let log = FileIdentity.lasting(at: path + "-wal") else {
+            return nil
+        }
+        return "\(file) \(log)"
+    }
+
+    /// Whether the log beside it is its own, found out by reading both.
+    func hasItsLog() throws(JournalFault) -> Bool {
+        do throws(SQLiteFault) {
+            return try JournalPair.belongTogether(at: path)
+        } catch {
+            throw JournalFault(error)
+        }
+    }
+
     /// Which file has the name now.
     func identity() throws(JournalFault) -> FileIdentity {
         do throws(SystemError) {
@@ -80,20 +97,31 @@ package struct JournalFile {
         }
     }
 
-    /// Makes the file when it is not there, for its owner alone, and looks at one that is.
+    /// Makes the file when it is not there, for its owner alone, and looks at one that is. What lies beside it and belongs to
+    /// another file is put out of the way.
     ///
     /// A file that is there is not opened: closing it again would end what SQLite has locked of it in this process.
-    func prepare() throws(JournalFault) {
+    ///
+    /// - Returns: what was moved aside, in words; nil for nothing.
+    func prepare() throws(JournalFault) -> String? {
         for suffix in ["-wal", "-shm"] { try check(suffix) }
         var status = stat()
         guard lstat(path, &status) == 0 else {
+            // SQLite would remove the log, whose lines may be nowhere else.
+            let notice = try moveLogAside("it was removed or renamed without its log")
             do throws(SystemError) {
                 _ = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
             } catch {
                 throw JournalFault(.disk, error.reason)
             }
-            return
+            return notice
         }
+        try check(status)
+        return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
+    }
+
+    /// What may not be written to.
+    private func check(_ status: stat) throws(JournalFault) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
         case S_IFLNK: throw JournalFault(.disk, "it is a symbolic link, and links are not followed")
@@ -136,6 +164,18 @@ package struct JournalFile {
     func moveAside(to target: String) throws(JournalFault) {
         // The file last: what is left when this is interrupted is never somebody else's log beside a new file.
         for suffix in ["-wal", "-shm", ""] { try move(suffix, to: target) }
+    }
+
+    /// Renames the log beside it, which belongs to another file, and its index, which others may still have open.
+    ///
+    /// - Parameter reason: how that is known.
+    /// - Returns: what is said of it; nil when there is no log.
+    func moveLogAside(_ reason: String) throws(JournalFault) -> String? {
+        let isThere = logIdentity != nil
+        guard isThere || exists(path + "-shm") else { return nil }
+        let target = freeName()
+        for suffix in ["-wal", "-shm"] { try move(suffix, to: target) }
+        return isThere ? "\(reason): that was moved aside to \(target)-wal" : nil
     }
 
     /// Renames what is beside it of a file that had its name before: SQLite would put that log into this one.

@@ -33,6 +33,9 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
         }
     }
 
+    /// Whether the file is none of SQLite's.
+    var isNoDatabase: Bool { code & 0xFF == SQLITE_NOTADB }
+
     /// Whether there was no memory, which says nothing of the file unless that was asked for its schema.
     var isOutOfMemory: Bool { code & 0xFF == SQLITE_NOMEM }
 }

@@ -10,6 +10,8 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     private let path: String
     private let settings: JournalSettings
     private var lock: LockFile?
+    /// Whether the log beside the file may be another one's: somebody may have been at them before the lock was ours.
+    private var mustCheckLog = true
     private var writer: JournalWriter?
     /// What was found to be wrong with the file, for which `open` is to move it aside.
     private var damage: String?
@@ -37,6 +39,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         if lock?.isInPlace != true {
             lock.take()?.remove()
             lock = try file.lock()
+            mustCheckLog = true
         }
         var notice = try moveOrphanAside(file)
         while true {
@@ -51,10 +54,16 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 (self.damage, aside) = (nil, nil)
                 moves += 1
             }
-            try file.prepare()
+            notice = try file.prepare() ?? notice
             do throws(JournalFault) {
+                // A kill leaves both as the last owner has noted them.
+                if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {
+                    notice = try file.moveLogAside("the log that lay beside it is another file's") ?? notice
+                }
+                mustCheckLog = false
                 let writer = try JournalWriter(file, settings, after: run, suspicions)
                 self.writer = writer
+                if let pair = file.pair { lock?.leave(pair) }
                 return JournalOpening(
                     lastRun: try writer.lastRun(), notice: notice, positions: try writer.knownPositions())
             } catch {

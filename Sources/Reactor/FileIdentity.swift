@@ -17,4 +17,11 @@ package struct FileIdentity: Sendable, Equatable {
         try systemCall("lstat", on: path) { lstat(path, &status) }
         self.init(status)
     }
+
+    /// What lies at `path`, in digits and for other processes to compare with: an inode's number is soon used again, so that it
+    /// says when the file was made as well. Nil for nothing.
+    package static func lasting(at path: String) -> String? {
+        guard let file = try? FileIdentity(at: path) else { return nil }
+        return "\(file.device) \(file.inode) \(cw_birth_time(path))"
+    }
 }

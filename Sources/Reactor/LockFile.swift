@@ -1,7 +1,8 @@
 import CLinux
 internal import Glibc
 
-/// A file that says whose something is: it is locked by its owner, and has the owner's process number in it.
+/// A file that says whose something is: it is locked by its owner, and has the owner's process number in it, and maybe a note
+/// for the next one.
 package struct LockFile: ~Copyable, Sendable {
     /// Why it cannot be had.
     package enum Refusal: Error, Sendable, Equatable {
@@ -36,10 +37,32 @@ package struct LockFile: ~Copyable, Sendable {
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .taken(owner(number)) }
         guard isNamed(path, number) else { return nil }
         guard isLock(number) else { throw .isOther }
-        let text = "\(getpid())\n"
-        _ = ftruncate(number, 0)
-        _ = pwrite(number, text, text.utf8.count, 0)
-        return LockFile(path: path, descriptor: file)
+        let lock = LockFile(path: path, descriptor: file)
+        lock.leave(lock.note)
+        return lock
+    }
+
+    /// The longest text in one, in bytes.
+    private static let longest = 192
+
+    /// What its owner, or the one before, has left; empty for nothing.
+    package var note: String {
+        let lines = Self.text(descriptor.number).split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
+        return lines.count > 1 ? String(decoding: lines[1].prefix { $0 != 0x0A }, as: UTF8.self) : ""
+    }
+
+    /// Has the next owner find this note, in digits and spaces, unless the lock is removed by then.
+    package func leave(_ note: String) {
+        let text = "\(getpid())\n" + (note.isEmpty ? "" : note + "\n")
+        // Not the other way round: others may read whose it is at any time.
+        _ = pwrite(descriptor.number, text, text.utf8.count, 0)
+        _ = ftruncate(descriptor.number, text.utf8.count)
+    }
+
+    private static func text(_ lock: Int32) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let count = pread(lock, &bytes, bytes.count, 0)
+        return Array(bytes[..<max(0, count)])
     }
 
     private init(path: String, descriptor: consuming Descriptor) {
@@ -74,12 +97,12 @@ package struct LockFile: ~Copyable, Sendable {
         return nil
     }
 
-    /// Whether a file that happens to have the lock's name may be written to: one that is empty, or holds a number.
+    /// Whether a file that happens to have the lock's name may be written to: one that is empty, or holds numbers.
     private static func isLock(_ file: Int32) -> Bool {
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let count = pread(file, &bytes, bytes.count, 0)
-        return count >= 0 && count < 16 && bytes[..<count].allSatisfy { $0 == 0x0A || (0x30...0x39).contains($0) }
+        let text = text(file)
+        return text.count < longest && text.prefix { $0 != 0x0A }.count < 12
+            && text.allSatisfy { $0 == 0x0A || $0 == 0x20 || (0x30...0x39).contains($0) }
     }
 }

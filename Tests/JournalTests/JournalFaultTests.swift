@@ -566,6 +566,61 @@ import Testing
         #expect(try SQLiteFile.run("PRAGMA integrity_check", in: path) == ["ok"])
     }
 
+    enum Deed: CaseIterable {
+        case nothing, renamed, emptied, replaced, logReplaced, logRemoved
+    }
+
+    /// What somebody does to the files of an agent that was killed.
+    @Test(arguments: Deed.allCases)
+    func putsNoLogIntoAnotherFileThanItsOwnAfterAKill(_ deed: Deed) throws {
+        try makeJournal()
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one", from: 11)
+        try store.commit([feed.greeting] + feed.add(5), at: now)
+        let copy = try TemporaryFolder()
+        let killed = copy.path("journal")
+        for suffix in ["", "-wal"] { try Self.write(try folder.read("journal" + suffix), to: killed + suffix) }
+        let log = try copy.read("journal-wal")
+        // Another journal, with a log of its own.
+        let others = try TemporaryFolder()
+        let other = SQLiteLineStore(path: others.path("journal"))
+        _ = try other.open()
+        var second = FeedOfLines(run: "other")
+        try other.commit([second.greeting] + second.add(40), at: now)
+        let othersLog = try others.read("journal-wal")
+        other.close()
+        switch deed {
+        case .nothing: break
+        case .renamed: rename(killed, copy.path("moved"))
+        case .emptied: try Self.write([], to: killed)
+        case .replaced: try Self.write(try others.read("journal"), to: killed)
+        case .logReplaced: try Self.write(othersLog, to: killed + "-wal")
+        case .logRemoved: unlink(killed + "-wal")
+        }
+        let opened = SQLiteLineStore(path: killed)
+        let notice = try opened.open().notice
+        let expected: [String] =
+            switch deed {
+            case .nothing: LineReader.numbers("one", 1...15)
+            case .renamed, .emptied: []
+            case .replaced: LineReader.numbers("other", 1...40)
+            case .logReplaced, .logRemoved: LineReader.numbers("one", 1...10)
+            }
+        #expect(try LineReader.numbers(SQLiteHistory(path: killed)) == expected)
+        opened.close()
+        let aside = copy.names.filter { $0.contains("corrupt") && $0.hasSuffix("-wal") }
+        let isSound = deed == .nothing || deed == .logRemoved
+        #expect(aside.isEmpty == isSound && (notice == nil) == isSound, "\(notice ?? "")")
+        for name in aside {
+            #expect(try copy.read(name) == (deed == .logReplaced ? othersLog : log))
+            #expect(notice?.hasSuffix("moved aside to \(copy.path(name))") == true, "\(notice ?? "")")
+        }
+        guard deed == .renamed, let name = aside.first else { return }
+        // It is of use with the file that it belongs to.
+        rename(copy.path(name), copy.path("moved-wal"))
+        #expect(try LineReader.numbers(SQLiteHistory(path: copy.path("moved"))) == LineReader.numbers("one", 1...15))
+    }
+
     @Test func leavesALogThatCameWithAnotherFile() throws {
         let store = try openStore()
         try expectWorking(store)
