@@ -120,6 +120,11 @@ package struct JournalFile {
         return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
     }
 
+    /// Removes the index of another log or file, which somebody who has it open would have SQLite go by.
+    ///
+    /// Opens the file, which `prepare` does not do: only for who has not opened it yet.
+    func removeStaleIndex() { if JournalIndex.isStale(beside: path) { unlink(path + "-shm") } }
+
     /// What may not be written to.
     private func check(_ status: stat) throws(JournalFault) {
         switch status.st_mode & S_IFMT {

@@ -10,20 +10,20 @@ package final class JournalRows {
     private let path: String
     private let identity: FileIdentity?
     /// As it was once it was open; nil when it had gone by then.
-    private let trace: JournalTrace?
+    package let trace: JournalTrace?
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
 
     /// Opens it for reading.
     ///
-    /// - Parameter earlier: the one whose place it has taken, for who goes on with it.
+    /// - Parameter earlier: of the one whose place it has taken, for who goes on with it.
     /// - Throws: `JournalFault`, whose reason says what that file is instead of a journal, or why it cannot be read.
-    package init(path: String, after earlier: JournalRows? = nil) throws(JournalFault) {
+    package init(path: String, after earlier: JournalTrace? = nil) throws(JournalFault) {
         self.path = path
         let file = try Self.file(path)
         let journal = try JournalFile(file)
-        if let earlier = earlier?.trace, try earlier.isLeft(beside: JournalTrace(journal)) {
+        if let earlier, try earlier.isLeft(beside: JournalTrace(journal)) {
             throw JournalFault(.disk, "the log of the journal before still lies beside it")
         }
         // Before it is opened: the other way round a file that takes its place meanwhile would be missed.
@@ -122,12 +122,17 @@ package final class JournalRows {
         throw SQLiteFault(code: SQLITE_ERROR, reason: reason)
     }
 
-    /// Whether another file is in its place by now, or none: it was moved aside.
+    /// Whether another file is in its place by now, or none, or its log is another one: what comes goes elsewhere.
     package var hasMoved: Bool {
         // Not opened: closing it again would end what SQLite has locked of it in this process.
-        guard let file = try? Self.resolved(path) else { return true }
-        return (try? FileIdentity(at: file)) != identity
+        guard let file = try? Self.resolved(path), let journal = try? JournalFile(file),
+            let now = try? JournalTrace(journal)
+        else { return true }
+        return now.file != identity || now != trace
     }
+
+    /// Whether it is the same file as of then, with another log.
+    package func isFile(of earlier: JournalTrace?) -> Bool { identity == earlier?.file }
 
     // MARK: Rows
 

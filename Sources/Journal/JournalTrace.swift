@@ -2,7 +2,7 @@ internal import Reactor
 
 /// Which file has a journal's name, and which lie beside it: SQLite goes by names, and would read a file that has taken
 /// another's place by that one's log.
-struct JournalTrace: Sendable {
+package struct JournalTrace: Sendable, Equatable {
     let file: FileIdentity
     private let beside: [FileIdentity]
 

@@ -80,7 +80,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private func database() throws(JournalFault) -> SQLiteDatabase {
         let file = try JournalFile(path)
         let now = try JournalTrace(file)
-        if let opened, opened.trace.file == now.file { return opened.database }
+        if let opened, opened.trace == now { return opened.database }
         try check(now)
         let database: SQLiteDatabase
         do throws(SQLiteFault) {

@@ -55,6 +55,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 moves += 1
             }
             notice = try file.prepare() ?? notice
+            if mustCheckLog { file.removeStaleIndex() }
             do throws(JournalFault) {
                 // A kill leaves both as the last owner has noted them.
                 if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {

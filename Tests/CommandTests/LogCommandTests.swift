@@ -556,6 +556,29 @@ import Testing
         #expect(errors == "catwatch: lines were let go of before they could be read\n")
     }
 
+    /// Whoever writes the next one would find it open, and go by its index.
+    @Test func aFileThatIsNoLongerThereIsLetGoOf() async throws {
+        let journal = try journal(of: 1..<3)
+        let errors = try await Self.follow([journal.path]) { reader in
+            let numbers = try await reader.next(2)
+            #expect(numbers == [1, 2])
+            journal.store.close()
+            rename(journal.path, journal.path + "-moved")
+            for _ in 0..<5_000 where Self.hasOpen("/journal-moved") { usleep(2_000) }
+            #expect(!Self.hasOpen("/journal-moved"))
+        }
+        #expect(errors == "catwatch: the journal was moved aside; this waits for a new one\n")
+    }
+
+    /// Whether this process has a file open whose path ends so.
+    private static func hasOpen(_ end: String) -> Bool {
+        (0..<256).contains { number in
+            guard let target = realpath("/proc/self/fd/\(number)", nil) else { return false }
+            defer { free(target) }
+            return String(cString: target).hasSuffix(end)
+        }
+    }
+
     @Test func followingBeginsWhereItIsToldTo() async throws {
         let journal = try journal(of: 1..<21)
         _ = try await Self.follow([journal.path, "--since", "1970-01-01T00:00:05Z"]) { reader in

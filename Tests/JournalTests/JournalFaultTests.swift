@@ -621,6 +621,39 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: copy.path("moved"))) == LineReader.numbers("one", 1...15))
     }
 
+    /// SQLite goes by an index that another process has open, whatever it is of.
+    @Test func knowsAnIndexOfAnotherLogOrFile() throws {
+        let store = try openStore()
+        var feed = FeedOfLines(run: "one")
+        try store.commit([feed.greeting] + feed.add(10), at: now)
+        let copy = try TemporaryFolder()
+        let path = copy.path("journal")
+        for suffix in ["", "-wal", "-shm"] { try Self.write(try folder.read("journal" + suffix), to: path + suffix) }
+        let log = try copy.read("journal-wal")
+        #expect(!JournalIndex.isStale(beside: path))
+        try Self.write(Array(log.dropLast(100)), to: path + "-wal")
+        #expect(JournalIndex.isStale(beside: path))
+        try Self.write([], to: path + "-wal")
+        #expect(JournalIndex.isStale(beside: path))
+        unlink(path + "-wal")
+        #expect(JournalIndex.isStale(beside: path))
+        var another = log
+        another[16] ^= 1
+        try Self.write(another, to: path + "-wal")
+        #expect(JournalIndex.isStale(beside: path))
+        // One that begins anew has an index of nothing, and the file all pages.
+        try SQLiteFile.run("PRAGMA wal_checkpoint(TRUNCATE)", in: self.path)
+        for suffix in ["", "-wal", "-shm"] { try Self.write(try folder.read("journal" + suffix), to: path + suffix) }
+        #expect(!JournalIndex.isStale(beside: path))
+        try SQLiteFile.run(
+            "CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(2000000)); PRAGMA wal_checkpoint(TRUNCATE)",
+            in: self.path)
+        try Self.write(try folder.read("journal"), to: path)
+        #expect(JournalIndex.isStale(beside: path))
+        unlink(path + "-shm")
+        #expect(!JournalIndex.isStale(beside: path))
+    }
+
     @Test func leavesALogThatCameWithAnotherFile() throws {
         let store = try openStore()
         try expectWorking(store)

@@ -62,27 +62,30 @@ struct LogCommand {
     // MARK: Lines
 
     private func print() throws -> Int32 {
-        var scan = try JournalRows(path: journal)
+        var rows: JournalRows? = try JournalRows(path: journal)
         var printer = LogPrinter(
             options[\.format], isTerminal: isTerminal, isReversed: options[\.reverse], filter: filter)
         let isFollowing = options[\.follow]
         var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
-        // What comes meanwhile is not waited for: whoever writes may be faster.
-        let newest = try Self.newest(in: scan)
-        var places = try newest.flatMap { newest in
-            try scan.places(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
-        }
-        if isFollowing {
-            places = (places?.lowerBound ?? newest?.next ?? .first)...(.last)
-        }
-        if options[\.reverse] {
-            if let places { try printBackwards(places, &limit, &printer, scan) }
-        } else {
-            if let last = limit, let all = places {
-                places = try first(of: last, in: all, scan).map { $0...all.upperBound }
+        var places: ClosedRange<JournalPlace>?
+        if let scan = rows {
+            // What comes meanwhile is not waited for: whoever writes may be faster.
+            let newest = try Self.newest(in: scan)
+            places = try newest.flatMap { newest in
+                try scan.places(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
             }
-            if let places { try printForwards(places, isFollowing, &printer, &scan) }
+            if isFollowing {
+                places = (places?.lowerBound ?? newest?.next ?? .first)...(.last)
+            }
+            if let all = places {
+                if options[\.reverse] {
+                    try printBackwards(all, &limit, &printer, scan)
+                } else if let last = limit {
+                    places = try first(of: last, in: all, scan).map { $0...all.upperBound }
+                }
+            }
         }
+        if !options[\.reverse], let places { try printForwards(places, isFollowing, &printer, &rows) }
         try flush(&printer)
         return printer.isEmpty ? 1 : 0
     }
@@ -112,45 +115,58 @@ struct LogCommand {
         }
     }
 
+    /// - Parameter rows: let go of when its file is no longer there, so that it is in nobody's way.
     private func printForwards(
-        _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter, _ scan: inout JournalRows
+        _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
+        _ rows: inout JournalRows?
     ) throws {
-        let reach = try bar == nil ? nil : scan.reach(of: places)
+        let reach = try bar == nil ? nil : rows?.reach(of: places)
         var next = places.lowerBound
         var isAway = false
+        // Of the one that was let go of, and whose lines it had last.
+        var trace: JournalTrace?
+        var run: String?
         var holes = LogHoles(areNamed: printer.namesGaps)
         while next <= places.upperBound {
-            // SQLite says so when it had to wait for long: whoever has it locks it for less.
-            let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
-                try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
-                    if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
-                    if filter.admits(row) { try printer.add(row, of: scan) }
-                    return printer.count < Self.pieceSize
+            if let scan = rows {
+                // SQLite says so when it had to wait for long: whoever has it locks it for less.
+                let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
+                    try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                        if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
+                        if filter.admits(row) { try printer.add(row, of: scan) }
+                        return printer.count < Self.pieceSize
+                    }
                 }
+                try flush(&printer)
+                if let words = holes.take() { notice(words) }
+                if let last {
+                    guard last < .last else { return }
+                    next = last.next
+                    bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+                    continue
+                }
+                guard isFollowing else { return }
+                try waitForMore()
+                guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
+                (trace, run) = (scan.trace, try scan.run(next.run)?.name)
+                rows = nil
             }
-            try flush(&printer)
-            if let words = holes.take() { notice(words) }
-            if let last {
-                guard last < .last else { return }
-                next = last.next
-                bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
+            // There may be none yet, or one that is only being made.
+            guard let new = try? JournalRows(path: journal, after: trace) else {
+                if !isAway { notice("the journal was moved aside; this waits for a new one") }
+                isAway = true
+                try waitForMore()
                 continue
             }
-            guard isFollowing else { return }
-            try waitForMore()
-            guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
-            // There may be none yet, or one that is only being made.
-            if let new = try? JournalRows(path: journal, after: scan) {
-                scan = new
-                printer.beginAnew()
-                holes.beginAnew()
-                next = .first
-                isAway = false
-                notice("the journal was moved aside; this goes on with the new one")
-            } else if !isAway {
-                isAway = true
-                notice("the journal was moved aside; this waits for a new one")
-            }
+            rows = new
+            isAway = false
+            let isSameFile = new.isFile(of: trace)
+            // With another log it may have lost lines, and have others in their places.
+            if isSameFile, try new.run(next.run)?.name == run { continue }
+            printer.beginAnew()
+            holes.beginAnew()
+            next = isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first
+            notice("the journal was moved aside; this goes on with the new one")
         }
     }
 
