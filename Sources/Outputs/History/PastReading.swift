@@ -46,6 +46,8 @@ package struct PastReading: Sendable {
     /// Behind which place lines come, and with which one they end.
     private var low: JournalPlace?
     private var high: JournalPlace?
+    /// Whether what the journal has behind that is later than all that is asked for.
+    package private(set) var isOver = false
     /// The journal's number of the run whose lines come.
     private var runNumber: Int64?
     /// Whether there is too much before the line that comes next, wherever it may be.
@@ -101,7 +103,11 @@ package struct PastReading: Sendable {
             guard let first = try history.page(query, behind: nil, bytes: 1)?.last else { return .end }
             low = JournalPlace(id: first.id.subtractingSaturated(1))
             query.isReversed = true
-            if until != nil { high = try history.page(query, behind: nil, bytes: 1)?.last }
+            if until != nil {
+                high = try history.page(query, behind: nil, bytes: 1)?.last
+                let next = try history.page(JournalQuery(), behind: high, bytes: 1)
+                isOver = next?.lines.withUnsafeBytes { filter?.isOver(at: $0) } ?? false
+            }
         }
         let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
         phase = most < .max ? .measuring(behind: behind, left: most) : .reading
@@ -153,8 +159,13 @@ package struct PastReading: Sendable {
         }
         let id = EventFraming.idField(page.run.name)
         isCut = false
+        let end =
+            high.flatMap { high -> Int? in
+                if page.run.number != high.run { return page.run.number < high.run ? nil : -1 }
+                return page.run.base.addingSaturated(Int(high.offset))
+            } ?? .max
         page.lines.withUnsafeBytes { lines in
-            FeedLine.forEach(in: lines) { add($0, id, time, to: &bytes) }
+            FeedLine.forEach(in: lines) { add($0, upTo: end, id, time, to: &bytes) }
         }
         if !isCut { low = page.last }
         return .bytes(bytes)
@@ -210,19 +221,21 @@ package struct PastReading: Sendable {
         return form == .events ? EventFraming.events(of: lines) : lines
     }
 
-    /// Adds a line of a page, if it is one that follows; of what is missing before it a `gap` tells, and so it does of one that is
-    /// no line at all, as soon as another one follows.
+    /// Adds a line of a page, if it is one that follows, and not behind what is asked for; of what is missing before it a `gap`
+    /// tells, and so it does of one that is no line at all, as soon as another one follows.
     private mutating func add(
-        _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
+        _ line: UnsafeRawBufferPointer, upTo end: Int, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
         guard !isCut, line.count < LineEncoder.longestLine, let place else { return }
         guard let sequence = FeedLine.number(of: line) else {
-            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body {
+            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body,
+                missing.from <= end
+            {
                 addGap(through: missing.to, time, to: &bytes)
             }
             return
         }
-        guard sequence >= place.sequence, sequence < .max,
+        guard sequence >= place.sequence, sequence <= end, sequence < .max,
             (try? LineIndex(line.assumingMemoryBound(to: UInt8.self))) != nil
         else { return }
         addGap(through: sequence - 1, time, to: &bytes)

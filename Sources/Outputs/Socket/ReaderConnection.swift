@@ -62,6 +62,8 @@ final class ReaderConnection: @unchecked Sendable {
     private var past: Past?
     /// The number of the line before which it ends, and whose `bye` that is if nothing comes of the run that is now.
     private var goal: Int?
+    /// Whether what it has come to is later than all that it asked for: it misses nothing any more.
+    private var isOver = false
     private var pastRun: (name: String, last: Int)?
     /// What comes before the next line of the log, if one comes.
     private var owedGreeting: [UInt8] = []
@@ -240,12 +242,14 @@ final class ReaderConnection: @unchecked Sendable {
             }
             switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
             case .lines(let span) where form == .events:
+                noteTime(of: span)
                 let run = readers.store.assumeIsolated { $0.run }
                 give(Events(span: span, run: run, sequence: span.sequences.lowerBound), &room)
             case .lines(let span):
+                noteTime(of: span)
                 room -= span.count
                 outgoing = filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
-            case .gap(let line): outgoing = .bytes(greeted(framed(line)))
+            case .gap(let line): if !isOver { outgoing = .bytes(greeted(framed(line))) }
             case .greeting(let line): greet(line)
             case .interrupted: break
             case .end(let line):
@@ -253,6 +257,15 @@ final class ReaderConnection: @unchecked Sendable {
                 isLast = true
             case nil: return
             }
+        }
+    }
+
+    /// Finds out whether all that comes behind these lines is too late for who asked for some time.
+    private func noteTime(of span: LineSpan) {
+        guard terms.until != nil, !isOver, let filter else { return }
+        isOver = span.withUnsafeBytes { bytes in
+            let last = bytes.dropLast().lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+            return filter.isOver(at: UnsafeRawBufferPointer(rebasing: bytes[last...]))
         }
     }
 
@@ -332,7 +345,7 @@ final class ReaderConnection: @unchecked Sendable {
     private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
         leavePast()
         self.terms = terms
-        (goal, pastRun, owedGreeting, owedFailure) = (nil, nil, [], [])
+        (goal, isOver, pastRun, owedGreeting, owedFailure) = (nil, false, nil, [], [])
         if let reading = reading(terms) {
             past = .open(reading)
             readers.store.assumeIsolated { $0.sendAway(reader) }
@@ -451,6 +464,7 @@ final class ReaderConnection: @unchecked Sendable {
         _ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []
     ) {
         past = nil
+        isOver = reading.isOver
         guard reading.isFound, let place = reading.place else { return goOn(behind: begin(reader), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }

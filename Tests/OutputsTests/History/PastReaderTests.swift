@@ -366,6 +366,25 @@ import Testing
         }
     }
 
+    /// The log has let go of what came right behind the time asked for; the journal has it, and nobody asked for it.
+    @Test(arguments: [
+        (#"{"from":"2023-11-14T22:12:30Z","until":"2023-11-14T22:12:40Z"}"#, "r0(11,31): 11…20 bye(r0,30)"),
+        (#"{"from":"2023-11-14T22:13:00Z","until":"2023-11-14T22:13:25Z"}"#, "r1(1,2032): 1…30 bye(r1,2031)"),
+    ])
+    func whatIsBehindTheTimeAskedForIsNotMissing(request: String, expected: String) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r0")
+            stage.history.add(1...30, from: FeedStage.start - .seconds(60))
+            stage.history.begin("r1")
+            await stage.publish(30)
+            try await stage.feed.loop.sleep(for: .seconds(10))
+            await stage.publish(2_000)
+            let reader = try stage.feed.connect(capacity: 1 << 20)
+            try await reader.ask(request)
+            #expect(try await Self.rest(of: reader) == expected)
+        }
+    }
+
     /// Who gets an end takes what came for all there is.
     @Test(arguments: [0, 1, 2, 3, 4, 5], [false, true])
     func aJournalThatFailsLeavesNoEndToWhatIsAskedForByTimes(pages: Int, isEvents: Bool) async throws {

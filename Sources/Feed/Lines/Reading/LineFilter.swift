@@ -51,6 +51,14 @@ package struct LineFilter: Sendable, Equatable {
         return sources.contains(UnsafeRawBufferPointer(rebasing: source))
     }
 
+    /// Whether a numbered line is of the time that none is let through of any more.
+    package func isOver(at line: UnsafeRawBufferPointer) -> Bool {
+        guard let until, line.starts(with: "{\"seq\":".utf8), let comma = line.firstIndex(of: UInt8(ascii: ",")),
+            line.count > comma + 38
+        else { return false }
+        return Self.compare(line, comma + 8, until) >= 0
+    }
+
     /// How the time at `start` is to a text as long, as memcmp(3) says it. In bounds: the type lies behind it.
     private static func compare(_ line: UnsafeRawBufferPointer, _ start: Int, _ text: [UInt8]) -> Int32 {
         text.withUnsafeBytes { text in
