@@ -46,8 +46,9 @@ package final class JournalRows {
             try check(database)
             return database
         } catch {
-            // Where nothing can be written, a journal that nobody writes is read as it is.
-            guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.code & 0xFF), isAtRest(file) else { throw error }
+            // Where nothing can be written, or there is no room, a journal that nobody writes is read as it is.
+            guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.code & 0xFF) || error.isWantOfRoom, isAtRest(file)
+            else { throw error }
             let database = try SQLiteDatabase(file, .readAtRest)
             try check(database)
             return database

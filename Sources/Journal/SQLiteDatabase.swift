@@ -168,6 +168,6 @@ final class SQLiteDatabase {
         if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {
             reason += ": " + String(cString: words)
         }
-        return SQLiteFault(code: code, reason: reason)
+        return SQLiteFault(code: code, reason: reason, systemCode: system)
     }
 }

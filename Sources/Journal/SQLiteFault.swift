@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A call to SQLite that failed.
 package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible {
@@ -6,6 +7,8 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
     package let code: Int32
     /// SQLite's words, and those of the system where it has some: "disk I/O error".
     package let reason: String
+    /// What the system said, where it was asked: errno.
+    let systemCode: Int32
 
     package var description: String { reason }
 
@@ -18,7 +21,9 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
     /// A file system that cannot have a journal.
     init(notHere reason: String) { self.init(code: SQLITE_IOERR, reason: reason) }
 
-    init(code: Int32, reason: String) { (self.code, self.reason) = (code, reason) }
+    init(code: Int32, reason: String, systemCode: Int32 = 0) {
+        (self.code, self.reason, self.systemCode) = (code, reason, systemCode)
+    }
 
     /// What it means for a journal.
     package var kind: JournalFault.Kind {
@@ -31,6 +36,11 @@ package struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible 
         case SQLITE_BUSY, SQLITE_LOCKED: .held
         default: .disk
         }
+    }
+
+    /// Whether the disk is full.
+    var isWantOfRoom: Bool {
+        code & 0xFF == SQLITE_FULL || (code & 0xFF == SQLITE_IOERR && [ENOSPC, EDQUOT].contains(systemCode))
     }
 
     /// Whether the file is none of SQLite's.

@@ -517,7 +517,14 @@ def full(catwatch, folder, rounds, dice):
         return "left out, nothing can be mounted here"
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", folder], check=True)
     try:
-        return "a tmpfs is full: " + endure(catwatch, folder, filling)
+        result = "a tmpfs is full: " + endure(catwatch, folder, filling)
+        # Nor is there room for anything beside it, for who reads it.
+        with contextlib.suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        log = subprocess.run([catwatch, "log", folder / "journal"], capture_output=True)
+        need(log.returncode == 0 and log.stdout.count(b"\n") > 20, f"log ended with {log.returncode}: {log.stderr.decode()}")
+        return result
     finally:
         subprocess.run(["umount", folder], check=True)
 
