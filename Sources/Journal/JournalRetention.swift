@@ -20,6 +20,7 @@ struct JournalRetention {
     private let endOfStep: SQLiteStatement
     private let firstYoung: SQLiteStatement
     private let delete: SQLiteStatement
+    private let newest: SQLiteStatement
 
     init(_ database: SQLiteDatabase, _ settings: JournalSettings, pageSize: Int64) throws(SQLiteFault) {
         age = settings.age
@@ -30,7 +31,15 @@ struct JournalRetention {
         oldest = try database.prepare("SELECT min(id) FROM lines")
         endOfStep = try database.prepare(
             "SELECT max(id) FROM (SELECT id FROM lines WHERE id < ? ORDER BY id LIMIT \(Self.step))")
-        firstYoung = try database.prepare("SELECT id FROM marks WHERE time > ? AND time <= ? ORDER BY id LIMIT 1")
+        firstYoung = try database.prepare(
+            """
+            SELECT id FROM marks WHERE id > (
+                SELECT id FROM marks WHERE time <= ?1
+                AND id < (SELECT id FROM marks WHERE time > ?1 AND time <= ?2 ORDER BY id LIMIT 1)
+                ORDER BY id DESC LIMIT 1)
+            ORDER BY id LIMIT 1
+            """)
+        newest = try database.prepare("SELECT time FROM marks ORDER BY id DESC LIMIT 1")
         delete = try database.prepare("DELETE FROM lines WHERE id <= ?")
     }
 
@@ -47,11 +56,19 @@ struct JournalRetention {
     private var isTooLarge: Bool { get throws(SQLiteFault) { try used > mostUsed } }
 
     /// The place from which on lines are not too old. By the first mark that is young: behind it others may be of a clock that
-    /// was wrong.
+    /// was wrong. How old lines are that were written before it while the clock was ahead, nobody knows: they go when it does.
     private func firstYoung(at time: Timestamp) throws(SQLiteFault) -> Int64 {
         firstYoung.bind(1, (time - age).microseconds)
         firstYoung.bind(2, (time + Self.tolerance).microseconds)
         return try firstYoung.integer() ?? .min
+    }
+
+    /// What is said of lines that were written last while the clock was ahead; nil when it was not.
+    func notice(at time: Timestamp) throws(SQLiteFault) -> String? {
+        guard let newest = try newest.integer(), newest > (time + Self.tolerance).microseconds else { return nil }
+        let days = (newest - time.microseconds) / 86_400_000_000
+        return "its newest lines were written by a clock \(days) \(days == 1 ? "day" : "days") ahead of the one now: "
+            + "they are kept as long as those that follow"
     }
 
     /// Within a transaction.

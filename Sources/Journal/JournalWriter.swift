@@ -161,6 +161,15 @@ final class JournalWriter {
         if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
     }
 
+    /// What is said of the lines that it has, at this time; nil for nothing.
+    func notice(at time: Timestamp) throws(JournalFault) -> String? {
+        do throws(SQLiteFault) {
+            return try retention.notice(at: time)
+        } catch {
+            throw JournalFault(error)
+        }
+    }
+
     /// Up to where it has the lines of agents of a fleet.
     func knownPositions() throws(JournalFault) -> [FeedPosition] {
         do throws(SQLiteFault) {

@@ -9,6 +9,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
 
     private let path: String
     private let settings: JournalSettings
+    private let wall: any WallClock
     private var lock: LockFile?
     /// Whether the log beside the file may be another one's: somebody may have been at them before the lock was ours.
     private var mustCheckLog = true
@@ -24,9 +25,10 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
     /// Whose lines came last: another file does not have them.
     private var run: JournalRun?
 
-    package init(path: String, _ settings: JournalSettings = .init()) {
+    package init(path: String, _ settings: JournalSettings = .init(), wall: any WallClock = SystemWallClock()) {
         self.path = path
         self.settings = settings
+        self.wall = wall
     }
 
     /// For who reads it meanwhile, on another thread: what makes no sense to them is looked for here.
@@ -65,6 +67,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 let writer = try JournalWriter(file, settings, after: run, suspicions)
                 self.writer = writer
                 if let pair = file.pair { lock?.leave(pair) }
+                if notice == nil { notice = try writer.notice(at: wall.now) }
                 return JournalOpening(
                     lastRun: try writer.lastRun(), notice: notice, positions: try writer.knownPositions())
             } catch {

@@ -65,8 +65,8 @@ import Testing
         #expect(try LineReader.numbers(SQLiteHistory(path: path)) == LineReader.numbers("one", 6...10) + ["two:1"])
     }
 
-    @Test(arguments: [-30 * 86_400, 30 * 86_400])
-    func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int) throws {
+    @Test(arguments: [(-30 * 86_400, 11), (30 * 86_400, 6)])
+    func keepsWhatIsNotOldWhenAClockWasWrongForAWhile(_ wrong: Int, _ first: Int) throws {
         let store = try openStore(age: .seconds(3_600))
         var feed = FeedOfLines(run: "one")
         try store.commit([feed.greeting] + feed.add(5), at: now)
@@ -74,10 +74,43 @@ import Testing
         try store.commit(feed.add(5), at: now + .seconds(120))
         try tidy(store, at: now + .seconds(180))
         #expect(try content.hasPrefix("1|15|"))
-        // They go when what was written before them does.
+        // What seems to be old goes with what was written before it, what seems to be of tomorrow with what came then.
         try tidy(store, at: now + .seconds(3_700))
-        #expect(try content.hasPrefix("11|15|"))
+        #expect(try content.hasPrefix("\(first)|15|"))
+        try store.commit(feed.add(5), at: now + .seconds(3_700))
+        try tidy(store, at: now + .seconds(3_800))
+        #expect(try content.hasPrefix("16|20|"))
     }
+
+    /// The clock was ahead, or is behind now: a machine without a battery begins in 1970.
+    @Test(arguments: [3, 20 * 365]) func keepsWhatWasWrittenWhileTheClockWasAheadAndSaysSoOnce(days: Int) throws {
+        let ahead = now + .seconds(days * 86_400)
+        let first = try openStore(age: .seconds(3_600))
+        var feed = FeedOfLines(run: "one")
+        try first.commit([feed.greeting] + feed.add(5), at: ahead)
+        first.close()
+        var settings = JournalSettings()
+        settings.age = .seconds(3_600)
+        for start in 0..<3 {
+            let store = SQLiteLineStore(path: path, settings, wall: FixedWallClock(now: now))
+            let notice = try store.open().notice
+            #expect(notice?.contains("\(days) days ahead") == (start == 0 ? true : nil), "\(notice ?? "")")
+            var next = FeedOfLines(run: "run\(start)")
+            try store.commit([next.greeting] + next.add(2), at: now + .seconds(start))
+            try tidy(store, at: now + .seconds(start))
+            store.close()
+        }
+        let lines = LineReader.numbers("one", 1...5) + (0..<3).flatMap { LineReader.numbers("run\($0)", 1...2) }
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == lines)
+        // They go with what was written next.
+        let store = try openStore(age: .seconds(3_600))
+        var last = FeedOfLines(run: "last")
+        try store.commit([last.greeting] + last.add(1), at: now + .seconds(3_700))
+        try tidy(store, at: now + .seconds(3_700))
+        #expect(try LineReader.numbers(SQLiteHistory(path: path)) == ["last:1"])
+    }
+
+    private struct FixedWallClock: WallClock { var now: Timestamp }
 
     @Test func knowsHowFarARunWentWhenItsLinesAreGone() throws {
         let store = try openStore(bytes: 1)
