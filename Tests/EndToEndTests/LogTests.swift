@@ -89,6 +89,20 @@ import Testing
         }
     }
 
+    @Test func anIndexThatIsCutOffEndsItInWords() async throws {
+        try await Stage.run { stage in
+            let journal = "\(stage.folder)/j"
+            try await Self.keep(stage, 20, in: journal)
+            let log = try await stage.catwatch(["log", journal, "--follow"])
+            try await log.wait(for: "a fact") { log in
+                FeedLine.lines(log.outputBytes).contains { $0?.isData == true } ? () : nil
+            }
+            #expect(truncate(journal + "-shm", 0) == 0)
+            #expect(try await log.waitForEnd() == .exited(2))
+            #expect(await log.errorText.hasPrefix("catwatch: somebody has cut off the index (-shm)"))
+        }
+    }
+
     @Test func aReaderThatLeavesEndsItQuietly() async throws {
         try await Stage.run { stage in
             try await Self.keep(stage, 20, in: "\(stage.folder)/j")

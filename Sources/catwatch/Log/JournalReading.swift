@@ -8,6 +8,7 @@ enum JournalReading {
     /// The exit status that reading comes to: its own; 0 when nobody reads any more what comes of it; 2 when the journal
     /// cannot be read, or nothing be written, which is said in one sentence.
     static func status(of journal: String, _ body: () throws -> Int32, complain: (String) -> Void) -> Int32 {
+        JournalMapping.endInWords()
         let reason: String
         do {
             return try body()

@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// What becomes of a program that reads a journal whose index, `FILE-shm`, somebody cuts off: SQLite has it mapped, and the next
+/// look at it is a SIGBUS.
+package enum JournalMapping {
+    private static let words: StaticString =
+        "catwatch: somebody has cut off the index (-shm) of the journal that is read; start again to go on\n"
+
+    /// Has the process say so and end with 2 instead of dumping core. What it writes is not ours to go on with: the next look
+    /// would read an index that nobody else has.
+    package static func endInWords() {
+        var action = sigaction()
+        action.sa_flags = SA_SIGINFO
+        action.__sigaction_handler.sa_sigaction = { _, info, _ in
+            // Another fault comes again, and ends the process as ever.
+            guard info?.pointee.si_code == Int32(BUS_ADRERR) else {
+                signal(SIGBUS, SIG_DFL)
+                return
+            }
+            _ = write(STDERR_FILENO, JournalMapping.words.utf8Start, JournalMapping.words.utf8CodeUnitCount)
+            _exit(2)
+        }
+        sigaction(SIGBUS, &action, nil)
+    }
+}
