@@ -4,7 +4,7 @@ import Testing
 
 /// What machines do to a journal, by Tests/python/journal_trials.py: it says what each of them is.
 @Suite(.limited) struct JournalCrashTests {
-    @Test(.enabled(if: Installation.hasPython), arguments: ["kill", "copies", "faults", "full"])
+    @Test(.enabled(if: Installation.hasPython), arguments: ["kill", "moved", "copies", "faults", "full"])
     func aJournalKeepsWhatItPromises(trial: String) async throws {
         try await Stage.run { stage in
             let python = try #require(Installation.python)

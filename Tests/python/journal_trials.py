@@ -5,6 +5,9 @@ usage: journal_trials.py CATWATCH TRIAL [--rounds N] [--seed S] [--long]
 
 kill    an agent with some 5,000 events a second is killed (SIGKILL) at random moments, 40 times (1,000 by --long), and started again on what
         is left: what was durable is there, whole, once and in order, and `restart` says what is true
+moved   an agent is killed, any of FILE, FILE-wal, FILE-shm and FILE.lock are renamed, removed or replaced by earlier ones, and the next
+        agent is started, 20 times (300 by --long), while `catwatch log --follow` and another program have the file open: no line that
+        was committed and is still there is lost, and each agent can use the journal within 2 s
 copies  its files are copied at random moments, not at once, as cp does: each copy can be opened, and an agent runs on it
 faults  reading, writing and syncing fail (EIO, ENOSPC, EINTR; by strace), and files may not grow (RLIMIT_FSIZE): watching
         goes on, one sentence says so, and afterwards every line is there or named in a gap
@@ -24,6 +27,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -285,6 +289,160 @@ def kill(catwatch, folder, rounds, dice):
     return f"{rounds} kills; " + ", ".join(f"{value} {key}" for key, value in sorted(ledger.count.items()))
 
 
+# Moved.
+
+
+# Has the file open, and is in the middle of a SELECT for most of the time. Opened once: SQLite itself removes a log beside an empty
+# file when it opens that.
+HOLDER = """
+import random, sqlite3, sys, time
+connection = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, isolation_level=None)
+while True:
+    try:
+        rows = connection.execute("SELECT line FROM lines")
+        rows.fetchone()
+        time.sleep(random.uniform(0, 0.1))
+        rows.close()
+    except sqlite3.Error:
+        time.sleep(0.05)
+"""
+
+# What a line begins with, which no other line of any run does.
+BEGINNING = re.compile(rb'\{"seq":\d+,"time":"[^"]{27}"')
+
+
+def logged(log):
+    """The beginnings of lines in a log of changes without its file: on the last of each page of those that were written."""
+    size = int.from_bytes(log[8:12], "big")
+    pages = {}
+    for start in range(32, len(log) - size - 23, 24 + size):
+        if log[start + 8:start + 16] != log[16:24]:
+            break
+        pages[log[start:start + 4]] = log[start + 24:start + 24 + size]
+    return {beginning for page in pages.values() for beginning in BEGINNING.findall(page)}
+
+
+def kept(folder, scratch):
+    """The beginnings of all lines in a folder's journals, whatever they are called, and in logs that are left of them."""
+    found = set()
+    names = {path.name for path in folder.iterdir()}
+    for name in names:
+        if name.endswith(("-shm", ".lock")):
+            continue
+        if name.endswith("-wal"):
+            if name.removesuffix("-wal") not in names:
+                found |= logged((folder / name).read_bytes())
+            continue
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copy(folder / (name + suffix), scratch / ("journal" + suffix))
+        try:
+            with contextlib.closing(sqlite3.connect(scratch / "journal")) as connection:
+                connection.text_factory = bytes
+                for (line,) in connection.execute("SELECT line FROM lines WHERE type <> 'gap'"):
+                    found |= set(BEGINNING.findall(line[:100])[:1])
+        except sqlite3.DatabaseError:
+            # As `.recover` finds them.
+            for suffix, read in (("", lambda text: set(BEGINNING.findall(text))), ("-wal", logged)):
+                with contextlib.suppress(FileNotFoundError):
+                    found |= read((folder / (name + suffix)).read_bytes())
+    return found
+
+
+SUFFIXES = ("", "-wal", "-shm", ".lock")
+
+
+def disturb(folder, spare, dice, number):
+    """Renames, removes or replaces some of a journal's files; says what was done."""
+    done = []
+    for suffix in dice.sample(SUFFIXES, dice.randrange(1, 4)):
+        path = folder / ("journal" + suffix)
+        deed = dice.choice(("mv", "rm", "replace", "empty"))
+        earlier = sorted(spare.glob(f"*.journal{suffix}"))
+        if deed == "replace" and earlier:
+            shutil.copy(dice.choice(earlier), folder / "new")
+            (folder / "new").rename(path)
+        elif deed == "empty":
+            (folder / "new").write_bytes(b"")
+            (folder / "new").rename(path)
+        elif path.exists():
+            path.rename(folder / f"aside-{number}{suffix}" if deed == "mv" else spare / "removed")
+        done.append(f"{deed} {path.name}")
+    return ", ".join(done)
+
+
+def moved(catwatch, folder, rounds, dice):
+    """Kills an agent, disturbs its files, and starts the next one on what is left."""
+    place, spare, scratch = folder / "place", folder / "spare", folder / "scratch"
+    place.mkdir()
+    spare.mkdir()
+    journal = place / "journal"
+    known, count, deeds = set(), collections.Counter(), "nothing yet"
+    with contextlib.ExitStack() as stack:
+
+        def begin(*command):
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stack.callback(lambda: (process.kill(), process.wait()))
+            return process
+
+        follower = holder = None
+        for number in range(rounds):
+            with started(catwatch, journal, rate=2_000) as agent:
+                agent.wait_for("its first line", lambda: agent.restart)
+                begun = time.monotonic()
+                # Nor has it said anything that it tries again.
+                while not b"tried again" in agent.complaints and time.monotonic() < begun + 2:
+                    with contextlib.suppress(sqlite3.Error), contextlib.closing(journal_file.opened(journal)) as connection:
+                        if any(name == agent.run for name, _, _ in journal_file.runs(connection)):
+                            break
+                    time.sleep(0.02)
+                else:
+                    raise Wrong(f"round {number}: the journal cannot be used behind {deeds}: {agent.complaints.decode()}")
+                if follower is None or follower.poll() is not None:
+                    if follower is not None:
+                        count["followers that ended"] += 1
+                        need(follower.returncode >= 0, f"round {number}: a follower died by {-follower.returncode}")
+                    follower = begin(catwatch, "log", journal, "--follow", "--since", "1990-01-01")
+                if holder is None or dice.random() < 0.3:
+                    if holder is not None:
+                        holder.kill()
+                        holder.wait()
+                    holder = begin(sys.executable, "-c", HOLDER, journal)
+                    # Not while the next file is put in its place.
+                    wait_for("the holder", lambda: holder.poll() is not None or any(
+                        os.path.realpath(link).endswith("/journal") for link in glob.glob(f"/proc/{holder.pid}/fd/*")))
+                if number % 5 == 4:
+                    agent.wait_for("a durable_seq", lambda: agent.durable)
+                time.sleep(dice.uniform(0, 0.4))
+                agent.kill()
+            there = kept(place, scratch)
+            lost = known - there
+            need(not lost, f"round {number}: {len(lost)} lines are lost behind {deeds}, as {min(lost, default=b'')!r};"
+                           f" it said {agent.complaints.decode()}")
+            own = {BEGINNING.match(line)[0] for sequence, line in agent.lines if sequence <= agent.durable}
+            need(own <= there, f"round {number}: {len(own - there)} lines were durable and are not there, behind {deeds}")
+            count["lines seen to be durable"] += len(own)
+            count["agents that moved something aside"] += b"moved aside" in agent.complaints
+            # Earlier ones, which are put back at times; not too many of what lies about.
+            if dice.random() < 0.4:
+                for suffix in SUFFIXES:
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copy(str(journal) + suffix, spare / f"{number}.journal{suffix}")
+            others = [path for path in place.iterdir() if path.name not in {"journal" + suffix for suffix in SUFFIXES}]
+            if len(others) > 12:
+                for path in others:
+                    path.unlink()
+            # For the next agent to find as it was left, or while those who have it open look.
+            deeds = disturb(place, spare, dice, number)
+            known = kept(place, scratch) & (known | there)
+            count["lines kept"] = max(count["lines kept"], len(known))
+            time.sleep(dice.choice((0, 0.15)))
+    return f"{rounds} times: " + ", ".join(f"{value} {key}" for key, value in sorted(count.items()))
+
+
 # Copied.
 
 
@@ -529,7 +687,7 @@ def full(catwatch, folder, rounds, dice):
         subprocess.run(["umount", folder], check=True)
 
 
-TRIALS = {"kill": (kill, 40, 1_000), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
+TRIALS = {"kill": (kill, 40, 1_000), "moved": (moved, 20, 300), "copies": (copies, 10, 100), "faults": (faults, 1, 1), "full": (full, 1, 1)}
 
 
 def main():
