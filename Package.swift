@@ -106,7 +106,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["Journal", "Nats", "Feed", "Reactor", "CLinux"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
-        tests("ReactorTests", ["Reactor", "TestSupport"], threads: nil),
+        tests("ReactorTests", ["Reactor", "TestSupport", "CLinux"], threads: nil),
         tests("FeedTests", ["Feed", "Reactor", "TestSupport", "LineRules"]),
         tests(
             "JournalTests", ["Journal", "Feed", "Reactor", "TestSupport", "CSQLite"],
