@@ -87,8 +87,34 @@ struct LogCommand {
         }
         if !options[\.reverse], let places { try printForwards(places, isFollowing, &printer, &rows) }
         try flush(&printer)
+        if printer.isEmpty, !isFollowing, let rows { try nameWhatThereIs(in: rows) }
         return printer.isEmpty ? 1 : 0
     }
+
+    /// Says which names there are, when none of those that were asked for is among the newest lines.
+    private func nameWhatThereIs(in scan: JournalRows) throws {
+        let wanted = [
+            ("type", options[\.logTypes]), ("source", options[\.logSources]), ("series", options[\.logSeries]),
+        ]
+        var names = [Set<String>](repeating: [], count: wanted.count)
+        _ = try scan.rows(in: .first...(.last), isReversed: true, atMost: Self.mostLookedAt) { row in
+            for (index, name) in [row.type, row.source, row.series].enumerated()
+            where !wanted[index].1.isEmpty && !name.isEmpty && names[index].count < Self.mostNames {
+                names[index].insert(String(decoding: name, as: UTF8.self))
+            }
+            return true
+        }
+        for ((what, wanted), names) in zip(wanted, names) where !wanted.isEmpty && names.isDisjoint(with: wanted) {
+            let shown = names.sorted().prefix(Self.mostShown).map { Sanitizer.visible($0, limit: 80) }
+            let more = names.count > shown.count ? " and others" : ""
+            let list = wanted.map { "'\(Sanitizer.visible($0, limit: 80))'" }.joined(separator: " or ")
+            notice("there is no \(what) \(list); there is \(shown.joined(separator: ", "))\(more)")
+        }
+    }
+
+    private static let mostLookedAt = 100_000
+    private static let mostNames = 10_000
+    private static let mostShown = 20
 
     private static func newest(in scan: JournalRows) throws -> JournalPlace? {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
