@@ -93,27 +93,32 @@ struct LogCommand {
 
     /// Says which names there are, when none of those that were asked for is among the newest lines.
     private func nameWhatThereIs(in scan: JournalRows) throws {
+        let settings = SettingTable.rows
         let wanted = [
-            ("type", options[\.logTypes]), ("source", options[\.logSources]), ("series", options[\.logSeries]),
+            (settings.logTypes.flag, options[\.logTypes]), (settings.logSources.flag, options[\.logSources]),
+            (settings.logSeries.flag, options[\.logSeries]),
         ]
         var names = [Set<String>](repeating: [], count: wanted.count)
+        var isThere = wanted.map(\.1.isEmpty)
         _ = try scan.rows(in: .first...(.last), isReversed: true, atMost: Self.mostLookedAt) { row in
-            for (index, name) in [row.type, row.source, row.series].enumerated()
-            where !wanted[index].1.isEmpty && !name.isEmpty && names[index].count < Self.mostNames {
-                names[index].insert(String(decoding: name, as: UTF8.self))
+            for (index, bytes) in [row.type, row.source, row.series].enumerated()
+            where !isThere[index] && !bytes.isEmpty {
+                let name = String(decoding: bytes, as: UTF8.self)
+                if names[index].count < Self.mostNames { names[index].insert(name) }
+                isThere[index] = wanted[index].1.contains(name)
             }
-            return true
+            return isThere.contains(false)
         }
-        for ((what, wanted), names) in zip(wanted, names) where !wanted.isEmpty && names.isDisjoint(with: wanted) {
-            let shown = names.sorted().prefix(Self.mostShown).map { Sanitizer.visible($0, limit: 80) }
-            let more = names.count > shown.count ? " and others" : ""
-            let list = wanted.map { "'\(Sanitizer.visible($0, limit: 80))'" }.joined(separator: " or ")
-            notice("there is no \(what) \(list); there is \(shown.joined(separator: ", "))\(more)")
+        for (index, (flag, wanted)) in wanted.enumerated() where !isThere[index] && !names[index].isEmpty {
+            let shown = names[index].sorted().prefix(Self.mostShown).map { Sanitizer.visible($0, limit: 80) }
+            let more = names[index].count > shown.count ? ", …" : ""
+            let list = wanted.map { "'\(Sanitizer.visible($0, limit: 80))'" }.joined(separator: ", ")
+            notice("\(flag): none is called \(list); there is \(shown.joined(separator: ", "))\(more)")
         }
     }
 
     private static let mostLookedAt = 100_000
-    private static let mostNames = 10_000
+    private static let mostNames = 1_000
     private static let mostShown = 20
 
     private static func newest(in scan: JournalRows) throws -> JournalPlace? {

@@ -65,8 +65,13 @@ enum ConfigSchema {
                 let array: [Member] = [Member("type", .string("array")), Member("items", .object(item))]
                 return described(help, [Member("anyOf", .array([.object(item), .object(array)]))])
             }
+            let port: [Member] = [Member("minimum", .integer(0)), Member("maximum", .integer(65_535))]
             return described(
-                help, [Member("type", .strings(["boolean", "string"])), Member("minLength", .integer(1))])
+                help,
+                [
+                    Member("type", .strings(["boolean", "string"] + (entry.takesNumber ? ["integer"] : []))),
+                    Member("minLength", .integer(1)),
+                ] + (entry.takesNumber ? port : []))
         case (.required, let completion):
             if entry.repeats != .last {
                 var item: [Member] = [Member("type", .string("string")), Member("minLength", .integer(1))]

@@ -28,7 +28,7 @@ enum ConfigTables {
         case (.none, _): return "boolean"
         case (.optional, _):
             return switch shape {
-            case .optionalAddress: "true, or `HOST:PORT`"
+            case .optionalAddress: "true, `HOST:PORT`, or a port"
             case .optionalWord(let word): "true, or `\(word)`"
             default: entry.repeats == .last ? "true, or a path" : "true, a path or URL, or an array of these"
             }
