@@ -45,6 +45,8 @@ final class HTTPConnection {
     private var watch: Watch?
     /// Where the target is in the head that is being read.
     private var targetPlace: UnsafeRawBufferPointer?
+    /// What libmicrohttpd takes for it, counted before that takes its parameters apart.
+    private var targetMemory = 0
     /// Since when a request is awaited.
     private(set) var awaitedSince: LoopInstant
     /// Whether it has had its last answer, and is about to be closed.
@@ -152,7 +154,8 @@ final class HTTPConnection {
     /// for these, it neither answers nor closes the connection.
     func begin(_ target: UnsafePointer<CChar>) {
         let place = UnsafeRawBufferPointer(start: target, count: strlen(target))
-        guard place.count <= server.limits.target, memory(ofTarget: place) <= mostHead else {
+        targetMemory = place.count + place.count { $0 == UInt8(ascii: "&") } * Self.record
+        guard place.count <= server.limits.target, targetMemory <= mostHead else {
             return end(.refusal(414, "a target has \(server.limits.target) bytes at the most", Self.lastField))
         }
         request.target = String(cString: target)
@@ -346,7 +349,7 @@ final class HTTPConnection {
         }
         let fieldMemory = head.count - target.count + request.fields.count * Self.record
         guard head.count - firstLine - 4 <= server.limits.fields,
-            memory(ofTarget: target) + fieldMemory + cookieMemory <= mostHead
+            targetMemory + fieldMemory + cookieMemory <= mostHead
         else {
             return .refusal(431, "a request has \(server.limits.fields) bytes of fields at the most", Self.lastField)
         }
@@ -355,10 +358,6 @@ final class HTTPConnection {
 
     /// What a head may take of the connection's memory, so that there is room for that of the answer.
     private var mostHead: Int { server.limits.memory / 4 * 3 }
-
-    private func memory(ofTarget target: UnsafeRawBufferPointer) -> Int {
-        target.count + target.count { $0 == UInt8(ascii: "&") } * Self.record
-    }
 
     private static let lastField = [HTTPField("Connection", "close")]
 

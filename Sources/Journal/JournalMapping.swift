@@ -9,6 +9,7 @@ package enum JournalMapping {
     /// Has the process say so and end with 2 instead of dumping core. What it writes is not ours to go on with: the next look
     /// would read an index that nobody else has.
     package static func endInWords() {
+        _ = words  // not for the first time in the handler
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, info, _ in

@@ -48,13 +48,17 @@ struct OutputFactory: Sendable {
         let output = FileOutput(
             path, surroundings.outputFile(path), store: store, on: surroundings.loop, worker: worker, from: start
         ) {
-            tell(.error($0))
+            tell($0, of: path)
         }
         return (
             output,
             {
                 try? await output.run()
                 worker.stop()
+                // Nothing is to be written to it any more.
+                if let recovery = await output.endTrouble(), await !store.isOver {
+                    tell(.recovered(recovery), of: path)
+                }
             }
         )
     }
@@ -71,7 +75,7 @@ struct OutputFactory: Sendable {
             path, keeping: lines, store: store, on: surroundings.loop, worker: worker, wall: wall, at: pace,
             capacity: options[\.logBytes] / 8
         ) {
-            tell($0)
+            tell($0, of: "the journal")
         }
         return (
             output,
@@ -101,7 +105,7 @@ struct OutputFactory: Sendable {
     }
 
     /// Says how an output is doing: in the feed, or to a person when that is another agent's, or over.
-    private func tell(_ body: Event.Body, of what: String = "the journal") {
+    private func tell(_ body: Event.Body, of what: String) {
         let isSaid = store.assumeIsolated { store in
             guard !isRelay, !store.isOver else { return false }
             store.sayOfItself(body, about: what)
@@ -111,7 +115,7 @@ struct OutputFactory: Sendable {
         switch body {
         case .error(let failure):
             notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(failure.message, limit: 1_000))\n") }
-        case .recovered: notices.assumeIsolated { $0.say("catwatch: \(what) goes on\n") }
+        case .recovered: notices.assumeIsolated { $0.say("catwatch: \(Sanitizer.visible(what)) goes on\n") }
         default: break
         }
     }

@@ -72,10 +72,10 @@ import Testing
         let journal = try journal()
         let type = try Self.log(journal.path, "--type", "facts", "--type", "x\u{1b}")
         #expect(type.status == 1 && type.text == "")
-        #expect(type.errors == "catwatch: --type: none is called 'facts', 'x␛'; there is fact\n")
+        #expect(type.errors == "catwatch: --type: no line has 'facts', 'x␛'; there is fact\n")
         #expect(
             try Self.log(journal.path, "--source", "dogs").errors
-                == "catwatch: --source: none is called 'dogs'; there is fact\n")
+                == "catwatch: --source: no line has 'dogs'; there is fact\n")
         // Names that are there, and no line in that time, are no mistake.
         #expect(try Self.log(journal.path, "--type", "fact", "--since", "1h").errors == "")
         #expect(try Self.log(journal.path, "-q", "--type", "facts").errors == "")

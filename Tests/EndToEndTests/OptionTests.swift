@@ -17,6 +17,20 @@ import Testing
         }
     }
 
+    @Test func whatWaitsInAPipeIsNotEatenByACheck() async throws {
+        try await Stage.run { stage in
+            let program = try await stage.bash(
+                """
+                mkfifo "$folder/pipe"
+                echo hello >"$folder/pipe" &
+                "$catwatch" check "$folder/pipe" >/dev/null
+                timeout 5 cat "$folder/pipe"
+                """)
+            let run = try await Finished(of: program)
+            #expect(run.outputText == "hello\n" && run.ending == .exited(0), "\(run.errors)")
+        }
+    }
+
     @Test func theOtherTextsArePrinted() async throws {
         try await Stage.run { stage in
             for (arguments, words) in [

@@ -641,6 +641,12 @@ import Testing
         another[16] ^= 1
         try Self.write(another, to: path + "-wal")
         #expect(JournalIndex.isStale(beside: path))
+        // Somebody has made another one since the writer's was removed.
+        try Self.write(log, to: path + "-wal")
+        #expect(!JournalIndex.isStale(beside: path))
+        try store.commit(feed.add(10), at: now)
+        try Self.write(try folder.read("journal-wal"), to: path + "-wal")
+        #expect(JournalIndex.isStale(beside: path))
         // One that begins anew has an index of nothing, and the file all pages.
         try SQLiteFile.run("PRAGMA wal_checkpoint(TRUNCATE)", in: self.path)
         for suffix in ["", "-wal", "-shm"] { try Self.write(try folder.read("journal" + suffix), to: path + suffix) }

@@ -83,7 +83,7 @@ import Testing
             try await loop.sleep(for: .seconds(1))
             #expect(
                 log.entries == [
-                    "first 20.0", "first is known 25.0", "second 45.0", "at once 50.0", "left 70.0",
+                    "first 20.0", "first is known 25.0", "second 45.0", "left 70.0", "at once 75.0",
                 ])
         }
     }

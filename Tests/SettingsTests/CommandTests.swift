@@ -213,8 +213,15 @@ import Testing
         (["--replay="], "--replay", "the path is empty"),
         (["--speed=2x"], "--speed", "says nothing without --replay"),
         (["--every", "1s", "--demo", "-e2s"], "--every", "is given twice; leave one out"),
-        (["--http", "127.0.0.1:9300", "--demo"], "--http", "an address is written --http=HOST:PORT"),
-        (["--http", "[::1]:0"], "--http", "an address is written --http=HOST:PORT"),
+        (["--http=127.0.0.1:1", "--http=127.0.0.1:2"], "--http", "is given twice; leave one out"),
+        (
+            ["--http", "127.0.0.1:9300", "--demo"], "--http",
+            "an address is written --http=HOST:PORT; what is to be watched stands in front of it"
+        ),
+        (
+            ["--http", "[::1]:0"], "--http",
+            "an address is written --http=HOST:PORT; what is to be watched stands in front of it"
+        ),
         (["--from=2026-11-22T08:30:00Z"], "--from", "says nothing without --replay"),
         (["--replay=f", "--speed=0.01x"], "--speed", "'0.01x' is out of range; write 0.1x to 10000x, or max"),
         (["--replay=f", "--speed=10001"], "--speed", "'10001' is out of range; write 0.1x to 10000x, or max"),
@@ -239,7 +246,7 @@ import Testing
         "the feed is the recording's; leave out --url, --preset, --demo, --attach, files and addresses"
 
     @Test func aConfigurationThatIsCheckedLikeDataIsToldApart() throws {
-        let files = ["my.json": #"{"sources": [{"url": "http://h/"}]} // mine"#, "data.json": #"{"every": "day"}"#]
+        let files = ["my.json": #"{"sources": [{"url": "http://h/"}]} // mine"#, "data.json": #"{"history": "2m"}"#]
         func check(_ path: String) throws -> Command {
             try Command.parse(
                 ["check", path],

@@ -45,7 +45,9 @@ import Testing
             let fault = Self.fault(["--http=\(address)"])
             #expect(fault?.option == "--http" && fault?.message.contains("--http-token-file") == true)
         }
-        #expect(Self.fault(["--http", "8080"])?.message == "an address is written --http=HOST:PORT")
+        #expect(
+            Self.fault(["--http", "8080"])?.message
+                == "an address is written --http=HOST:PORT; what is to be watched stands in front of it")
     }
 
     @Test(arguments: ["--http-token-file=t", "--http-open", "--http-host=cats.test", "--http-frame=https://cats.test"])

@@ -12,7 +12,8 @@ package final class SimulatedWorker: Worker, @unchecked Sendable {  // touched o
     package func perform<Value: Sendable>(
         for loop: EventLoop, _ work: @escaping @Sendable () -> Value, then done: (@Sendable (Value) -> Void)?
     ) {
-        guard let time = time?() else { return loop.perform(for: loop, work, then: done) }
+        guard time != nil || loop.clock.now < busyUntil else { return loop.perform(for: loop, work, then: done) }
+        let time = time?() ?? (before: .zero, after: .zero)
         let end = max(loop.clock.now, busyUntil).advanced(by: time.before)
         busyUntil = end.advanced(by: time.after)
         loop.schedule(at: end) {

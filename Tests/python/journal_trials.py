@@ -417,6 +417,15 @@ def moved(catwatch, folder, rounds, dice):
                 if number % 5 == 4:
                     agent.wait_for("a durable_seq", lambda: agent.durable)
                 time.sleep(dice.uniform(0, 0.4))
+                if dice.random() < 0.2:
+                    # The agent goes on with an index without a name, and the next reader makes another one.
+                    with contextlib.suppress(FileNotFoundError):
+                        pathlib.Path(f"{journal}-shm").unlink()
+                    follower.kill()
+                    follower.wait()
+                    follower = begin(catwatch, "log", journal, "--follow", "--since", "1990-01-01")
+                    count["indexes removed under an agent"] += 1
+                    time.sleep(0.3)
                 agent.kill()
             there = kept(place, scratch)
             lost = known - there

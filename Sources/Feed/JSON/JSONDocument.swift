@@ -41,7 +41,7 @@ package struct JSONDocument: Sendable {
         return try withUnsafeBytes { (document) throws(Failure) in
             let found = JSONSelection.Found()
             _ = try? JSONSelection([pointer]).read(document, found)
-            guard let range = found[0] else { throw found.missing(pointer, at: 0, in: document) }
+            guard let range = found[0] else { throw found.missing(pointer, at: 0, in: document, suggests: true) }
             return part(range)
         }
     }

@@ -70,20 +70,24 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         }
 
         /// Why a pointer leads nowhere in `document`, saying how far it led.
+        ///
+        /// - Parameter suggests: whether the key that may be meant is looked for, which takes up to a millisecond.
         package func missing(
-            _ pointer: JSONPointer, at index: Int, in document: UnsafeBufferPointer<UInt8>
+            _ pointer: JSONPointer, at index: Int, in document: UnsafeBufferPointer<UInt8>, suggests: Bool
         ) -> Failure {
             let place = places[index]
             let kind = JSONKind(firstByte: document[place.start])
             var message = pointer.missing(resolved: place.depth, kind: kind, elements: place.elements)
-            let name = pointer.name(of: place.depth)
-            if let key = EditDistance.suggestion(for: name, among: Self.keys(of: document, at: place.start)) {
+            if suggests,
+                let key = EditDistance.suggestion(
+                    for: pointer.name(of: place.depth), among: Self.keys(of: document, at: place.start))
+            {
                 message += "; did you mean \"\(key)\"?"
             }
             return Failure(.pointer, message)
         }
 
-        /// The first keys of the object there, for a message: many bad lines a second are to stay cheap.
+        /// The first keys of the object there.
         private static func keys(of document: UnsafeBufferPointer<UInt8>, at place: Int) -> [String] {
             guard var items = JSONItems(of: document, at: place) else { return [] }
             var keys: [String] = []

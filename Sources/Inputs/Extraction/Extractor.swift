@@ -76,9 +76,13 @@ package struct Extractor: Sendable {
     /// Whether there are such pointers: to look at one costs three counted references, for every line.
     private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
+    private let suggestsKeys: Bool
 
-    package init(_ extraction: Extraction) {
+    /// - Parameter suggestsKeys: whether failures name the key that may be meant: of documents that somebody asks for, and not
+    ///   of messages and lines, which may be many and all of them wrong.
+    package init(_ extraction: Extraction, suggestsKeys: Bool = false) {
         self.extraction = extraction
+        self.suggestsKeys = suggestsKeys
         if case .at(let pointer) = extraction.key { key = pointer } else { key = nil }
         value = extraction.value.pointer
         text = extraction.text.pointer
@@ -151,7 +155,7 @@ package struct Extractor: Sendable {
         }
         try document.json.withUnsafeBytes { (data) throws(Failure) in
             let fields = fields(of: data, document.found)
-            if !fields.faults.isEmpty { throw failure(fields.faults, in: data, document.found) }
+            if !fields.faults.isEmpty { throw failure(fields.faults, in: data, document.found, suggests: suggestsKeys) }
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data, flaws: document.found.flaws)
@@ -168,7 +172,9 @@ package struct Extractor: Sendable {
     ) throws(Failure) -> ItemReading? {
         guard let pointer = extraction.items else { return nil }
         let items = try document.json.withUnsafeBytes { (data) throws(Failure) in
-            guard let place = document.found[0] else { throw document.found.missing(pointer, at: 0, in: data) }
+            guard let place = document.found[0] else {
+                throw document.found.missing(pointer, at: 0, in: data, suggests: suggestsKeys)
+            }
             guard let items = JSONItems(of: data, at: place.lowerBound) else {
                 let kind = JSONKind(firstByte: data[place.lowerBound])
                 throw Failure(.pointer, "\(pointer.place) is \(kind) and neither an array nor an object")
@@ -179,11 +185,13 @@ package struct Extractor: Sendable {
     }
 
     /// Why a document that is one event is none: the first thing that is not as it was asked for.
+    ///
+    /// - Parameter suggests: see `JSONSelection.Found.missing`.
     func failure(
-        _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found
+        _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
     ) -> Failure {
         func words(_ fault: Fault, _ pointer: JSONPointer, _ index: Int, _ expected: String) -> Failure {
-            if fault == .missing { return found.missing(pointer, at: index, in: data) }
+            if fault == .missing { return found.missing(pointer, at: index, in: data, suggests: suggests) }
             return Failure(.pointer, fault.message(pointer, expected))
         }
         if let fault = faults.key, let key {

@@ -36,7 +36,8 @@ package actor HTTPPoller: Input {
         self.spread = spread
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
+            endpoint: source.request.endpoint, transport: transport,
+            extractor: Extractor(source.extraction, suggestsKeys: true),
             store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))

@@ -38,7 +38,8 @@ package actor PagesInput: Input {
         self.loop = loop
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
-            endpoint: source.request.endpoint, transport: transport, extractor: Extractor(source.extraction),
+            endpoint: source.request.endpoint, transport: transport,
+            extractor: Extractor(source.extraction, suggestsKeys: true),
             store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))

@@ -24,6 +24,8 @@ package final class StdinLineParser {
     private let found = JSONSelection.Found()
     /// Of the line that was read last, when not all of its items are in a batch yet.
     private var items: ItemReading?
+    /// Whether a failure has named the key that may be meant.
+    private var hasSuggested = false
 
     package init(_ extraction: Extraction) { extractor = Extractor(extraction) }
 
@@ -44,7 +46,11 @@ package final class StdinLineParser {
         }
         let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
         guard fields.faults.isEmpty else {
-            return .faulty(batch.withMinified(count) { extractor.failure(fields.faults, in: $0, found) })
+            defer { hasSuggested = true }
+            return .faulty(
+                batch.withMinified(count) {
+                    extractor.failure(fields.faults, in: $0, found, suggests: !hasSuggested)
+                })
         }
         batch.addMinified(
             count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,

@@ -19,7 +19,7 @@ package actor FileOutput {
     private let store: EventStore
     private let loop: EventLoop
     private let worker: any Worker
-    private let tell: @Sendable (Failure) async -> Void
+    private let tell: @Sendable (Event.Body) async -> Void
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let file: any LineFile
@@ -35,6 +35,7 @@ package actor FileOutput {
     /// The number that it is to get to before it stops.
     private var goal: Int?
     private var isFollowed = false
+    private var outage = Outage<String>()
     private var end: Place?
 
     /// How long to wait before a write that failed is tried again.
@@ -44,10 +45,10 @@ package actor FileOutput {
     ///   - file: what is written to; the file of that path, unless it is a simulated one.
     ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
     ///   - start: where another one has ended; nil for the oldest line.
-    ///   - tell: says in the feed, or to a person, what is wrong.
+    ///   - tell: says in the feed, or to a person, what is wrong, and that it is over.
     package init(
         _ path: String, _ file: (any LineFile)? = nil, store: EventStore, on loop: EventLoop, worker: any Worker,
-        from start: Place? = nil, tell: @escaping @Sendable (Failure) async -> Void
+        from start: Place? = nil, tell: @escaping @Sendable (Event.Body) async -> Void
     ) {
         self.path = path
         self.store = store
@@ -151,11 +152,13 @@ package actor FileOutput {
         unwritten = nil
     }
 
+    /// What there is to be said of the disk's trouble when that is over, or nobody waits for it any more; nil without any.
+    package func endTrouble() -> Recovery? { outage.end(at: loop.clock.now) }
+
     /// Does something with the disk until it works; a failure is said once. A file that is to be opened anew is so before
     /// every attempt: the one under way may be deleted, and what fills the disk.
     private func persist(_ reader: ReaderID, _ work: @escaping @Sendable () throws(SystemError) -> Void) async throws {
         let file = self.file
-        var isTold = false
         while true {
             let opens = mustReopen
             mustReopen = false
@@ -165,15 +168,17 @@ package actor FileOutput {
                     if opens { try file.open(greeting) }
                     try work()
                 }
-                if isTold { await store.setState("ok", of: reader) }
+                if let recovery = endTrouble() {
+                    await store.setState("ok", of: reader)
+                    await tell(.recovered(recovery))
+                }
                 if opens { didReopen() }
                 return
             } catch let error as SystemError {
                 if opens, !file.isGreeted { mustReopen = true }
-                if !isTold {
-                    isTold = true
+                if outage.fail(by: error.reason, at: loop.clock.now) {
                     await store.setState(error.reason, of: reader)
-                    await tell(Failure(.disk, "\(path): \(error.reason); tried again every second"))
+                    await tell(.error(Failure(.disk, "\(path): \(error.reason); tried again every second")))
                 }
                 try await loop.sleep(for: Self.retryPause)
             }

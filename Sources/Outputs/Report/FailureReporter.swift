@@ -58,7 +58,7 @@ package actor FailureReporter {
         let time = Self.time(decoded.time, now: wall.now)
         switch decoded.body {
         case .error(let failure):
-            let next = failure.retryIn.map { "; next try in \($0.shortText)" } ?? ""
+            let next = time.isEmpty ? failure.retryIn.map { "; next try in \($0.shortText)" } ?? "" : ""
             return limited("\(time)\(source)\(Sanitizer.visible(failure.message, limit: 1_000))\(next)")
         case .recovered(let recovery):
             let attempts = recovery.attempts == 1 ? "one failed attempt" : "\(recovery.attempts) failed attempts"

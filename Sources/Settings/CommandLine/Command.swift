@@ -95,7 +95,8 @@ extension Command {
                 if option.flag == SettingTable.rows.http.flag, occurrence.argument.isEmpty, let next = occurrence.next,
                     (try? HTTPAddress(next)) != nil
                 {
-                    throw UsageError("an address is written \(option.flag)=HOST:PORT")
+                    throw UsageError(
+                        "an address is written \(option.flag)=HOST:PORT; what is to be watched stands in front of it")
                 }
                 try setting?.take(occurrence.argument, into: &commandLine, from: .option(option.flag))
                 return nil
@@ -138,7 +139,8 @@ extension Command {
         try checkPage(options, environment: environment)
         guard isCheck else { return .watch(options) }
         for path in feeds.files {
-            guard let text = try? load(path), let configuration = try? Configuration.read(text), !configuration.isEmpty
+            guard let text = try? load(path), let configuration = try? Configuration.read(text),
+                configuration.namesSources
             else { continue }
             throw UsageError("\(UsageError.quoted(path)) is a configuration by what it says; write -c in front")
         }

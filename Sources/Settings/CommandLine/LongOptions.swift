@@ -71,7 +71,7 @@ enum LongOptions {
                     throw UsageError(
                         "needs \(name) behind '='; leave '=' out for the usual one", option: "--\(entries[index].long)")
                 }
-                if case .required = entries[index].argument, case .last = entries[index].repeats,
+                if entries[index].argument != .none, case .last = entries[index].repeats,
                     scan.occurrences.contains(where: { $0.entry == index })
                 {
                     throw UsageError("is given twice; leave one out", option: "--\(entries[index].long)")

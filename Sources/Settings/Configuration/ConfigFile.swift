@@ -33,12 +33,13 @@ package enum ConfigFile {
     package static func read(_ path: String) throws(UsageError) -> ConfigText {
         var refusal = "is larger than \(ByteSize.format(ConfigText.limit))"
         do throws(SystemError) {
-            // Without waiting for a writer, should it be a pipe.
-            let file = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
             var status = stat()
-            try systemCall("fstat") { fstat(file.number, &status) }
+            // Not opened and left: a pipe's writer would lose what it says.
+            try systemCall("stat") { stat(path, &status) }
             switch status.st_mode & S_IFMT {
             case S_IFREG:
+                // Without waiting, should a pipe have taken its place.
+                let file = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 if status.st_size <= ConfigText.limit, let bytes = try file.bytes(limit: ConfigText.limit) {
                     return ConfigText(name: path, bytes: bytes)
                 }

@@ -47,6 +47,12 @@ struct Configuration: Sendable, Equatable {
         reader.issues = resolver.issues
     }
 
+    /// Whether it says what to watch.
+    var namesSources: Bool {
+        !sources.isEmpty
+            || SettingTable.inFile.contains { $0.option.traits.contains(.choosesFeed) && values.isSaid($0.setting) }
+    }
+
     static let sourcesKey = "sources"
     /// The scales by name; a source's key of that name says which is its own.
     static let scalesKey = SettingTable.rows.bands.name

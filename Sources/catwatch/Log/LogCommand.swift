@@ -100,7 +100,9 @@ struct LogCommand {
         ]
         var names = [Set<String>](repeating: [], count: wanted.count)
         var isThere = wanted.map(\.1.isEmpty)
+        var count = 0
         _ = try scan.rows(in: .first...(.last), isReversed: true, atMost: Self.mostLookedAt) { row in
+            count += 1
             for (index, bytes) in [row.type, row.source, row.series].enumerated()
             where !isThere[index] && !bytes.isEmpty {
                 let name = String(decoding: bytes, as: UTF8.self)
@@ -113,7 +115,8 @@ struct LogCommand {
             let shown = names[index].sorted().prefix(Self.mostShown).map { Sanitizer.visible($0, limit: 80) }
             let more = names[index].count > shown.count ? ", …" : ""
             let list = wanted.map { "'\(Sanitizer.visible($0, limit: 80))'" }.joined(separator: ", ")
-            notice("\(flag): none is called \(list); there is \(shown.joined(separator: ", "))\(more)")
+            let which = count < Self.mostLookedAt ? "no line" : "none of the newest \(Self.mostLookedAt) lines"
+            notice("\(flag): \(which) has \(list); there is \(shown.joined(separator: ", "))\(more)")
         }
     }
 

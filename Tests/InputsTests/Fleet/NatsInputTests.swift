@@ -743,6 +743,16 @@ import Testing
                 #expect(try await recoveries().last == "evil.catwatch")
                 #expect(try await fleet.values("evil") == [1])
                 #expect(await fleet.store.sourceStates.allSatisfy { $0.state == .ok })
+                // While it cannot be read it is not up at any moment, however far each try gets.
+                fleet.trouble.set(.before(NatsFault(.silent, "no")), at: .next)
+                fleet.worker.time = { (before: .milliseconds(100), after: .zero) }
+                try await fleet.pass(.seconds(5))
+                for _ in 0..<400 {
+                    try await fleet.pass(.milliseconds(50))
+                    #expect(await !isUp())
+                    #expect(await fleet.store.connections?.open == 0)
+                }
+                fleet.worker.time = nil
             }
         }
     }

@@ -126,6 +126,16 @@ import Testing
         #expect(run.errors[1].message.hasPrefix("2 bad lines, the first of them line 2: "))
     }
 
+    /// To look for it takes time, and all lines may be wrong.
+    @Test func namesTheKeyThatMayBeMeantOnce() async throws {
+        let line = StdinRun.Step.text("{\"price\":1}\n")
+        let source = StdinRun.source(Extraction(value: .at(try JSONPointer("/prize"))))
+        let run = try await StdinRun.run(source, [line, .pause(.seconds(2)), line])
+        #expect(run.errors.count == 2)
+        #expect(
+            run.errors.map { $0.message.hasSuffix("has no key \"prize\"; did you mean \"price\"?") } == [true, false])
+    }
+
     @Test func reportsWhatIsPendingAtTheEnd() async throws {
         let run = try await StdinRun.run([.text("x\n"), .pause(.milliseconds(10)), .text("y\nz\n1\n{")])
         #expect(run.errors.map(StdinRun.count) == [1, 3])

@@ -16,7 +16,8 @@ import Testing
             let parser = StdinLineParser(extraction)
             var quick = parser.read(line, from: source, at: Self.arrival, into: &fast)
             if quick == .items { quick = Self.readItems(parser, into: &fast) }
-            let slow = Self.read(line, Extractor(extraction), from: source, into: &general)
+            let extractor = Extractor(extraction, suggestsKeys: extraction.items == nil)
+            let slow = Self.read(line, extractor, from: source, into: &general)
             #expect(quick == slow, comment)
             #expect(eventTexts(fast, arrival: Self.arrival) == eventTexts(general, arrival: Self.arrival), comment)
             #expect(fast.byteCount >= 0 && fast.events.allSatisfy { $0.source == source })

@@ -134,24 +134,26 @@ import Testing
             try await receive(1)
             _ = await diary.take()
             let (reader, _) = await place.store.open(nil, from: .newest)
-            func errors() async throws -> [String] {
-                var errors: [String] = []
+            func said() async throws -> (errors: [String], outages: [Duration]) {
+                var (errors, outages): ([String], [Duration]) = ([], [])
                 while let delivery = await place.store.take(for: reader) {
                     guard case .lines(let span) = delivery else { continue }
                     for text in span.withUnsafeBytes({ Array($0) }).split(separator: 0x0A) {
-                        if case .error(let failure) = try LineDecoder.decode(text).body {
-                            errors.append(failure.message)
+                        switch try LineDecoder.decode(text).body {
+                        case .error(let failure): errors.append(failure.message)
+                        case .recovered(let recovery): outages.append(recovery.down)
+                        default: break
                         }
                     }
                 }
-                return errors
+                return (errors, outages)
             }
             let wanted = [Self.source("a"), Self.source("web1.fact"), Self.source("web1")]
             await runner.replace(with: wanted)
             try await place.loop.sleep(for: .seconds(1))
             #expect(await diary.take() == [])
             #expect(
-                try await errors() == [
+                try await said().errors == [
                     "web1.fact is not read, as that name is the agent web1's: choose another one",
                     "web1 is not read, as that name is the agent web1's: choose another one",
                 ])
@@ -162,8 +164,13 @@ import Testing
             // Nor is what the agent has taken from it when that goes again.
             await runner.replace(with: wanted.dropLast())
             #expect(await own() == .failing)
+            // Another source of that name is refused as well: that is no other trouble.
+            await runner.replace(with: [Self.source("a"), Self.source("web1.fact", 2)])
+            try await place.loop.sleep(for: .seconds(1))
             await runner.replace(with: [Self.source("a")])
             #expect(await own() == .ok)
+            let outages = try await said().outages
+            #expect(outages == [.seconds(1), .seconds(2)])
             try await place.loop.sleep(for: .seconds(1))
             try await receive(2)
             #expect(await place.store.member(id).lost == 0)

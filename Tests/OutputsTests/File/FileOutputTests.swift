@@ -8,9 +8,10 @@ import Testing
 
 /// Real files, in virtual time: what the disk does counts as pending.
 @Suite(.limited) struct FileOutputTests {
-    /// What the output said is wrong.
+    /// What the output said is wrong, and how often that it is over.
     private final class Said {
         var failures: [Failure] = []
+        var recoveries = 0
     }
 
     /// Runs an output to `path` while `body` runs, then ends the feed and waits for the output.
@@ -25,7 +26,8 @@ import Testing
             let stage = await FeedStage(on: loop) { $0.logCapacity = logCapacity }
             let said = LoopBound(Said())
             let output = FileOutput(path, store: stage.store, on: loop, worker: disk) {
-                said.value.failures.append($0)
+                if case .error(let failure) = $0 { said.value.failures.append(failure) }
+                if case .recovered = $0 { said.value.recoveries += 1 }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await output.run() }
@@ -37,6 +39,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(await stage.store.counts.readers == 0)
+            #expect(said.value.recoveries == said.value.failures.count)
             return said.value.failures
         }
     }
