@@ -133,6 +133,7 @@ actor Agent {
             self.assumeIsolated { $0.received(number) }
         }
         defer { signals?.value.cancel() }
+        if signals != nil { tellOfIgnoredReload() }
         let socket = try surroundings.inheritSocket() ?? surroundings.listen(plan.options)
         defer { socket?.remove() }
         var settings = WebSettings(plan)
@@ -172,6 +173,16 @@ actor Agent {
         await demo?.stop()
         surroundings.stopWorkers()
         return status
+    }
+
+    /// Says that SIGHUP does nothing, when the process was started so (nohup) and the signal would do something.
+    private func tellOfIgnoredReload() {
+        let reads = firstPlan.canReload
+        guard reads || plan.options[\.outputFile] != nil, plan.options.verbosity > .quiet, SignalWatch.isIgnored(SIGHUP)
+        else { return }
+        let what = reads ? "reloads nothing" : "does not open the output file anew"
+        let text = "catwatch: SIGHUP was ignored when catwatch started (nohup), so SIGHUP \(what)\n"
+        notices.assumeIsolated { $0.say(text) }
     }
 
     // MARK: Inputs
