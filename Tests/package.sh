@@ -29,9 +29,16 @@ lintian --fail-on error,warning "$package" || fail "lintian does not take it"
 size=$(dpkg-deb -f "$package" Installed-Size)
 echo "installed size: $size KiB"
 ((size <= 10240)) || fail "more than 10 MiB"
-# Units lie in usr/lib there; there are no folders and no configuration, which are the machine's own.
-diff <(dpkg-deb -c "$package" | awk '{ print $6 }' | sed -e '\#/$#d' -e '\#^\./etc/#d' -e 's#^\./lib/#./usr/lib/#' | sort) \
+# Units lie in usr/lib there; there are no folders, which are the machine's own.
+diff <(dpkg-deb -c "$package" | awk '{ print $6 }' | sed -e '\#/$#d' -e 's#^\./lib/#./usr/lib/#' | sort) \
     <(tar -tf "$work"/*.tar.gz | sed -E 's#^[^/]+/#./#' | sort) || fail "the tar ball holds something else"
+
+# All pages and examples: but for pictures, decisions, and what builds the program and the package.
+missing=$(git ls-files 'docs/*.md' docs/*.json examples | grep -vE '^(docs/decisions|examples/package)/|^examples/[^/]*\.sh$' |
+    sed -E 's#^(docs/.*\.md)$#\1.gz#; s#^#./usr/share/doc/catwatch/#' | sort |
+    comm -3 - <(dpkg-deb -c "$package" | awk '{ print $6 }' | grep -E '/doc/catwatch/(docs|examples)/.*[^/]$' | sort))
+[[ -z $missing ]] || fail "the package lacks these pages and examples, or (indented) has too many: $missing"
+! dpkg-deb -c "$package" | grep ' \./etc/.*[^/]$' || fail "the package brings a configuration, with which the service would start"
 
 # Over a system that is one already, as on every machine that a tar ball is for.
 root=$work/root

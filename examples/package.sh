@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes catwatch_VERSION_ARCHITECTURE.deb, and a tar ball of what is in it but the configuration:
+# Makes catwatch_VERSION_ARCHITECTURE.deb, and a tar ball of the files in it:
 # examples/package.sh [--program FILE] [FOLDER]
 #
 # They go to FOLDER (.build/package). Without --program the release is built first; what is in examples/package/ says the
@@ -93,19 +93,24 @@ protect "$program" "$tree/usr/bin/catwatch"
 "$program" --completions bash | put 644 usr/share/bash-completion/completions/catwatch
 "$program" --completions zsh | put 644 usr/share/zsh/vendor-completions/_catwatch
 "$program" --completions fish | put 644 usr/share/fish/vendor_completions.d/catwatch.fish
-put 644 etc/catwatch/config.jsonc <examples/package/config.jsonc
+# Empty: nothing is watched before somebody says what.
+mkdir -p "$tree/etc/catwatch"
 # Where Debian 12 wants units; what they say of an installation by hand stays behind.
 for unit in examples/systemd/*.service examples/systemd/*.socket; do
     sed -n -e 's#/usr/local/bin/#/usr/bin/#' -e '/^\[Unit\]$/,$p' "$unit" | put 644 "lib/systemd/system/${unit##*/}"
 done
 put 644 usr/lib/sysusers.d/catwatch.conf <examples/systemd/catwatch.sysusers
+put 644 usr/lib/tmpfiles.d/catwatch.conf <examples/systemd/catwatch.tmpfiles
 documentation=usr/share/doc/catwatch
 put 644 $documentation/copyright <examples/package/copyright
 gzip -9n <examples/package/changelog | put 644 $documentation/changelog.gz
-for file in docs/{configuration,fleet,operations,security,terminal,wire-format}.md; do
+# All pages and examples, but what builds the program and the package. Pictures and decisions are for who changes it.
+for file in docs/*.md; do
     gzip -9n <"$file" | put 644 "$documentation/$file.gz"
 done
-for file in docs/*.json examples/*.jsonc examples/{fluent-bit,lnav,rsyslog,vector}/* examples/fleet/{[!d]*.*,systemd/*}; do
+find docs/*.json examples -path examples/package -prune -o -type f ! -path 'examples/*.sh' -print >"$work/plain"
+find examples/fleet -type f -name '*.sh' >>"$work/plain"
+sort -u "$work/plain" | while read -r file; do
     put 644 "$documentation/$file" <"$file"
 done
 
@@ -120,13 +125,12 @@ cp examples/package/control "$work/debian/"
     mv control tree/DEBIAN/control
 )
 for script in postinst prerm postrm; do put 755 DEBIAN/$script <examples/package/$script; done
-echo /etc/catwatch/config.jsonc | put 644 DEBIAN/conffiles
 (cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum) | put 644 DEBIAN/md5sums
 
 dpkg-deb --root-owner-group --build "$tree" "$folder/$name.deb" >/dev/null
 # To be unpacked over a system by `tar -C / --strip-components 1 -xf …`. Hence only files, since tar replaces a link to a
-# folder, such as /lib, by a folder of that name; units where no link is in the way; and no configuration, which may be there.
-(cd "$tree" && find . \( -path ./DEBIAN -o -path ./etc \) -prune -o -type f -print0 | sort -z) |
+# folder, such as /lib, by a folder of that name; and units where no link is in the way.
+(cd "$tree" && find . -path ./DEBIAN -prune -o -type f -print0 | sort -z) |
     tar -C "$tree" --null -T - --transform 's#^\./lib/#./usr/lib/#' --transform "s#^\.#$name#" \
         --owner=root:0 --group=root:0 --mtime="@$SOURCE_DATE_EPOCH" --format=gnu -c | gzip -9n >"$folder/$name.tar.gz"
 say "$folder/$name.deb, $folder/$name.tar.gz"
