@@ -11,6 +11,8 @@ import { address } from "./router.mjs"
 
 /** Rows above and below what is seen, so that a quick hand sees no hole. */
 const beyond = 6
+/** How many rows are printed at the most: some 100 pages. */
+const printed = 5000
 const smallestTile = { width: 280, height: 150 }
 const columns = [
     { name: "name", title: "name", sort: "name" }, { name: "spark", title: "history" },
@@ -36,13 +38,15 @@ export function create(context) {
     const grid = element("div", { role: "grid", class: "grid", tabindex: 0, "aria-label": "Series", "aria-readonly": "true" },
         element("div", { role: "rowgroup", class: "head" }, head), body)
     const empty = element("div", { class: "empty" })
+    const unprinted = element("p", { class: "unprinted" })
     const section = element("section", { class: "list", "aria-labelledby": "list-title" },
-        element("h2", { id: "list-title", class: "visually-hidden" }, "List"), grid, empty)
+        element("h2", { id: "list-title", class: "visually-hidden" }, "List"), grid, empty, unprinted)
 
     /** Records of rows; the one for place p of the order is at p modulo their number. */
     let pool = []
     let layout = { isWall: false, perLine: 1, rowHeight: 36, room: 0, top: 0 }
     let isMeasured = false
+    let wasPrinting = false
     let shown = []
     let follows = false
 
@@ -147,10 +151,15 @@ export function create(context) {
         const chosen = context.selected === null ? -1 : rows.indexOf(context.selected)
         if (follows && chosen >= 0) reveal(chosen)
         follows = false
-        const first = Math.max(0, Math.floor(grid.scrollTop / layout.rowHeight) - beyond) * layout.perLine
-        const last = Math.min(rows.length, (Math.ceil((grid.scrollTop + layout.room) / layout.rowHeight) + beyond) * layout.perLine)
-        // Only ever more, so that the same place has the same record.
-        const need = Math.min((Math.ceil(layout.room / layout.rowHeight) + 2 * beyond + 2) * layout.perLine, Math.ceil(rows.length / layout.perLine) * layout.perLine)
+        const isPrinting = context.isPrinting
+        const first = isPrinting ? 0 : Math.max(0, Math.floor(grid.scrollTop / layout.rowHeight) - beyond) * layout.perLine
+        const last = isPrinting ? Math.min(rows.length, printed) : Math.min(rows.length, (Math.ceil((grid.scrollTop + layout.room) / layout.rowHeight) + beyond) * layout.perLine)
+        setText(unprinted, isPrinting && last < rows.length ? `${rows.length - last} more series are not printed` : "")
+        // What was made for paper goes.
+        if (wasPrinting && !isPrinting) for (const row of pool.splice(0)) row.element.remove()
+        wasPrinting = isPrinting
+        // Else only ever more, so that the same place has the same record.
+        const need = isPrinting ? last : Math.min((Math.ceil(layout.room / layout.rowHeight) + 2 * beyond + 2) * layout.perLine, Math.ceil(rows.length / layout.perLine) * layout.perLine)
         if (pool.length < need) {
             for (const row of pool) row.place = -1
             while (pool.length < need) pool.push(makeRow())

@@ -30,6 +30,7 @@
 //     isLost, isPaused     the agent is away; the screen stands still
 //     isSnapshot           there is no agent behind this page: nothing can be polled
 //     isBare               one graph alone (`?bare`)
+//     isPrinting           all of the list is to be in the document
 //     navigate(hash)       goes to an address: "#/metrics"; `seriesAddress(name)` makes that of a series
 //     step(count)          goes to the series so many rows on in the list's order
 //     poll(source, body)   asks a source now; says how it went; resolves to whether it was taken
@@ -128,6 +129,7 @@ const context = {
     described: 0,
     isSnapshot: recorded !== null,
     isBare: query.has("bare"),
+    isPrinting: false,
     isWall: query.has("wall"),
     get isLost() { return connection.kind === "lost" },
     get isPaused() { return paused !== null },
@@ -735,6 +737,14 @@ document.addEventListener("visibilitychange", () => {
     invalidate()
     if (recorded === null) tick()
 })
+for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(event, () => {
+        context.isPrinting = isPrinting
+        // A browser prints what is there when this returns.
+        cancelAnimationFrame(frame)
+        draw()
+    })
+}
 addEventListener("online", () => port?.postMessage("retry"))
 // A page that comes back from the browser's memory has left its stream.
 addEventListener("pageshow", event => event.persisted && location.reload())
