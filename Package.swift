@@ -55,10 +55,9 @@ let isForThreads = Context.environment["CATWATCH_THREADS"] != nil
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], threads: [String]? = []
 ) -> Target {
-    // Nothing imports a target of tests, so that its module needs no job of its own ahead of the code: a sixth of its build.
     .testTarget(
         name: name, dependencies: dependencies, exclude: exclude, sources: isForThreads ? threads : nil,
-        swiftSettings: settings + [.unsafeFlags(["-no-emit-module-separately"])])
+        swiftSettings: settings)
 }
 
 let package = Package(
