@@ -48,7 +48,9 @@ import Testing
                 }
                 let text = await fleet.outputText
                 #expect(text.contains("more than \(limit) series") == isReached)
-                let errors = FeedLine.lines(await fleet.outputBytes).compactMap { $0 }.filter { $0.type == "error" }
+                // On a busy machine the agents may not be there yet, which is another error.
+                let errors = FeedLine.lines(await fleet.outputBytes).compactMap { $0 }
+                    .filter { $0.type == "error" && $0.string("code") != "connect" }
                 #expect(errors.count == (isReached ? 1 : 0), "\(errors.map { $0.raw("message") ?? "" })")
                 try await fleet.signal(SIGTERM)
                 _ = try await fleet.waitForEnd()
