@@ -16,7 +16,7 @@ e2e       the quickstart, and the end-to-end tests of the release build
 threads   code with more than one thread, under Thread Sanitizer
 package   the Debian package, installed into an empty system
 
-Without a part: all of them but package; page, e2e and threads side by side.
+Without a part: all of them but package; page and e2e side by side.
 --long    all parts at full length, once an issue: package; Thread Sanitizer over all unit tests; 50,000 simulated worlds (400)
           and each patch of Tests/Bugs found by them; 1,000 kills of a journal's agent (40); all 17 trials with a broker (6) and
           20 kills of its leader (3); full sizes of the random tests
@@ -165,7 +165,7 @@ run_threads() {
         # Package.swift says which tests these are.
         export CATWATCH_THREADS=1
         heading "build for Thread Sanitizer, of code with more than one thread"
-        nice swift build --build-tests --sanitize=thread --scratch-path .build/threads "${strict[@]}"
+        swift build --build-tests --sanitize=thread --scratch-path .build/threads "${strict[@]}"
         heading "Thread Sanitizer"
         mapfile -t targets < <(swift package --scratch-path .build/threads describe --type json |
             python3 -c 'import json, sys; print(*(t["name"] for t in json.load(sys.stdin)["targets"] if t["type"] == "test"), sep="\n")')
@@ -290,5 +290,6 @@ else
     run_build
     run_unit
     if [[ -n ${CATWATCH_LONG:-} ]]; then run_package; fi
-    side_by_side threads page e2e
+    side_by_side page e2e
+    run_threads
 fi
