@@ -42,8 +42,8 @@ package actor SourceRunner {
     /// Over which time first polls are spread, so that those of many sources do not come all at once.
     private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
-    /// Since when sources are refused that may not be called so.
-    private var refused: [String: LoopInstant] = [:]
+    /// The times in which sources are refused that may not be called so.
+    private var refusals: [String: Outage<Bool>] = [:]
     private var isRunning = false
     /// Told when an input came to its end.
     private let news: Wakeup
@@ -142,7 +142,7 @@ package actor SourceRunner {
             noteAccepted(name)
             return true
         }
-        refused[name] = refused[name] ?? loop.clock.now
+        _ = refusals[name, default: Outage()].fail(by: true, at: loop.clock.now)
         slots[name]?.isRefused = true
         slots[name]?.isDone = true
         news.signal()
@@ -151,8 +151,8 @@ package actor SourceRunner {
 
     /// A source is not refused any more: it is read, or not wanted.
     private func noteAccepted(_ name: String) {
-        guard let since = refused.removeValue(forKey: name) else { return }
-        let recovery = Recovery(down: since.duration(to: loop.clock.now), attempts: 1)
+        guard let recovery = refusals[name]?.end(at: loop.clock.now) else { return }
+        refusals[name] = nil
         store.assumeIsolated { $0.sayOfItself(.recovered(recovery), about: Self.topic(name)) }
     }
 

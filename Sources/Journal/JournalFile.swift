@@ -97,8 +97,7 @@ package struct JournalFile {
         }
     }
 
-    /// Makes the file when it is not there, for its owner alone, and looks at one that is. What lies beside it and belongs to
-    /// another file is put out of the way.
+    /// Makes the file, for its owner alone, or checks the one that is there. A log of another file is moved aside.
     ///
     /// A file that is there is not opened: closing it again would end what SQLite has locked of it in this process.
     ///

@@ -6,8 +6,8 @@ package enum JournalMapping {
     private static let words: StaticString =
         "catwatch: somebody has cut off the index (-shm) of the journal that is read; start again to go on\n"
 
-    /// Has the process say so and end with 2 instead of dumping core. What it writes is not ours to go on with: the next look
-    /// would read an index that nobody else has.
+    /// Ends the process with one sentence and status 2 instead of a core dump. It cannot go on: the index is the writer's, and a
+    /// private one would not keep that writer from overwriting what is read.
     package static func endInWords() {
         _ = words  // not for the first time in the handler
         var action = sigaction()

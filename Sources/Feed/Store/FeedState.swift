@@ -304,9 +304,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
     }
 
-    /// Says something of the agent itself: it fails until everything that was said to fail is said to be over.
-    ///
-    /// - Parameter topic: what an error is about, which a recovery about the same ends.
+    /// See `EventStore.sayOfItself`.
     mutating func sayOfItself(_ body: Event.Body, about topic: String, wall: Timestamp, now: LoopInstant) {
         let source = source(named: EventStore.ownName) ?? ownSource(at: wall)
         publishOther(Event(time: wall, source: source, body: body), wall, now)

@@ -87,42 +87,9 @@ struct LogCommand {
         }
         if !options[\.reverse], let places { try printForwards(places, isFollowing, &printer, &rows) }
         try flush(&printer)
-        if printer.isEmpty, !isFollowing, let rows { try nameWhatThereIs(in: rows) }
+        if printer.isEmpty, !isFollowing, let rows { for text in try LogNames.missing(options, in: rows) { notice(text) } }
         return printer.isEmpty ? 1 : 0
     }
-
-    /// Says which names there are, when none of those that were asked for is among the newest lines.
-    private func nameWhatThereIs(in scan: JournalRows) throws {
-        let settings = SettingTable.rows
-        let wanted = [
-            (settings.logTypes.flag, options[\.logTypes]), (settings.logSources.flag, options[\.logSources]),
-            (settings.logSeries.flag, options[\.logSeries]),
-        ]
-        var names = [Set<String>](repeating: [], count: wanted.count)
-        var isThere = wanted.map(\.1.isEmpty)
-        var count = 0
-        _ = try scan.rows(in: .first...(.last), isReversed: true, atMost: Self.mostLookedAt) { row in
-            count += 1
-            for (index, bytes) in [row.type, row.source, row.series].enumerated()
-            where !isThere[index] && !bytes.isEmpty {
-                let name = String(decoding: bytes, as: UTF8.self)
-                if names[index].count < Self.mostNames { names[index].insert(name) }
-                isThere[index] = wanted[index].1.contains(name)
-            }
-            return isThere.contains(false)
-        }
-        for (index, (flag, wanted)) in wanted.enumerated() where !isThere[index] && !names[index].isEmpty {
-            let shown = names[index].sorted().prefix(Self.mostShown).map { Sanitizer.visible($0, limit: 80) }
-            let more = names[index].count > shown.count ? ", …" : ""
-            let list = wanted.map { "'\(Sanitizer.visible($0, limit: 80))'" }.joined(separator: ", ")
-            let which = count < Self.mostLookedAt ? "no line" : "none of the newest \(Self.mostLookedAt) lines"
-            notice("\(flag): \(which) has \(list); there is \(shown.joined(separator: ", "))\(more)")
-        }
-    }
-
-    private static let mostLookedAt = 100_000
-    private static let mostNames = 1_000
-    private static let mostShown = 20
 
     private static func newest(in scan: JournalRows) throws -> JournalPlace? {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
