@@ -39,8 +39,8 @@ package import Reactor
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
 ///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
-///    with status 304, make their source `ok`; an error line `failing`, with its code, message, attempt and time of retry
-///    (line's time plus `retry_in_ms`). When all sources' messages have more than `messages` bytes together, the one with the
+///    with status 304, make their source `ok`, and so does a memory line one that is `starting`; an error line `failing`,
+///    with its code, message, attempt and time of retry (line's time plus `retry_in_ms`). When all sources' messages have more than `messages` bytes together, the one with the
 ///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a progress line
 ///    `answered`, a recovered line `outage`.
 ///    `since` changes only when the state does. A source begins as `starting` at its first line's time.
@@ -307,6 +307,7 @@ package struct Board: Sendable {
         case .memory(let sample):
             let series = seriesIndex(SeriesKind.memory.prefix + source, source: source)
             plot(Double(sample.resident), time, sequence, in: series)
+            if let index = self.source(named: source), sources[index].state == .starting { enter(.ok, index, at: time) }
             guard line.agent == nil else { return }
             memory.append(BoardMemory(time: time, source: source.cut(to: Self.longestCode), sample: sample))
         case .window(let window):

@@ -237,6 +237,8 @@ export class Board {
                 break
             case "memory":
                 this.#plot(body.resident, time, seq, this.#seriesIndex(`memory:${source}`, source))
+                index = this.#state.sourcesByName.get(source)
+                if (index !== undefined && this.sources[index].state === "starting") this.#enter("ok", index, time)
                 if (agent !== null) return
                 this.memory.append({ time, source: cutPoints(source, longestCode), ...body })
                 break
