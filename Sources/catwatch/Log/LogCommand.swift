@@ -87,7 +87,9 @@ struct LogCommand {
         }
         if !options[\.reverse], let places { try printForwards(places, isFollowing, &printer, &rows) }
         try flush(&printer)
-        if printer.isEmpty, !isFollowing, let rows { for text in try LogNames.missing(options, in: rows) { notice(text) } }
+        if printer.isEmpty, !isFollowing, let rows {
+            for text in try LogNames.missing(options, in: rows) { notice(text) }
+        }
         return printer.isEmpty ? 1 : 0
     }
 
