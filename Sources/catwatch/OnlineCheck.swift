@@ -16,6 +16,8 @@ actor OnlineCheck {
         var lines: [String] = []
         var latency: LatencySample?
         var failure: Failure?
+        /// Which number is taken for the value, where nobody said.
+        var value: String?
         /// Whether a whole answer has come, be it an empty list.
         var isAnswered = false
 
@@ -92,6 +94,7 @@ actor OnlineCheck {
             let what = result.events == 0 && result.latency?.status != 304 ? " (an empty list)" : ""
             text += "\(result.events) event\(result.events == 1 ? "" : "s")\(what)\(time)\n"
         }
+        if let value = result.value { text += "  \(value)\n" }
         for line in result.lines { text += "  \(line)\n" }
         if result.events > result.lines.count { text += "  … and \(result.events - result.lines.count) more\n" }
         return text
@@ -116,8 +119,9 @@ actor OnlineCheck {
         }
         defer { if !known.isDecided, results[source]?.isDecided == true { decided.signal() } }
         switch line.body {
-        case .data:
+        case .data(let data):
             results[source]?.events += 1
+            if let value = data.valueReport { results[source]?.value = value }
             if let count = results[source]?.lines.count, count < Self.mostLines {
                 let text = String(decoding: bytes, as: UTF8.self)
                 results[source]?.lines.append(Sanitizer.visible(text, limit: Self.longestLine))

@@ -26,7 +26,9 @@ import Testing
             } answer: { _, request in
                 let name = String(request.url.split(separator: "/").last?.prefix { $0 != "?" } ?? "")
                 asked.withLock { $0[name, default: 0] += 1 }
-                let bodies = ["empty": "[]", "pages": #"{"data":[]}"#, "value": "7", "broken": "", "slow": "8"]
+                let bodies = [
+                    "empty": "[]", "pages": #"{"data":[]}"#, "value": #"{"n":7,"m":[8]}"#, "broken": "", "slow": "8",
+                ]
                 return HTTPAnswer(status: 200, body: Array((bodies[name] ?? "").utf8))
             }
             var parts = SimulatedProcess.Parts()
@@ -38,6 +40,7 @@ import Testing
                 #expect(report.contains("\(name): 0 events (an empty list) in "), "\(report)")
             }
             for name in ["value", "slow"] { #expect(report.contains("\(name): 1 event in "), "\(report)") }
+            #expect(report.contains("  value: /n; also /m/0\n"), "\(report)")
             #expect(report.contains("broken: not_json: "), "\(report)")
         }
     }

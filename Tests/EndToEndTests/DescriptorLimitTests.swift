@@ -10,8 +10,12 @@ import Testing
                 ulimit -Sn 100
                 "$catwatch" --demo --listen="$folder/feed.sock" --max-readers 200 -o none -q &
                 agent=$!
-                until [[ -S $folder/feed.sock ]]; do read -rt 0.01 <> <(:) || :; done
-                awk '/^Max open files/ { print $4 }' /proc/$agent/limits
+                limit=100
+                until [[ $limit != 100 ]]; do
+                    read -rt 0.01 <> <(:) || :
+                    limit=$(awk '/^Max open files/ { print $4 }' /proc/$agent/limits)
+                done
+                echo "$limit"
                 kill $agent
                 wait $agent
                 """)

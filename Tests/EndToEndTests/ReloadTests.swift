@@ -110,6 +110,7 @@ import Testing
                 }
                 try await program.signal(SIGHUP)
             }
+            try await program.waitForError("reloaded")
             let seq = await Self.lastSeq(program)
             try await Self.waitForEvents(program, of: "a", after: seq)
             try await program.signal(SIGTERM)

@@ -46,11 +46,14 @@ struct FeedScript {
     }
 
     mutating func data(
-        _ source: String, key: String? = nil, _ value: Double? = nil, text: String? = nil, json: String? = nil
+        _ source: String, key: String? = nil, _ value: Double? = nil, text: String? = nil, json: String? = nil,
+        pointer: String? = nil
     ) {
         let series = key.map { source + "/" + $0 } ?? source
         let bytes = json.map { Bytes(Array($0.utf8)) }
-        add(source, source, .data(Line.Data(series: series, value: value, text: text, data: bytes, truncated: false)))
+        var data = Line.Data(series: series, value: value, text: text, data: bytes, truncated: false)
+        data.valuePointer = pointer
+        add(source, source, .data(data))
     }
 
     mutating func latency(_ source: String, _ endpoint: String, ms: Double, reused: Bool = true) {

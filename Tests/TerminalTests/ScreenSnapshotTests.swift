@@ -122,6 +122,16 @@ import Testing
         Snapshot.check(script.frame().text(isASCII: true), "first-\(seconds)s-\(size.0)x\(size.1)-ascii")
     }
 
+    @Test func detailSaysWhereTheFirstNumberWas() {
+        var script = FeedScript(columns: 80, rows: 24)
+        script.hello()
+        script.data("api", 7, json: #"{"latency_ms":7}"#, pointer: "/latency_ms")
+        script.data("api", 8, json: #"{"latency_ms":8}"#)
+        script.choose("api")
+        script.press(.enter)
+        #expect(script.frame().text().contains("\n  api  value: /latency_ms "))
+    }
+
     /// Without colour nothing that matters is lost: letters, arrows and marks are text.
     @Test(arguments: sizes)
     func withoutColour(_ size: (Int, Int)) {

@@ -39,6 +39,7 @@ function source(board, index) {
         retry_at: s.retryAt, progress: s.progress && [s.progress.done, s.progress.total, s.progress.page],
         listed: s.isListed, type: s.type, unit: s.unit, bands, events: s.events, errors: s.errors, newest: s.newest,
         error_marks: [...board.errors(index)].map((e) => [e.time, e.sequence, e.code]),
+        ...(s.valuePointer !== null && { value_pointer: s.valuePointer }),
         ...(s.takesN && { takes_n: true }),
         ...(s.agent && { agent_events: s.agent.events }),
         ...(s.outage && { outage: [s.outage.end, s.outage.down, s.outage.attempts] }),

@@ -14,6 +14,8 @@ package struct BoardSource: Sendable, Equatable {
     package internal(set) var unit: String?
     /// What its values mean; nil when nobody has said.
     package internal(set) var bands: BandScale?
+    /// See `SourceStatus.valuePointer`.
+    package internal(set) var valuePointer: String?
     /// Whether it takes the question of how far to go; false when nobody has said.
     package internal(set) var takesN = false
     /// When something new is to be expected; a stream's when nobody has said.
@@ -53,6 +55,7 @@ package struct BoardSource: Sendable, Equatable {
         type = status?.type?.cut(to: Board.longestText)
         unit = status?.unit
         bands = status?.bands
+        valuePointer = status?.valuePointer
         takesN = status?.takesN ?? false
         rhythm = status?.rhythm ?? .stream
     }

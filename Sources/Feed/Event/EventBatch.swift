@@ -140,8 +140,12 @@ package struct EventBatch: Sendable {
     /// Lends what was minified last and is no event yet.
     @inlinable
     @inline(__always)
-    package func withMinified<Value>(_ count: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
-        bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[byteCount..<byteCount + count])) }
+    package func withMinified<Value, Failure: Error>(
+        _ count: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try body(UnsafeBufferPointer(rebasing: bytes[byteCount..<byteCount + count]))
+        }
     }
 
     /// Adds a data event that is what was minified last; see the `add` that takes ranges.

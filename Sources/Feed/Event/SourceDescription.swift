@@ -21,6 +21,8 @@ package struct SourceDescription: Sendable, Equatable {
     package var unit: String?
     /// What its values mean; nil when nobody has said.
     package var bands: BandScale?
+    /// See `SourceStatus.valuePointer`.
+    package var valuePointer: String?
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN: Bool
     package var rhythm: Rhythm
@@ -29,13 +31,14 @@ package struct SourceDescription: Sendable, Equatable {
 
     /// - Parameter type: nil for the name.
     package init(
-        name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, takesN: Bool = false,
-        rhythm: Rhythm = .stream
+        name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, valuePointer: String? = nil,
+        takesN: Bool = false, rhythm: Rhythm = .stream
     ) {
         self.name = name
         self.type = type ?? name
         self.unit = unit
         self.bands = bands
+        self.valuePointer = valuePointer
         self.takesN = takesN
         self.rhythm = rhythm
     }

@@ -280,7 +280,10 @@ struct Fleet: Sendable {
                 SourceDescription(name: name, type: type), of: origin.member, at: line.time, wall: wall, now: now)?
             .source
         guard let source else { return nil }
-        if case .data = line.body, state.type(of: source) != type { origin.type = type }
+        if case .data(let data) = line.body {
+            if state.type(of: source) != type { origin.type = type }
+            if let pointer = data.valuePointer { state.settle(valueOf: source, on: pointer) }
+        }
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
         return isNews
     }
@@ -295,7 +298,7 @@ struct Fleet: Sendable {
         for status in stats.sources {
             let description = SourceDescription(
                 name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
-                takesN: status.takesN, rhythm: status.rhythm)
+                valuePointer: status.valuePointer, takesN: status.takesN, rhythm: status.rhythm)
             guard let (source, isNew) = state.register(description, of: id, at: wall, wall: wall, now: now) else {
                 continue
             }

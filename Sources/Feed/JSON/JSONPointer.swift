@@ -56,6 +56,28 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         self.steps = steps
     }
 
+    /// A pointer with these reference tokens, which are not escaped.
+    init(tokens: [Bytes]) {
+        var bytes: [UInt8] = []
+        var steps: [Step] = []
+        var text: [UInt8] = []
+        for token in tokens {
+            steps.append(Step(offset: bytes.count, length: token.count, index: Self.index(token)))
+            bytes += token
+            text.append(UInt8(ascii: "/"))
+            for byte in token {
+                switch byte {
+                case UInt8(ascii: "~"): text += "~0".utf8
+                case UInt8(ascii: "/"): text += "~1".utf8
+                default: text.append(byte)
+                }
+            }
+        }
+        self.text = String(decoding: text, as: UTF8.self)
+        self.bytes = bytes
+        self.steps = steps
+    }
+
     package var description: String { text }
 
     package static func == (left: JSONPointer, right: JSONPointer) -> Bool {

@@ -35,6 +35,8 @@ package struct FeedState: ~Copyable, Sendable {
     private var refusedForeignSeries = 0
     /// Values that came behind the line of their window, in the batch under way.
     private var revisions = 0
+    /// What the next line with a value from a source tells, by its index.
+    private var newPointers: [Int32: String] = [:]
     private var seriesShortage = Shortage()
     private var endpointShortage = Shortage()
     /// What is wrong with the agent itself now, and with what of it; the newest last.
@@ -99,6 +101,14 @@ package struct FeedState: ~Copyable, Sendable {
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
 
+    /// Takes where a source's values are, which its next line with a value tells; see `SourceStatus.valuePointer`.
+    package mutating func settle(valueOf source: SourceID, on pointer: String) {
+        guard let pointer = SourceStatus.valuePointer(pointer), sources.settle(valueOf: source, on: pointer) else {
+            return
+        }
+        newPointers[Int32(source.index)] = pointer
+    }
+
     /// Something more comes from a source: it is listed again, as it was described, and none of those that give way to others.
     ///
     /// - Returns: whether it was retired.
@@ -126,6 +136,7 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     private mutating func forget(_ gone: Set<Int>, _ wall: Timestamp, _ now: LoopInstant) -> Bool {
         guard !gone.isEmpty else { return false }
+        for index in gone { newPointers[Int32(index)] = nil }
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, wall, now, isComplete: true)
             wastedNames += series[index].prefix.count
@@ -223,13 +234,13 @@ package struct FeedState: ~Copyable, Sendable {
         if let value, let index = seriesIndex(source, kind: .data, key: key, wall, now) {
             self.record(value, in: index, at: time, wall, now)
             if !series[index].prefix.isEmpty, type == nil {
-                return encode(value, text, data, record.flaws, time, .whole(names(of: index)), now)
+                return encode(value, text, data, record, time, .whole(names(of: index)), now)
             }
         } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
             !series[index].prefix.isEmpty, type == nil
         {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
-            return encode(nil, text, data, record.flaws, time, .whole(names(of: index)), now)
+            return encode(nil, text, data, record, time, .whole(names(of: index)), now)
         }
         let prefix =
             type.map { type in
@@ -238,7 +249,7 @@ package struct FeedState: ~Copyable, Sendable {
             } ?? sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
-            encode(value, text, data, record.flaws, time, .parts(prefix, key: key), now)
+            encode(value, text, data, record, time, .parts(prefix, key: key), now)
         }
     }
 
@@ -251,14 +262,20 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func encode(
         _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
-        _ flaws: JSONFlaws, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
+        _ record: EventBatch.Record, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
     ) {
+        let pointer = newPointers.isEmpty || value == nil ? nil : newPointers.removeValue(forKey: record.source)
+        let tail = encoder.tail
+        if let pointer { encoder.setTail(tail + LineEncoder.tail(valuePointer: pointer)) }
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: now) { sequence, writer in
             encoder.datum(
-                value: value, text: text, data: data, flaws: flaws, sequence: sequence, time: time, names: names,
+                value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
                 to: writer)
         }
+        guard pointer != nil else { return }
+        encoder.setTail(tail)
+        newestReport = log.nextSequence - 1
     }
 
     private mutating func reportSeries(_ wall: Timestamp, _ now: LoopInstant) {

@@ -105,7 +105,7 @@ struct Relayed: Sendable {
         board.sources.filter(\.isListed).map {
             SourceStatus(
                 source: $0.name, state: $0.state, since: $0.since, type: $0.type, unit: $0.unit, bands: $0.bands,
-                takesN: $0.takesN, rhythm: $0.rhythm)
+                valuePointer: $0.valuePointer, takesN: $0.takesN, rhythm: $0.rhythm)
         }
     }
 
@@ -180,7 +180,8 @@ struct Relayed: Sendable {
     var descriptions: [SourceDescription] {
         board.sources.filter(\.isListed).map {
             SourceDescription(
-                name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands, takesN: $0.takesN, rhythm: $0.rhythm)
+                name: $0.name, type: $0.type, unit: $0.unit, bands: $0.bands, valuePointer: $0.valuePointer,
+                takesN: $0.takesN, rhythm: $0.rhythm)
         }
     }
 }

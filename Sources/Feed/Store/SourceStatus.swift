@@ -22,6 +22,9 @@ package struct SourceStatus: Sendable, Equatable {
     package var unit: String?
     /// Nil when there are none, or they make no sense.
     package var bands: BandScale?
+    /// Where its values were found, as a JSON Pointer into its events' data, when nobody said where they are; at most 256
+    /// bytes of UTF-8.
+    package var valuePointer: String?
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN = false
     /// A stream's, too, where nobody has said.
@@ -29,9 +32,15 @@ package struct SourceStatus: Sendable, Equatable {
 }
 
 extension SourceStatus {
+    /// A pointer as it is told: a part of one leads nowhere, so one that is too long is left out.
+    package static func valuePointer(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= 256 ? $0 : nil }
+    }
+
     /// The bytes that `write` may write, its braces, and a comma.
     var mostEncoded: Int {
-        var most = LineEncoder.most(source.utf8.count, type?.utf8.count ?? 0, unit?.utf8.count ?? 0)
+        var most = LineEncoder.most(
+            source.utf8.count, type?.utf8.count ?? 0, unit?.utf8.count ?? 0, valuePointer?.utf8.count ?? 0)
         for band in bands?.bands ?? [] {
             most += 96 + LineWriter.mostEscaped(band.name.utf8.count + band.letter.utf8.count)
         }
@@ -55,6 +64,7 @@ extension SourceStatus {
             }
             writer.bool("higher_is_better", bands.higherIsBetter)
         }
+        writer.string("value_pointer", valuePointer)
         if takesN { writer.bool("takes_n", true) }
         switch rhythm {
         case .stream: break

@@ -85,7 +85,7 @@ struct SourceTable: Sendable {
             status: SourceStatus(
                 source: name, state: .starting, since: time, type: type,
                 unit: description.unit.map { LineEncoder.cut($0, at: Self.longestUnit) }, bands: description.bands,
-                takesN: description.takesN, rhythm: description.rhythm),
+                valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm),
             bands: description.bands.map { Bands($0) },
             birth: indices[name].flatMap { sources[$0]?.birth } ?? birth)
         guard let index = indices[name], let known = sources[index] else {
@@ -112,7 +112,8 @@ struct SourceTable: Sendable {
         guard let known = sources[source.index], !known.isRetired else { return false }
         let status = known.status
         return status.type == description.type && status.unit == description.unit && status.bands == description.bands
-            && status.takesN == description.takesN && status.rhythm == description.rhythm
+            && status.valuePointer == description.valuePointer && status.takesN == description.takesN
+            && status.rhythm == description.rhythm
     }
 
     /// Gives a source another description and leaves everything else as it is; says whether its type is another one now.
@@ -179,6 +180,13 @@ struct SourceTable: Sendable {
         guard self.state(of: source) != state else { return }
         sources[source.index]?.status.state = state
         sources[source.index]?.status.since = wall
+    }
+
+    /// Takes where a source's values are; says whether that is news.
+    mutating func settle(valueOf source: SourceID, on pointer: String) -> Bool {
+        guard sources[source.index]?.status.valuePointer != pointer else { return false }
+        sources[source.index]?.status.valuePointer = pointer
+        return true
     }
 
     /// Something good came from a source.

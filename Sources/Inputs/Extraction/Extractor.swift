@@ -9,6 +9,25 @@ package struct Extractor: Sendable {
         package var events = 0
         /// What was wrong with some of the items, in one sentence about all of them; nil when nothing was.
         package var problem: Failure?
+        /// Where the first number was, when it was looked for and found: see `settle`.
+        package var valuePointer: JSONPointer?
+        /// What became of events of lines that have nothing at the place that was settled on.
+        package var lack: Lack?
+    }
+
+    /// Events without a value, since nothing is where the first number was.
+    package struct Lack: Sendable, Equatable {
+        package var count: Int
+        /// What is wrong with the first of them.
+        package var first: Failure
+    }
+
+    /// What is read.
+    package enum Kind: Sendable {
+        /// Documents that somebody asks for: all are of the same form. What is missing fails, with the key that may be meant.
+        case documents
+        /// Lines and messages, which may be of many forms: one without a number where the first one was has no value.
+        case lines
     }
 
     /// What an event offers. Ranges are into its data; of a string it is what lies between its quotes.
@@ -76,13 +95,16 @@ package struct Extractor: Sendable {
     /// Whether there are such pointers: to look at one costs three counted references, for every line.
     private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
-    private let suggestsKeys: Bool
+    private let kind: Kind
+    /// Whether nobody said where the value is, and it is looked for where the first number was.
+    private let isSettled: Bool
 
-    /// - Parameter suggestsKeys: whether failures name the key that may be meant: of documents that somebody asks for, and not
-    ///   of messages and lines, which may be many and all of them wrong.
-    package init(_ extraction: Extraction, suggestsKeys: Bool = false) {
+    package init(_ extraction: Extraction, of kind: Kind) { self.init(extraction, of: kind, isSettled: false) }
+
+    private init(_ extraction: Extraction, of kind: Kind, isSettled: Bool) {
         self.extraction = extraction
-        self.suggestsKeys = suggestsKeys
+        self.kind = kind
+        self.isSettled = isSettled
         if case .at(let pointer) = extraction.key { key = pointer } else { key = nil }
         value = extraction.value.pointer
         text = extraction.text.pointer
@@ -96,12 +118,47 @@ package struct Extractor: Sendable {
         whole = extraction.items.map { JSONSelection([$0]) } ?? fields
     }
 
+    // MARK: The first number
+
+    /// From now on the value is what `pointer` leads to, where the first number was.
+    mutating func settle(on pointer: JSONPointer) {
+        guard extraction.value == .first else { return }
+        self = settled(on: pointer)
+    }
+
+    private func settled(on pointer: JSONPointer) -> Extractor {
+        var extraction = extraction
+        extraction.value = .at(pointer)
+        return Extractor(extraction, of: kind, isSettled: true)
+    }
+
+    /// Where the first number of an event's data is, when it is looked for; of a bare number there is nothing to settle.
+    ///
+    /// - Parameter found: what `fields` found in the data.
+    func valuePointer(in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> JSONPointer? {
+        guard extraction.value == .first, let number = found.firstNumber,
+            let pointer = JSONPointer.numbers(in: data, isLenient: isLenient, atMost: 1).first, pointer != .root
+        else { return nil }
+        // Of duplicate keys the first one counts, which may hold something else.
+        let settled = settled(on: pointer)
+        let again = JSONSelection.Found()
+        guard (try? settled.fields.read(data, again)) != nil, settled.fields(of: data, again).value == number else {
+            return nil
+        }
+        return pointer
+    }
+
+    /// Whether an event comes without a value when nothing is where the first number was.
+    var mayLackValue: Bool { isSettled && kind == .lines }
+
     // MARK: Documents
 
     /// A document, and where in it is what was asked for.
     package struct Document: @unchecked Sendable {  // what was found never changes again
         package let json: JSONDocument
         fileprivate let found: JSONSelection.Found
+        /// Of a document that is one event.
+        fileprivate let valuePointer: JSONPointer?
     }
 
     /// Validates, minifies and searches a document in one pass.
@@ -113,7 +170,8 @@ package struct Extractor: Sendable {
         let start = mayHaveMark && input.starts(with: JSONText.byteOrderMark) ? JSONText.byteOrderMark.count : 0
         do throws(JSONFault) {
             let json = try JSONDocument(input.dropFirst(start), whole, found)
-            return Document(json: json, found: found)
+            let place = extraction.items == nil ? json.withUnsafeBytes { valuePointer(in: $0, found) } : nil
+            return Document(json: json, found: found, valuePointer: place)
         } catch {
             throw JSONFault(offset: error.offset + start, reason: error.reason)
         }
@@ -153,14 +211,14 @@ package struct Extractor: Sendable {
             while reading.read(atMost: .max, into: &batch) {}
             return reading.outcome
         }
-        try document.json.withUnsafeBytes { (data) throws(Failure) in
+        return try document.json.withUnsafeBytes { (data) throws(Failure) in
             let fields = fields(of: data, document.found)
-            if !fields.faults.isEmpty { throw failure(fields.faults, in: data, document.found, suggests: suggestsKeys) }
+            let lack = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data, flaws: document.found.flaws)
+            return Outcome(events: 1, valuePointer: document.valuePointer, lack: lack.map { Lack(count: 1, first: $0) })
         }
-        return Outcome(events: 1)
     }
 
     /// The same a slice at a time, for documents with so many items that the loop would wait too long for all of them.
@@ -173,7 +231,7 @@ package struct Extractor: Sendable {
         guard let pointer = extraction.items else { return nil }
         let items = try document.json.withUnsafeBytes { (data) throws(Failure) in
             guard let place = document.found[0] else {
-                throw document.found.missing(pointer, at: 0, in: data, suggests: suggestsKeys)
+                throw document.found.missing(pointer, at: 0, in: data, suggests: kind == .documents)
             }
             guard let items = JSONItems(of: data, at: place.lowerBound) else {
                 let kind = JSONKind(firstByte: data[place.lowerBound])
@@ -184,10 +242,28 @@ package struct Extractor: Sendable {
         return ItemReading(self, of: document.json, items, from: source, now: now)
     }
 
+    /// Looks at what is not as it was asked for in a document that is one event.
+    ///
+    /// - Parameter suggests: see `JSONSelection.Found.missing`.
+    /// - Returns: why the event has no value, when that is no reason to leave it out; null is no value and nothing to say.
+    /// - Throws: why it is no event.
+    func check(
+        _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
+    ) throws(Failure) -> Failure? {
+        var faults = faults
+        var lack: Failure?
+        if mayLackValue, let fault = faults.value {
+            if fault != .wrong(.null) { lack = failure(Faults(value: fault), in: data, found, suggests: false) }
+            faults.value = nil
+        }
+        guard faults.isEmpty else { throw failure(faults, in: data, found, suggests: suggests) }
+        return lack
+    }
+
     /// Why a document that is one event is none: the first thing that is not as it was asked for.
     ///
     /// - Parameter suggests: see `JSONSelection.Found.missing`.
-    func failure(
+    private func failure(
         _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
     ) -> Failure {
         func words(_ fault: Fault, _ pointer: JSONPointer, _ index: Int, _ expected: String) -> Failure {
@@ -246,6 +322,13 @@ package struct Extractor: Sendable {
             !asked.value
             ? found.firstNumber
             : read(1, data, found, &fields.faults.value) { _, token in Self.number(token, isLenient: isLenient) }
+        if isSettled, fields.faults.value == .missing,
+            case .success(let number) = Self.number(data, isLenient: isLenient)
+        {
+            // A bare number is the value, wherever that is in documents.
+            fields.value = number
+            fields.faults.value = nil
+        }
         fields.text =
             !asked.text
             ? found.firstString

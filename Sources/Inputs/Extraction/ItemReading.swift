@@ -3,7 +3,7 @@ package import Reactor
 
 /// The items of one document, read a slice at a time; it holds the document and its place in it.
 package struct ItemReading {
-    private let extractor: Extractor
+    private var extractor: Extractor
     private let document: JSONDocument
     private let source: SourceID
     private let now: Timestamp
@@ -12,6 +12,7 @@ package struct ItemReading {
     private let found = JSONSelection.Found()
     private var events = 0
     private var tally = ItemTally()
+    private var valuePointer: JSONPointer?
 
     /// - Parameter now: the time of arrival.
     init(
@@ -29,7 +30,9 @@ package struct ItemReading {
 
     /// What was read until now.
     package var outcome: Extractor.Outcome {
-        Extractor.Outcome(events: events, problem: tally.problem(for: extractor.extraction))
+        Extractor.Outcome(
+            events: events, problem: tally.problem(for: extractor.extraction), valuePointer: valuePointer,
+            lack: tally.lack(for: extractor.extraction))
     }
 
     /// What to say when its task is cancelled and the rest is not read.
@@ -69,8 +72,12 @@ package struct ItemReading {
     ) {
         let bytes = UnsafeBufferPointer(rebasing: document[item.value])
         let fields = extractor.fields(of: bytes, found)
-        tally.add(fields.faults, at: item.position)
+        tally.add(fields.faults, at: item.position, mayLackValue: extractor.mayLackValue)
         guard fields.faults.key == nil else { return }
+        if valuePointer == nil, let pointer = extractor.valuePointer(in: bytes, found) {
+            valuePointer = pointer
+            extractor.settle(on: pointer)
+        }
         events += 1
         let time = fields.time ?? now
         switch extractor.extraction.key {

@@ -14,7 +14,7 @@ package actor HTTPPoller: Input {
 
     private let schedule: PollSchedule
     private let spread: Duration
-    private let requests: SourceRequests
+    private var requests: SourceRequests
     private var pacing: PollPacing
     /// Asks whether the last whole answer still holds; nil when it said nothing that can be asked with.
     private var condition: String?
@@ -37,8 +37,7 @@ package actor HTTPPoller: Input {
         schedule = PollSchedule(every: source.every, name: source.description.name)
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport,
-            extractor: Extractor(source.extraction, suggestsKeys: true),
-            store: store, loop: loop, wall: wall, worker: worker)
+            extraction: source.extraction, store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
@@ -88,6 +87,7 @@ package actor HTTPPoller: Input {
                     // Before the events, which say that the source is well again.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
+                requests.settle(content.outcome, of: id)
                 await succeed(exchange, id)
                 batch = content.batch
                 if let items = content.items { finished = await publish(items, id, due: due) }

@@ -38,12 +38,32 @@ struct SourceRequests {
     /// What all of the source's requests count for.
     let endpoint: Endpoint
     let transport: any HTTPTransport
-    let extractor: Extractor
+    private(set) var extractor: Extractor
     let store: EventStore
     let loop: EventLoop
     let wall: any WallClock
     /// Where long documents are read; nil for the loop.
     let worker: (any Worker)?
+
+    init(
+        endpoint: Endpoint, transport: any HTTPTransport, extraction: Extraction, store: EventStore, loop: EventLoop,
+        wall: any WallClock, worker: (any Worker)?
+    ) {
+        self.endpoint = endpoint
+        self.transport = transport
+        extractor = Extractor(extraction, of: .documents)
+        self.store = store
+        self.loop = loop
+        self.wall = wall
+        self.worker = worker
+    }
+
+    /// Takes the place of the first number that a good answer had, and has readers told.
+    mutating func settle(_ outcome: Extractor.Outcome, of source: SourceID) {
+        guard let pointer = outcome.valuePointer else { return }
+        extractor.settle(on: pointer)
+        store.assumeIsolated { $0.settle(valueOf: source, on: pointer) }
+    }
 
     /// Makes one request.
     ///

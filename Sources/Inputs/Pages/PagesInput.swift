@@ -15,7 +15,7 @@ package actor PagesInput: Input {
 
     /// Nil for one run.
     private let schedule: PollSchedule?
-    private let requests: SourceRequests
+    private var requests: SourceRequests
     private var pacing: PollPacing
     /// Whether the one run ended before the listing did.
     package private(set) var isCutShort = false
@@ -39,8 +39,7 @@ package actor PagesInput: Input {
         schedule = source.every.map { PollSchedule(every: $0, name: source.description.name) }
         requests = SourceRequests(
             endpoint: source.request.endpoint, transport: transport,
-            extractor: Extractor(source.extraction, suggestsKeys: true),
-            store: store, loop: loop, wall: wall, worker: worker)
+            extraction: source.extraction, store: store, loop: loop, wall: wall, worker: worker)
         pacing = PollPacing(
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
@@ -144,6 +143,7 @@ package actor PagesInput: Input {
                 if let recovery = pacing.succeed() {
                     await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
                 }
+                requests.settle(content.outcome, of: id)
                 await expect(deadline)
                 batch = content.batch
                 if let items = content.items {

@@ -17,7 +17,7 @@ package actor StdinInput: Input {
     private let reader: StdinLineParser
     private let lines: StdinLines
     private var batch = EventBatch()
-    private var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
+    private var faults = LineFaults()
     /// Why the stream could not be read to its end; nil when it was, or has not ended.
     private var failure: Failure?
     private var reportTimer: LoopTimer?
@@ -108,11 +108,17 @@ package actor StdinInput: Input {
     private func takeLines(from id: SourceID, _ long: inout Bytes?) -> Bool {
         // One access to each of them for all lines.
         var slice = TimeSlice(of: loop)
-        return Self.takeLines(&lines.buffer, into: &batch, &bad, &slice, &long, context(id))
+        return Self.takeLines(&lines.buffer, into: &batch, &faults, &slice, &long, context(id))
     }
 
     private func context(_ id: SourceID) -> LineContext {
         LineContext(reader: reader, source: id, now: wall.now, isAtEnd: isAtEnd)
+    }
+
+    /// What was wrong with lines and is not told yet.
+    private struct LineFaults {
+        var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
+        var withoutValue = FaultTally.withoutValue
     }
 
     /// What does not change from line to line.
@@ -124,16 +130,16 @@ package actor StdinInput: Input {
     }
 
     private static func takeLines(
-        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ bad: inout FaultTally, _ slice: inout TimeSlice,
+        _ buffer: inout LineBuffer, into batch: inout EventBatch, _ faults: inout LineFaults, _ slice: inout TimeSlice,
         _ long: inout Bytes?, _ context: LineContext
     ) -> Bool {
         repeat {
             if context.reader.hasItems {
                 guard let verdict = context.reader.readItems(into: &batch, during: &slice) else { return true }
-                note(verdict, of: buffer.number, &bad)
+                note(verdict, of: buffer.number, &faults)
             } else {
                 guard let item = buffer.next() ?? (context.isAtEnd ? buffer.finish() : nil) else { return false }
-                take(item, buffer.number, buffer.limit, into: &batch, &bad, &long, context)
+                take(item, buffer.number, buffer.limit, into: &batch, &faults, &long, context)
             }
             if batch.isFull || long != nil { return true }
         } while slice.goesOn()
@@ -142,7 +148,7 @@ package actor StdinInput: Input {
 
     @inline(__always)
     private static func take(
-        _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ bad: inout FaultTally,
+        _ item: LineBuffer.Item, _ number: Int, _ limit: Int, into batch: inout EventBatch, _ faults: inout LineFaults,
         _ long: inout Bytes?, _ context: LineContext
     ) {
         switch item {
@@ -153,22 +159,24 @@ package actor StdinInput: Input {
             }
             let verdict = context.reader.read(line, from: context.source, at: context.now, into: &batch)
             if case .long = verdict { long = Bytes(line) }
-            note(verdict, of: number, &bad)
+            note(verdict, of: number, &faults)
         case .tooLong(let length):
             let message = "line \(number): it has \(length) bytes, and \(limit) are the most that are read"
-            bad.add(Failure(.lineTooLong, message))
+            faults.bad.add(Failure(.lineTooLong, message))
         }
     }
 
     /// Counts what is wrong with a line.
     @inline(__always)
-    private static func note(_ verdict: StdinLineParser.Verdict, of number: Int, _ bad: inout FaultTally) {
+    private static func note(_ verdict: StdinLineParser.Verdict, of number: Int, _ faults: inout LineFaults) {
+        func atLine(_ failure: Failure) -> Failure { Failure(failure.code, "line \(number): \(failure.message)") }
         switch verdict {
         case .read, .items, .long, .blank: break
-        case .notJSON(let fault): bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
-        case .faulty(var failure):
-            failure.message = "line \(number): \(failure.message)"
-            bad.add(failure)
+        case .notJSON(let fault): faults.bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
+        case .faulty(let failure): faults.bad.add(atLine(failure))
+        case .lacking(let lack, let failure):
+            faults.withoutValue.add(atLine(lack.first), count: lack.count)
+            if let failure { faults.bad.add(atLine(failure)) }
         }
     }
 
@@ -177,14 +185,15 @@ package actor StdinInput: Input {
         var batch = EventBatch()
         let verdict = await reader.read(long: line, from: id, at: wall.now, into: &batch, on: loop, or: worker)
         self.batch = batch
-        Self.note(verdict, of: lines.buffer.number, &bad)
+        Self.note(verdict, of: lines.buffer.number, &faults)
     }
 
     /// Publishes what was read, and what was wrong with it when that is due.
     private func publish(from id: SourceID) async {
-        if let failure = bad.report(at: loop.clock.now) {
+        if let failure = faults.bad.report(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
+        await tellOfValues(from: id)
         if batch.count > 0 {
             await store.publish(batch, waitingUntil: nil)
             batch.removeAll()
@@ -192,9 +201,16 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
+    /// Has readers told where the value is, or that events have none: before these, which say that the source is well again.
+    private func tellOfValues(from id: SourceID, isLast: Bool = false) async {
+        if let pointer = reader.takeValuePointer() { await store.settle(valueOf: id, on: pointer) }
+        guard let failure = faults.withoutValue.report(at: loop.clock.now, isLast: isLast) else { return }
+        await store.publish([Event(time: wall.now, source: id, body: .error(failure))])
+    }
+
     /// Has bad lines reported when their time comes, should the stream be silent then.
     private func scheduleReport(from id: SourceID) {
-        guard let due = bad.due, reportTimer == nil else { return }
+        guard let due = faults.bad.due, reportTimer == nil else { return }
         reportTimer = loop.schedule(at: due) { [weak self] in
             self?.assumeIsolated { $0.reportNow(from: id) }
         }
@@ -202,7 +218,7 @@ package actor StdinInput: Input {
 
     private func reportNow(from id: SourceID) {
         reportTimer = nil
-        if let failure = bad.report(at: loop.clock.now) {
+        if let failure = faults.bad.report(at: loop.clock.now) {
             let event = Event(time: wall.now, source: id, body: .error(failure))
             store.assumeIsolated { $0.publish([event]) }
         }
@@ -211,8 +227,9 @@ package actor StdinInput: Input {
 
     /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
-        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, &bad) }
-        if let failure = bad.report(at: loop.clock.now, isLast: true) {
+        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, &faults) }
+        await tellOfValues(from: id, isLast: true)
+        if let failure = faults.bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
         if let failure { batch.add(Event(time: wall.now, source: id, body: .error(failure))) }

@@ -18,16 +18,20 @@ package final class StdinLineParser {
         case notJSON(JSONFault)
         /// Something was not as asked for: of the only event, or of some items, of which the others are in the batch.
         case faulty(Failure)
+        /// Some of its events have no value; and what was not as asked for besides.
+        case lacking(Extractor.Lack, besides: Failure?)
     }
 
-    private let extractor: Extractor
+    private var extractor: Extractor
+    /// Where the first number was, until that is told.
+    private var newPointer: JSONPointer?
     private let found = JSONSelection.Found()
     /// Of the line that was read last, when not all of its items are in a batch yet.
     private var items: ItemReading?
     /// Whether a failure has named the key that may be meant.
     private var hasSuggested = false
 
-    package init(_ extraction: Extraction) { extractor = Extractor(extraction) }
+    package init(_ extraction: Extraction) { extractor = Extractor(extraction, of: .lines) }
 
     /// Reads a line without its newline.
     package func read(
@@ -45,17 +49,35 @@ package final class StdinLineParser {
             return Self.verdict(error)
         }
         let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
-        guard fields.faults.isEmpty else {
-            defer { hasSuggested = true }
-            return .faulty(
-                batch.withMinified(count) {
-                    extractor.failure(fields.faults, in: $0, found, suggests: !hasSuggested)
-                })
+        var lack: Failure?
+        if !fields.faults.isEmpty {
+            do throws(Failure) {
+                lack = try batch.withMinified(count) { (data) throws(Failure) in
+                    try extractor.check(fields.faults, in: data, found, suggests: !hasSuggested)
+                }
+            } catch {
+                hasSuggested = true
+                return .faulty(error)
+            }
+        } else if extractor.extraction.value == .first, found.firstNumber != nil {
+            settle(on: batch.withMinified(count) { extractor.valuePointer(in: $0, found) })
         }
         batch.addMinified(
             count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
             flaws: found.flaws)
-        return .read
+        return lack.map { .lacking(Extractor.Lack(count: 1, first: $0), besides: nil) } ?? .read
+    }
+
+    private func settle(on pointer: JSONPointer?) {
+        guard let pointer else { return }
+        extractor.settle(on: pointer)
+        newPointer = pointer
+    }
+
+    /// Where the first number was, once: from then on the value is there.
+    package func takeValuePointer() -> JSONPointer? {
+        defer { newPointer = nil }
+        return newPointer
     }
 
     /// Reads a line that is long.
@@ -85,11 +107,16 @@ package final class StdinLineParser {
         do throws(Failure) {
             items = try extractor.begin(document, from: source, at: now)
             if items != nil { return .items }
-            _ = try extractor.add(document, from: source, at: now, to: &batch)
-            return .read
+            return take(try extractor.add(document, from: source, at: now, to: &batch))
         } catch {
             return .faulty(error)
         }
+    }
+
+    private func take(_ outcome: Extractor.Outcome) -> Verdict {
+        settle(on: outcome.valuePointer)
+        if let lack = outcome.lack { return .lacking(lack, besides: outcome.problem) }
+        return outcome.problem.map { .faulty($0) } ?? .read
     }
 
     private static func verdict(_ fault: JSONFault) -> Verdict { fault.reason == .empty ? .blank : .notJSON(fault) }
@@ -108,6 +135,6 @@ package final class StdinLineParser {
     package func readItems(into batch: inout EventBatch, during slice: inout TimeSlice) -> Verdict? {
         guard items?.read(into: &batch, during: &slice) == false else { return nil }
         defer { items = nil }
-        return items?.outcome.problem.map { .faulty($0) } ?? .read
+        return items.map { take($0.outcome) }
     }
 }

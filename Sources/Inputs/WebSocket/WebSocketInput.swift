@@ -17,9 +17,10 @@ package actor WebSocketInput: Input {
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let extractor: Extractor
+    private var extractor: Extractor
     private var session: WebSocketSession?
     private var faults = FaultTally { "in \($0 == 1 ? "a message" : "\($0) messages, the first one"): " }
+    private var withoutValue = FaultTally.withoutValue
     private var batch = EventBatch()
     /// Starts over by a message: a server that accepts connections and closes them gets longer and longer pauses, too.
     private var retries: Retries
@@ -50,7 +51,7 @@ package actor WebSocketInput: Input {
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.source = source
-        extractor = Extractor(source.extraction)
+        extractor = Extractor(source.extraction, of: .lines)
         self.store = store
         self.desk = desk
         self.transport = transport
@@ -140,9 +141,8 @@ package actor WebSocketInput: Input {
 
     /// Adds what was wrong with messages, when it is time to tell.
     private func takeFaults(_ id: SourceID, isLast: Bool = false) {
-        guard var failure = faults.report(at: loop.clock.now, isLast: isLast) else { return }
-        failure.endpoint = endpoint.name
-        batch.add(Event(time: wall.now, source: id, body: .error(failure)))
+        if let failure = faults.report(at: loop.clock.now, isLast: isLast) { batch.add(event(failure, id)) }
+        if isLast, let failure = withoutValue.report(at: loop.clock.now, isLast: true) { batch.add(event(failure, id)) }
     }
 
     // MARK: One connection
@@ -330,7 +330,7 @@ package actor WebSocketInput: Input {
         var reading: ItemReading?
         do throws(Failure) {
             reading = try extractor.begin(document, from: id, at: time)
-            if reading == nil { _ = try extractor.add(document, from: id, at: time, to: &batch) }
+            if reading == nil { await take(try extractor.add(document, from: id, at: time, to: &batch), id) }
             retries.startOver()
         } catch {
             note(error)
@@ -345,7 +345,27 @@ package actor WebSocketInput: Input {
                 throw error
             }
         }
-        if let problem = reading.outcome.problem { note(problem) }
+        await take(reading.outcome, id)
+    }
+
+    /// Notes what is wrong with a message, and has readers told where the value is.
+    private func take(_ outcome: Extractor.Outcome, _ id: SourceID) async {
+        if let problem = outcome.problem { note(problem) }
+        if let place = outcome.valuePointer {
+            extractor.settle(on: place)
+            await store.settle(valueOf: id, on: place)
+        }
+        guard let lack = outcome.lack else { return }
+        withoutValue.add(lack.first, count: lack.count)
+        guard let failure = withoutValue.report(at: loop.clock.now) else { return }
+        // Before the events, which say that the source is well again.
+        await store.publish([event(failure, id)])
+    }
+
+    private func event(_ failure: Failure, _ id: SourceID) -> Event {
+        var failure = failure
+        failure.endpoint = endpoint.name
+        return Event(time: wall.now, source: id, body: .error(failure))
     }
 
     /// Publishes what has been collected, and waits while an output that must get everything is behind.

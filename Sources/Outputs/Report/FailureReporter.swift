@@ -1,7 +1,7 @@
 package import Feed
 package import Reactor
 
-/// Tells a person on stderr what fails upstream: a reader of the feed like any other, that looks at few of its lines.
+/// Tells a person on stderr what fails upstream, and which number is taken for a source's value where nobody said: a reader of the feed like any other, that looks at few of its lines.
 package actor FailureReporter {
     private let store: EventStore
     private let notices: Notices
@@ -45,6 +45,7 @@ package actor FailureReporter {
             let mayMatter =
                 FeedLine.type(of: line, is: "\"error\"") || FeedLine.type(of: line, is: "\"recovered\"")
                 || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
+                || Array(line).range(of: "\"value_pointer\":") != nil
             if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts
@@ -68,6 +69,7 @@ package actor FailureReporter {
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
             let took = Duration.microseconds(sample.ms * 1_000).shortText
             return "catwatch: \(time)\(source)\(endpoint) \(sample.status) \(took)\n"
+        case .data(let data): return data.valueReport.flatMap { limited("\(time)\(source)\($0)") }
         default: return nil
         }
     }
@@ -87,6 +89,24 @@ package actor FailureReporter {
         let left = rate.takeSuppressed()
         let note = left > 0 ? " (\(left) further messages were not shown)" : ""
         return "catwatch: \(message)\(note)\n"
+    }
+}
+
+extension Line.Data {
+    /// How many further numbers are named.
+    private static let mostOthers = 3
+
+    /// Which number is taken for the value, and which others there are: `value: /latency_ms; also /active`; nil unless the line
+    /// tells.
+    package var valueReport: String? {
+        guard let valuePointer else { return nil }
+        let numbers = data?.withUnsafeBufferPointer {
+            JSONPointer.numbers(in: $0, atMost: Self.mostOthers + 2, within: 64 << 10)
+        }
+        let others = (numbers ?? []).map(\.text).filter { $0 != valuePointer }
+        let texts = others.prefix(Self.mostOthers).map { Sanitizer.visible($0, limit: 100) }
+        let also = texts.isEmpty ? "" : "; also " + texts.joined(separator: ", ")
+        return "value: \(Sanitizer.visible(valuePointer, limit: 300))\(also)\(others.count > texts.count ? ", …" : "")"
     }
 }
 

@@ -226,6 +226,7 @@ export class Board {
                 this.#enter("ok", index, time)
                 this.sources[index].events += 1
                 this.sources[index].newest = time
+                this.sources[index].valuePointer = body.valuePointer ?? this.sources[index].valuePointer
                 break
             case "latency":
                 this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))
@@ -578,7 +579,7 @@ export class Board {
         const source = { name, state: "starting", since: time, isListed: true, type: null, unit: null, bands: null }
         const newest = { code: null, message: null, attempt: null, retryAt: null, progress: null, events: 0, errors: 0 }
         const rhythm = { kind: "stream", period: 0 }
-        this.sources.push({ ...source, takesN: false, rhythm, ...newest, newest: null, confirmed: null, answered: null, agent: null, outage: null })
+        this.sources.push({ ...source, valuePointer: null, takesN: false, rhythm, ...newest, newest: null, confirmed: null, answered: null, agent: null, outage: null })
         this.#state.sourcesByName.set(name, this.sources.length - 1)
         return this.sources.length - 1
     }
@@ -655,6 +656,7 @@ function describe(source, status) {
     source.type = status?.type == null ? null : cutPoints(status.type, longestText)
     source.unit = status?.unit ?? null
     source.bands = status?.bands ?? null
+    source.valuePointer = status?.valuePointer ?? null
     source.takesN = status?.takesN ?? false
     source.rhythm = status?.rhythm ?? { kind: "stream", period: 0 }
 }

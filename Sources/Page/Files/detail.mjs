@@ -166,7 +166,8 @@ export function create(context) {
         }
         const series = board.series[index]
         const isStale = context.isStale(index)
-        drawAge(series, now, isStale)
+        const pointer = series.kind === "data" ? board.describedSource(series.source)?.valuePointer ?? null : null
+        drawAge(series, now, isStale, pointer === null ? "" : ` · value: ${visible(pointer)}`)
         const { width, span, lastWindow, view } = context
         const last = series.windows.at(-1)
         const offset = context.utcOffset(now)
@@ -191,9 +192,9 @@ export function create(context) {
         pollButton.hidden = context.isSnapshot
     }
 
-    function drawAge(series, now, isStale) {
+    function drawAge(series, now, isStale, more) {
         const time = newestTime(series)
-        setText(since, time === null ? "" : age(now - time) + " ago")
+        setText(since, time === null ? "" : age(now - time) + " ago" + more)
         setClass(since, "warning", isStale)
         setClass(head, "old", isStale || context.isLost)
     }

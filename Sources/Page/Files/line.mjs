@@ -77,6 +77,7 @@ const readers = {
         data: m.get("data") ?? null,
         truncated: bool(m, "truncated") ?? false,
         altered: bool(m, "altered") ?? false,
+        valuePointer: valuePointer(m),
     }),
     latency: m => ({
         endpoint: need(string(m, "endpoint")),
@@ -230,9 +231,16 @@ function status(m) {
         type: attempt(() => string(m, "type")),
         unit: unit === null ? null : cutBytes(unit, 32),
         bands: attempt(() => bandScale(m)),
+        valuePointer: valuePointer(m),
         takesN: attempt(() => bool(m, "takes_n")) ?? false,
         rhythm,
     }
+}
+
+/** Where a source's values were found; null for one that is too long. */
+function valuePointer(m) {
+    const text = attempt(() => string(m, "value_pointer"))
+    return text !== null && utf8Length(text) <= 256 ? text : null
 }
 
 const bandScale = m => BandScale.of(list(m, "bands", mostBandsRead).map(band), bool(m, "higher_is_better") ?? false)

@@ -120,7 +120,8 @@ package struct SettingTable: Sendable {
     let value = SettingKey(
         "value", Types.place, absent: .first,
         option: .init(nil, .documents, "JSON Pointer to the number (the first number)"),
-        source: .init(.fields, "The number of an event; null for none. Without it: the first number there is."))
+        source: .init(.fields, "The number of an event; null for none. Without it: what is where the first number was.")
+    )
     let text = SettingKey(
         "text", Types.place, absent: .first,
         option: .init(nil, .documents, "JSON Pointer to the text (the first string)"),

@@ -50,7 +50,10 @@ extension Painter {
         let (prefix, rest) = series.nameParts
         let isNarrow = grid.columns < 40
         let margin = isNarrow ? 0 : 2
-        let name = [(isNarrow ? "" : prefix, theme.muted), (rest, theme.title)]
+        var name = [(isNarrow ? "" : prefix, theme.muted), (rest, theme.title)]
+        if series.kind == .data, let pointer = board.describedSource(series.source)?.valuePointer {
+            name.append(("  value: " + pointer, theme.muted))
+        }
         put(name, row: row, column: margin, width: max(grid.columns - width - 2 * margin - 1, 4))
         put(right, row: row, column: max(grid.columns - width - margin, margin + 5))
     }

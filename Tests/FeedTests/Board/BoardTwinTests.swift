@@ -170,7 +170,10 @@ private struct TwinFeed {
             return "{\"source\":\"\(name())\",\"state\":\"\(pick(["ok", "failing", "starting", "new"]))\""
                 + (chance(70) ? ",\"since\":\"\(time())\"" : "") + (chance(50) ? ",\"unit\":\"\(text())\"" : "")
                 + (chance(30) ? ",\"type\":\(json.string())" : "") + (chance(30) ? ",\"every_s\":\(number())" : "")
-                + (chance(20) ? ",\"runs_once\":true" : "") + (chance(20) ? ",\"takes_n\":true" : "") + bands + "}"
+                + (chance(20) ? ",\"runs_once\":true" : "") + (chance(20) ? ",\"takes_n\":true" : "")
+                + (chance(30)
+                    ? ",\"value_pointer\":\(pick(["\"/a\"", "7", "\"\(String(repeating: "é", count: 129))\""]))" : "")
+                + bands + "}"
         }
         return [
             "\"as_of\":\(max(sequence - (chance(30) ? 2 : 0), 0))",

@@ -118,6 +118,7 @@ extension Board {
                     .time(Timestamp(microseconds: $0.microseconds)), .int($0.sequence), .string($0.code),
                 ])
             })
+        if let pointer = sources[index].valuePointer { members["value_pointer"] = .string(pointer) }
         if sources[index].takesN { members["takes_n"] = .bool(true) }
         if let agent = sources[index].agent { members["agent_events"] = .int(agent.events) }
         if let outage = sources[index].outage {

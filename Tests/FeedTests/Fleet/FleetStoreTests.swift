@@ -52,6 +52,27 @@ import Testing
         }
     }
 
+    /// By the line that an agent's own readers were told by, and to those who come later.
+    @Test func whereAnAgentsValuesAreIsPassedOn() async throws {
+        try await withLoop(virtual: true) { loop in
+            let fleet = await FleetStage(on: loop, at: PeerScript.start)
+            var peer = PeerScript()
+            func fact(_ more: String) throws -> Line {
+                try peer.line(#""type":"fact","source":"fact","series":"fact","value":1\#(more)"#)
+            }
+            await fleet.receive(
+                try [
+                    peer.hello(), peer.stats(#"{"source":"b","state":"ok","value_pointer":"/v"}"#),
+                    fact(#","value_pointer":"/a""#), fact(""),
+                ])
+            let lines = await fleet.read().lines
+            #expect(lines.map { $0.contains(#","value_pointer":"/a"}"#) } == [true, false])
+            #expect(lines.allSatisfy { $0.contains(#""agent":"web1""#) })
+            let greeting = String(decoding: await fleet.store.greeting(isFiltered: false), as: UTF8.self)
+            #expect(greeting.contains(#""value_pointer":"/a""#) && greeting.contains(#""value_pointer":"/v""#))
+        }
+    }
+
     @Test func anAgentsDataFillALineAndNoMore() async throws {
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)

@@ -7,7 +7,7 @@ enum ItemsTarget: FuzzTarget {
     static func run(_ input: Bytes, choice: Int) {
         let items = choice & 8 == 0 ? JSONPointer.root : (try? JSONPointer("/d")) ?? .root
         let extraction = FuzzExtraction.make(choice, items: items)
-        let extractor = Extractor(extraction)
+        let extractor = Extractor(extraction, of: .lines)
         guard let document = try? extractor.read(input) else { return }
         let now = Timestamp(seconds: 1_800_000_000)
         var whole = EventBatch()

@@ -8,7 +8,7 @@ enum StdinTarget: FuzzTarget {
         let stream = PieceStream(input, size: choice + 1)
         var buffer = LineBuffer(limit: 512)
         let extraction = FuzzExtraction.make(choice, items: nil)
-        let (reader, extractor) = (StdinLineParser(extraction), Extractor(extraction))
+        let (reader, extractor) = (StdinLineParser(extraction), Extractor(extraction, of: .lines))
         while (try? buffer.fill(from: stream)) ?? 0 > 0 {
             precondition(buffer.capacity <= 2 * LineBuffer.chunk, "the buffer takes more than its limit")
             while let item = buffer.next() { compare(item, reader, extractor) }

@@ -17,7 +17,7 @@ import Testing
             let bytes = generator.document()[...]
             let tree = JSONTree(try JSONMinifier.minify(bytes))
             let extraction = try generator.extraction(for: tree)
-            let extractor = Extractor(extraction)
+            let extractor = Extractor(extraction, of: .lines)
             let document = try extractor.read(bytes)
             #expect(Array(document.json.minified) == tree.raw)
             var batch = EventBatch()
@@ -55,8 +55,15 @@ enum ExtractionTwin {
         else { return nil }
         var events: [String] = []
         var faulty = 0
+        /// Where the first number was.
+        var settled: String?
         for (index, item) in list.values.enumerated() {
             var fields = fields(item, extraction)
+            let isLenient = extraction.number == .lenient
+            if let settled {
+                let number = item.number(isLenient) ?? item.find(settled)?.number(isLenient)
+                fields.value = number.map { .text("\($0)") } ?? .none
+            }
             // The generator makes no U+FFFD that is none.
             fields.isNameAltered =
                 (extraction.key == nil || extraction.key == .position) && list.keys[index].contains("\u{FFFD}")
@@ -67,7 +74,16 @@ enum ExtractionTwin {
             case .at: break
             }
             if fields.key == .bad || fields.value == .bad || fields.time == .bad { faulty += 1 }
-            if fields.key != .bad { events.append(line(fields, item)) }
+            guard fields.key != .bad else { continue }
+            events.append(line(fields, item))
+            guard extraction.value == .first, settled == nil else { continue }
+            let first = item.all().first { $0.value.number(isLenient) != nil }
+            // Of duplicate keys the first one counts.
+            if let first, !first.pointer.isEmpty,
+                item.find(first.pointer)?.number(isLenient) == first.value.number(isLenient)
+            {
+                settled = first.pointer
+            }
         }
         return (events, faulty)
     }

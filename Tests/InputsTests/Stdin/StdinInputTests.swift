@@ -7,12 +7,31 @@ import Testing
 @Suite(.limited) struct StdinInputTests {
     @Test func readsDocumentsAndBareNumbers() async throws {
         let run = try await StdinRun.run([.text("{\"a\": 1}\n2\n-3.5e1\n\"x\"\n[4, 5]\n")])
-        #expect(run.values == [1, 2, -35, nil, 4])
+        #expect(run.values == [1, 2, -35, nil, nil])
         #expect(
             run.data.map { String(decoding: $0.data ?? [], as: UTF8.self) } == [
                 "{\"a\":1}", "2", "-3.5e1", "\"x\"", "[4,5]",
             ])
-        #expect(run.errors.isEmpty)
+        #expect(
+            run.errors.map(\.message) == [
+                #"2 events have no value, the first of them: line 4: "/a" not found: the document is a string and has "#
+                    + "nothing in it"
+            ])
+    }
+
+    /// Of lines without a number where the first one was, the first is told of at once and all others at the end.
+    @Test func tellsOfLinesWithoutAValueTwice() async throws {
+        let run = try await StdinRun.run(
+            [.text("{\"n\":1,\"m\":2}\n{\"m\":3}\n"), .pause(.seconds(5))]
+                + (0..<3).flatMap { [.text("{\"m\":\($0)}\n{\"n\":\($0)}\n"), .pause(.seconds(5))] })
+        #expect(run.values == [1, nil, nil, 0, nil, 1, nil, 2])
+        let reason = #""/n" not found: the document has no key "n""#
+        #expect(
+            run.errors.map(\.message) == [
+                "an event has no value: line 2: \(reason)",
+                "3 events have no value, the first of them: line 3: \(reason)",
+            ])
+        #expect(run.errors.map(\.code) == [.pointer, .pointer])
     }
 
     @Test(
@@ -167,6 +186,7 @@ import Testing
     @Test func takesALongLine() async throws {
         let text = "[" + String(repeating: "1,", count: 400_000) + "2]"
         let run = try await StdinRun.run([.text("1\n" + text + "\n" + text + "\n3")])
+        // The place of its first number is found on the worker's thread, too.
         #expect(run.values == [1, 1, 1, 3])
         let length = text.utf8.count
         #expect(run.data.map(\.data?.count) == [1, length, length, 1])

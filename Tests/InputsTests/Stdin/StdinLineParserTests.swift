@@ -16,7 +16,7 @@ import Testing
             let parser = StdinLineParser(extraction)
             var quick = parser.read(line, from: source, at: Self.arrival, into: &fast)
             if quick == .items { quick = Self.readItems(parser, into: &fast) }
-            let extractor = Extractor(extraction, suggestsKeys: extraction.items == nil)
+            let extractor = Extractor(extraction, of: extraction.items == nil ? .documents : .lines)
             let slow = Self.read(line, extractor, from: source, into: &general)
             #expect(quick == slow, comment)
             #expect(eventTexts(fast, arrival: Self.arrival) == eventTexts(general, arrival: Self.arrival), comment)
@@ -42,6 +42,7 @@ import Testing
         do {
             let document = try extractor.read(Bytes(line), mayHaveMark: false)
             let outcome = try extractor.add(document, from: source, at: arrival, to: &batch)
+            if let lack = outcome.lack { return .lacking(lack, besides: outcome.problem) }
             return outcome.problem.map { .faulty($0) } ?? .read
         } catch let fault as JSONFault {
             return fault.reason == .empty ? .blank : .notJSON(fault)
@@ -85,8 +86,15 @@ import Testing
         #expect(
             eventTexts(batch, arrival: Self.arrival) == [
                 #"key=a value=1.0 text=a data={"k":"a","v":1}"#, "key=b text=b data={\"k\":\"\\u0062\",\"v\":\"x\\n\"}",
-                #"key=7 value=7.0 data={"k":7}"#,
+                #"key=7 data={"k":7}"#,
             ])
+        guard case .lacking(let lack, besides: nil) = verdicts[4] else {
+            Issue.record("\(verdicts)")
+            return
+        }
+        #expect(lack.count == 1 && lack.first.message == #""/v" not found: the document has no key "v""#)
+        #expect(reader.takeValuePointer() == (try JSONPointer("/v")))
+        #expect(reader.takeValuePointer() == nil)
         guard case .notJSON = verdicts[1], case .faulty(let failure) = verdicts[3] else {
             Issue.record("\(verdicts)")
             return

@@ -293,10 +293,11 @@ import Testing
     @Test func nothingIsReadThatNobodyPublishes() async throws {
         try await withLoop(virtual: true) { loop in
             let place = await Place(on: loop, log: 1 << 20)
-            let extractor = Extractor(try Self.extraction())
+            let extraction = try Self.extraction()
+            let extractor = Extractor(extraction, of: .documents)
             let requests = SourceRequests(
                 endpoint: Endpoint(url: "http://cats.test/"),
-                transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extractor: extractor,
+                transport: ScriptedTransport(on: loop) { _, _ in .answer(200, Self.body) }, extraction: extraction,
                 store: place.store, loop: loop, wall: place.wall, worker: nil)
             let source = await place.store.register(SourceDescription(name: "x"))
             let document = try extractor.read(Bytes(Self.body.utf8))

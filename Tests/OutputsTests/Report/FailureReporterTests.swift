@@ -42,6 +42,25 @@ import Testing
             ])
     }
 
+    @Test(
+        arguments: [
+            (#"{"a":1}"#, "/a", "value: /a"), (#"{"b":2,"a":1,"c":"x"}"#, "/a", "value: /a; also /b"),
+            (#"{"a":1,"b":[2,3,4]}"#, "/a", "value: /a; also /b/0, /b/1, /b/2"),
+            (#"{"a":1,"b":[2,3,4,5]}"#, "/a", "value: /a; also /b/0, /b/1, /b/2, …"),
+            (#"{"\u001b[31m":1,"b\u0007":2}"#, "/\u{1B}[31m", "value: /␛[31m; also /b␇"),
+        ] as [(String, String, String)])
+    func theNumberThatIsTakenIsNamedOnce(data: String, pointer: String, text: String) async throws {
+        let told = try await Self.told { stage in
+            await stage.store.settle(valueOf: stage.source, on: (try? JSONPointer(pointer)) ?? .root)
+            return (0..<3).map { _ in
+                Event(
+                    time: FeedStage.start, source: stage.source,
+                    body: .data(Datum(value: 1, data: Bytes(data.utf8))))
+            }
+        }
+        #expect(told == ["catwatch: fact: \(text)"])
+    }
+
     @Test func theAgentsOwnNameStandsThereOnce() async throws {
         let told = try await Self.told { stage in
             let own = await stage.store.agentSource

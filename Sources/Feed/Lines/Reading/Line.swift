@@ -53,6 +53,8 @@ package struct Line: Sendable, Equatable {
         package var truncated: Bool
         /// Whether a lone surrogate was replaced.
         package var altered = false
+        /// Where the value was found, as `SourceStatus.valuePointer` says; only in the first line from there.
+        package var valuePointer: String?
     }
 
     /// One closed window of one series.

@@ -83,6 +83,7 @@ package enum LineDecoder {
             series: try members.string(.series), value: try members.doubleIfAny(.value),
             text: try members.stringIfAny(.text),
             data: members.range(.data).map { line[line.startIndex + $0.lowerBound..<line.startIndex + $0.upperBound] },
-            truncated: try members.boolIfAny(.truncated) ?? false, altered: try members.boolIfAny(.altered) ?? false)
+            truncated: try members.boolIfAny(.truncated) ?? false, altered: try members.boolIfAny(.altered) ?? false,
+            valuePointer: SourceStatus.valuePointer(try? members.stringIfAny(.valuePointer)))
     }
 }

@@ -17,7 +17,7 @@ package struct LineEncoder: Sendable {
 
     var timeText = TimestampText()
     /// The last members of lines that came from an agent of a fleet, with a comma before each; none for one's own.
-    private var tail: [UInt8] = []
+    private(set) var tail: [UInt8] = []
     /// How many bytes these are.
     private(set) var tailCount = 0
 
@@ -47,6 +47,13 @@ package struct LineEncoder: Sendable {
             $0.integer("origin_seq", place.flatMap { $0.sequence > 0 ? $0.sequence : nil })
             $0.integer("origin_stream", stream)
             $0.time("origin_time", time)
+        }
+    }
+
+    /// What the first line with a value from there has besides.
+    static func tail(valuePointer: String) -> [UInt8] {
+        LineWriter.bytes(atMost: 32 + LineWriter.mostEscaped(valuePointer.utf8.count)) {
+            $0.string("value_pointer", valuePointer)
         }
     }
 

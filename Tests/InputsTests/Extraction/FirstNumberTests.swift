@@ -1,0 +1,92 @@
+import Feed
+import Inputs
+import Reactor
+import TestSupport
+import Testing
+
+/// A source that is not told where its value is looks for it where the first number was.
+@Suite(.limited) struct FirstNumberTests {
+    @Test func thePollsAfterTheFirstGoodAnswerLookAtOnePlace() async throws {
+        let answers = [
+            #"{"state":"starting"}"#, #"{"latency_ms":7,"active":3}"#, #"{"active":900,"latency_ms":"8"}"#,
+            #"{"latencyms":9}"#, #"{"active":4,"latency_ms":10}"#,
+        ]
+        let feed = try await SimulatedFeed.run(try SimulatedFeed.source(), for: .milliseconds(60_500)) { number, _ in
+            .answer(200, answers[min(number, 4)])
+        }
+        feed.expectWellFormed()
+        #expect(feed.data.prefix(3).map(\.value) == [nil, 7, 10])
+        #expect(feed.data.map(\.valuePointer).prefix(3) == [nil, "/latency_ms", nil])
+        #expect(feed.data.allSatisfy { $0.value != 900 && $0.value != 9 && $0.value != 4 })
+        #expect(feed.errors.map(\.code) == [.pointer, .pointer])
+        #expect(
+            feed.errors.map(\.message) == [
+                #""/latency_ms" is a string and not a number; --number lenient takes numbers in strings"#,
+                #""/latency_ms" not found: the document has no key "latency_ms"; did you mean "latencyms"?"#,
+            ])
+        #expect(feed.state == .ok)
+    }
+
+    /// The place is not that of an answer which came to nothing.
+    @Test func anAnswerThatIsNoneSettlesNothing() async throws {
+        let source = try SimulatedFeed.source(text: "/t")
+        let feed = try await SimulatedFeed.run(source, for: .milliseconds(3_500)) { number, _ in
+            .answer(200, number == 0 ? #"{"a":1}"# : #"{"b":2,"a":1,"t":"x"}"#)
+        }
+        #expect(feed.errors.count == 1)
+        #expect(feed.data.first?.valuePointer == "/b" && feed.data.allSatisfy { $0.value == 2 })
+    }
+
+    @Test func itemsWithoutTheirNumberAreReportedAsTheyWereByAPointer() async throws {
+        var source = try SimulatedFeed.source()
+        source.extraction.items = .root
+        let feed = try await SimulatedFeed.run(source, for: .milliseconds(1_500)) { _, _ in
+            .answer(200, #"[{"n":"x"},{"v":1,"w":2},{"w":3},4]"#)
+        }
+        #expect(feed.data.prefix(4).map(\.value) == [nil, 1, nil, 4])
+        #expect(feed.data.prefix(4).map(\.valuePointer) == [nil, "/v", nil, nil])
+        // The first item is not known to lack anything until there is a place.
+        #expect(
+            feed.errors.first?.message
+                == "1 of 4 items is not as asked for (1 without value); first, item 3: there is nothing at \"/v\"")
+        #expect(feed.data.dropFirst(4).allSatisfy { $0.valuePointer == nil })
+    }
+
+    @Test func allPagesOfAListingHaveTheirNumbersAtOnePlace() async throws {
+        let source = try SimulatedListing.source {
+            $0.extraction.value = .first
+            $0.total = nil
+        }
+        let feed = try await SimulatedListing.run(source) { number, _ in
+            .answer(
+                200,
+                number == 0
+                    ? #"{"data":[{"name":"a","v":1}],"next":"/2"}"#
+                    : #"{"data":[{"name":"b","u":5,"v":2}],"next":null}"#)
+        }
+        #expect(feed.errors.isEmpty && feed.data.map(\.value) == [1, 2])
+        #expect(feed.data.map(\.valuePointer) == ["/v", nil])
+    }
+
+    @Test func messagesWithoutTheNumberHaveNoValue() async throws {
+        for items in [nil, JSONPointer.root] {
+            var source = try SimulatedSocket.source()
+            source.extraction = Extraction(items: items)
+            @Sendable func message(_ text: String) -> String { items == nil ? text : "[\(text)]" }
+            let feed = try await SimulatedSocket.run(source, for: .seconds(5)) { _, peer in
+                try await peer.value.shakeHands()
+                for text in [#"{"v":1,"w":2}"#, #"{"w":3}"#, #"{"v":null}"#, #"{"v":4}"#, #"{"w":5}"#, #"{"w":6}"#] {
+                    try await peer.value.send(message(text))
+                }
+                try await WebSocketInputTests.answerPings(peer)
+            }
+            #expect(feed.data.map(\.value) == [1, nil, nil, 4, nil, nil])
+            #expect(feed.data.map(\.valuePointer) == ["/v"] + Array(repeating: nil, count: 5))
+            // At once, and when the connection ends.
+            let messages = feed.errors.map(\.message)
+            #expect(messages.count == 2 && feed.errors.allSatisfy { $0.code == .pointer })
+            #expect(messages.first?.hasPrefix("an event has no value: ") == true)
+            #expect(messages.last?.hasPrefix("2 events have no value, the first of them: ") == true)
+        }
+    }
+}
