@@ -18,7 +18,9 @@ import Testing
         }
     }
 
-    private static let watch = ["-u", "http://cats.test/fact", "--value", "/length", "-o", "ndjson", "--journal", "/x.db"]
+    private static let watch = [
+        "-u", "http://cats.test/fact", "--value", "/length", "-o", "ndjson", "--journal", "/x.db",
+    ]
 
     private static func decoded(_ lines: [String]) throws -> [Line] {
         try lines.map { try LineDecoder.decode(Array($0.utf8)[...]) }
