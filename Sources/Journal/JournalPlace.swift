@@ -54,12 +54,12 @@ package struct JournalRun: Sendable, Equatable {
 
     /// Where its line of this number is; nil when its places do not say that number.
     @inline(__always)
-    func place(of sequence: Int) -> JournalPlace? {
+    package func place(of sequence: Int) -> JournalPlace? {
         // The difference of any two numbers, the second not above the first, is right without a sign.
         guard sequence >= base, UInt(bitPattern: sequence &- base) <= UInt(JournalPlace.most) else { return nil }
         return JournalPlace(run: number, offset: Int64(sequence &- base))
     }
 
     /// The number of the line at this place.
-    func sequence(at place: JournalPlace) -> Int { base.addingSaturated(Int(place.offset)) }
+    package func sequence(at place: JournalPlace) -> Int { base.addingSaturated(Int(place.offset)) }
 }

@@ -219,6 +219,11 @@ package final class JournalRows {
             ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: runs.bytes(3) + [0x0A])
     }
 
+    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    package func place(of sequence: Int, in run: String) throws(SQLiteFault) -> JournalPlace? {
+        try database.place(of: sequence, in: run)
+    }
+
     /// Up to which number of a run lines were let go of; 0 for none, nil when nothing is known of it.
     package func gone(of run: Int64) throws(SQLiteFault) -> Int? {
         try database.integer("SELECT gone FROM runs WHERE run = \(run)").map { Int($0) }

@@ -28,6 +28,16 @@ extension SQLiteDatabase {
         try run("WHERE base >= ?1 AND name = ?2 ORDER BY base, run LIMIT 1", 0, name)
     }
 
+    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    func place(of sequence: Int, in run: String) throws(SQLiteFault) -> JournalPlace? {
+        if let row = try self.run(of: run, holding: sequence) {
+            // Behind all that it has, when it cannot have this number.
+            return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
+        }
+        // Before all that is kept of the run, of which the beginning was let go of, or never came.
+        return try firstRun(of: run).map { JournalPlace(run: $0.number, offset: 0) }
+    }
+
     private func run(
         _ condition: String, _ number: Int64, _ name: String? = nil
     ) throws(SQLiteFault) -> JournalRun? {

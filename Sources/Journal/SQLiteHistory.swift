@@ -20,14 +20,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     }
 
     package func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace? {
-        try use { database throws(SQLiteFault) in
-            if let row = try database.run(of: run, holding: sequence) {
-                // Behind all that it has, when it cannot have this number.
-                return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
-            }
-            // Before all that is kept of the run, of which the beginning was let go of, or never came.
-            return try database.firstRun(of: run).map { JournalPlace(run: $0.number, offset: 0) }
-        }
+        try use { database throws(SQLiteFault) in try database.place(of: sequence, in: run) }
     }
 
     package func page(

@@ -466,18 +466,23 @@ import Testing
         private let source: DescriptorStream
         private var text: [UInt8] = []
         private var buffer = [UInt8](repeating: 0, count: 4_096)
-        /// The types of the lines that came with the last numbers.
-        private(set) var types: [String] = []
+        /// The lines that came with the last numbers.
+        private var lines: [Line] = []
+        var types: [String] { lines.map(\.type) }
+        /// Which lines their gaps say are missing.
+        var gaps: [ClosedRange<Int>] {
+            lines.compactMap { if case .gap(let gap) = $0.body { gap.from...gap.to } else { nil } }
+        }
 
         init(_ source: DescriptorStream) { self.source = source }
 
         /// The numbers of the next lines that have one: so many, or up to the end.
         func next(_ count: Int) async throws -> [Int] {
             while true {
-                let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
-                let numbers = lines.compactMap { try? LineDecoder.decode(Array($0)[...]).seq }
+                let whole = text.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+                lines = whole.compactMap { try? LineDecoder.decode($0) }
+                let numbers = lines.compactMap(\.seq)
                 if numbers.count >= count {
-                    types = lines.compactMap { try? LineDecoder.decode(Array($0)[...]).type }
                     text = []
                     return numbers
                 }
@@ -577,10 +582,59 @@ import Testing
             #expect(numbers == [1, 2])
             journal.store.close()
             rename(journal.path, journal.path + "-moved")
-            for _ in 0..<5_000 where Self.hasOpen("/journal-moved") { usleep(2_000) }
+            for _ in 0..<5_000 {
+                guard Self.hasOpen("/journal-moved") else { break }
+                usleep(2_000)
+            }
             #expect(!Self.hasOpen("/journal-moved"))
         }
         #expect(errors == "catwatch: the journal was moved aside; this waits for a new one\n")
+    }
+
+    /// Puts another journal, which is complete, into the place of this one.
+    private static func replace(_ journal: Lines, by other: Lines) {
+        journal.store.close()
+        other.store.close()
+        for suffix in ["-wal", "-shm", ""] { rename(journal.path + suffix, journal.path + "-moved" + suffix) }
+        rename(other.path, journal.path)
+    }
+
+    /// Of another one with the same number for its run, as if the old one had gone on with a later line.
+    @Test(arguments: [["--type=fact"], []]) func theHolesOfAnotherJournalAreNotThoseOfTheOneBefore(
+        form: [String]
+    ) async throws {
+        let (old, new) = (try journal(of: 1..<3), try Lines())
+        try new.add("two", from: 9, [Lines.event(9), Lines.event(10)])
+        let errors = try await Self.follow([old.path] + form) { reader in
+            let numbers = try await reader.next(2)
+            #expect(numbers == [1, 2])
+            Self.replace(old, by: new)
+            #expect(try await reader.next(2) == [9, 10])
+            #expect(reader.gaps.isEmpty)
+        }
+        #expect(errors.hasSuffix("catwatch: the journal was moved aside; this goes on with the new one\n"), "\(errors)")
+        #expect(!errors.contains("let go of"))
+    }
+
+    /// The writer's next file begins with a `gap` of what went with the one before, of which the reader has all, or some.
+    @Test(arguments: [["--type=fact", "--type=gap"], []], [2, 9])
+    func aRunThatGoesOnInAnotherJournalIsReadOnFromItsLastLine(form: [String], lost: Int) async throws {
+        let (old, new) = (try Lines(), try Lines())
+        try old.add("zero", [Lines.event(1)])
+        try old.add("one", [Lines.event(1), Lines.event(2)])
+        try new.add("one", from: lost + 1, [Lines.event(3), Lines.event(4)])
+        let gap = #"{"type":"gap","time":"1970-01-01T00:00:03.000000Z","from":1,"to":\#(lost),"reason":"journal"}"#
+        try new.alter(
+            "INSERT INTO lines (id, time, type, line) VALUES ((1 << 36) | 1, 3000000, 'gap', '\(gap)')")
+        let errors = try await Self.follow([old.path] + form) { reader in
+            let numbers = try await reader.next(3)
+            #expect(numbers == [1, 1, 2])
+            Self.replace(old, by: new)
+            #expect(try await reader.next(2) == [lost + 1, lost + 2])
+            #expect(reader.gaps == (form.isEmpty && lost > 2 ? [3...lost] : []))
+        }
+        #expect(errors.contains("catwatch: the journal was moved aside; this goes on with the new one\n"))
+        #expect(errors.contains("lines were let go of") == (!form.isEmpty && lost > 2), "\(errors)")
     }
 
     /// Whether this process has a file open whose path ends so.

@@ -77,7 +77,7 @@ import Testing
                 #expect(try holes.pass(row, of: scan) == nil)
                 return true
             }
-            holes.beginAnew()
+            try holes.goOn(in: nil, of: scan)
         }
         #expect(holes.take() == nil)
     }

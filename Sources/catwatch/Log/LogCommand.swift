@@ -126,9 +126,9 @@ struct LogCommand {
         let reach = try bar == nil ? nil : rows?.reach(of: places)
         var next = places.lowerBound
         var isAway = false
-        // Of the one that was let go of, and whose lines it had last.
+        // Of the one that was let go of, and the line that would have come next.
         var trace: JournalTrace?
-        var run: String?
+        var expected: (run: String, sequence: Int)?
         var holes = LogHoles(areNamed: printer.namesGaps)
         while next <= places.upperBound {
             if let scan = rows {
@@ -151,7 +151,7 @@ struct LogCommand {
                 guard isFollowing else { return }
                 try waitForMore()
                 guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
-                (trace, run) = (scan.trace, try scan.run(next.run)?.name)
+                (trace, expected) = (scan.trace, try scan.run(next.run).map { ($0.name, $0.sequence(at: next)) })
                 rows = nil
             }
             // There may be none yet, or one that is only being made.
@@ -164,11 +164,14 @@ struct LogCommand {
             rows = new
             isAway = false
             let isSameFile = new.isFile(of: trace)
-            // With another log it may have lost lines, and have others in their places.
-            if isSameFile, try new.run(next.run)?.name == run { continue }
-            printer.beginAnew()
-            holes.beginAnew()
-            next = isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first
+            // A run that is under way goes on in the new one. The same file with another log may have lost lines, and have
+            // others in their places.
+            let place = try expected.flatMap { try new.place(of: $0.sequence, in: $0.run) }
+            let run = try place.flatMap { try new.run($0.run) }
+            next = place ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
+            printer.goOn(in: run, at: next)
+            try holes.goOn(in: run, of: new)
+            if isSameFile, run != nil { continue }
             notice("the journal was moved aside; this goes on with the new one")
         }
     }

@@ -85,7 +85,14 @@ struct LogHoles {
     }
 
     /// Another journal comes.
-    mutating func beginAnew() { next = nil }
+    ///
+    /// - Parameter run: the run whose lines were read last, as that journal has it; nil when it does not.
+    mutating func goOn(in run: JournalRun?, of scan: JournalRows) throws(SQLiteFault) {
+        let sequence = next.map { base.addingSaturated(Int($0.offset)) }
+        next = sequence.flatMap { run?.place(of: $0) }
+        guard let run else { return }
+        (base, end) = (run.base, try scan.end(of: run.number))
+    }
 
     /// What was found since the last time, in words; nil for nothing.
     mutating func take() -> String? {

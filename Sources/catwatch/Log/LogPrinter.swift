@@ -72,8 +72,15 @@ struct LogPrinter {
         bytes += ControlLine.gap(time: time, missing: missing, reason: "retention")
     }
 
-    /// Another journal comes: its runs have numbers of their own.
-    mutating func beginAnew() { run = nil }
+    /// Another journal comes, which has numbers of its own for its runs.
+    ///
+    /// - Parameters:
+    ///   - run: the run whose lines were read last, as that journal has it; nil when it does not.
+    ///   - place: where it is read from.
+    mutating func goOn(in run: JournalRun?, at place: JournalPlace) {
+        self.run = self.run?.name == run?.name ? run : nil
+        last = place.previous
+    }
 
     /// Writes what a connection begins with that gets this run from there on.
     private mutating func begin(at sequence: Int, _ stats: [UInt8]?, _ time: Timestamp) {
