@@ -63,7 +63,7 @@ package struct JournalFault: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// Somebody who reads the file keeps it from being tidied up, and it has grown as far as it may.
         case held
-        /// What is in the file makes no sense; it is to be opened anew, which moves it aside.
+        /// What is open is of no use any more; it is to be opened anew, which moves aside what makes no sense.
         case corrupt
         /// The disk: full, gone, read-only, not ours.
         case disk

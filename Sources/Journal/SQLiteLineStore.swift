@@ -57,7 +57,8 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 moves += 1
             }
             notice = try file.prepare() ?? notice
-            if mustCheckLog { file.removeStaleIndex() }
+            // Later somebody who reads in this process may have it open.
+            if suspicions.trace == nil { file.removeStaleIndex() }
             do throws(JournalFault) {
                 // A kill leaves both as the last owner has noted them.
                 if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {
@@ -126,6 +127,10 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         _ body: (JournalWriter) throws(SQLiteFault) -> Value
     ) throws(JournalFault) -> Value {
         guard let writer else { throw JournalFault(.disk, "the journal is not open") }
+        // Another agent may have taken one of its own, and written since.
+        guard lock?.isInPlace == true else {
+            throw JournalFault(.corrupt, "its lock \(path).lock was removed or replaced")
+        }
         do throws(SQLiteFault) {
             return try body(writer)
         } catch {

@@ -500,6 +500,36 @@ import Testing
         #expect(!folder.names.contains("journal.lock"))
     }
 
+    @Test func writesNothingWithoutItsLock() throws {
+        let (first, second) = (try openStore(), SQLiteLineStore(path: path))
+        let history = first.history()
+        var one = FeedOfLines(run: "one")
+        try first.commit([one.greeting] + one.add(2), at: now)
+        #expect(try LineReader.numbers(history) == LineReader.numbers("one", 1...2))
+        unlink(path + ".lock")
+        var pieces = one.add(1)
+        for _ in 0..<2 { #expect(throws: JournalFault.self) { try first.commit(pieces, at: now) } }
+        #expect(throws: JournalFault.self) { try first.tidy(at: now) }
+        // Nobody has taken it meanwhile.
+        #expect(try first.open() == JournalOpening(lastRun: LastRun(name: "one", durable: 2, ended: nil)))
+        try first.commit([one.greeting] + pieces, at: now)
+        unlink(path + ".lock")
+        _ = try second.open()
+        var two = FeedOfLines(run: "two")
+        try second.commit([two.greeting] + two.add(1), at: now)
+        pieces = one.add(1)
+        // It is to be opened anew at once, which finds out.
+        var fault = #expect(throws: JournalFault.self) { try first.commit(pieces, at: now) }
+        #expect(fault?.kind == .corrupt)
+        fault = #expect(throws: JournalFault.self) { try first.open() }
+        #expect(fault?.kind == .taken)
+        try second.commit(two.add(1), at: now)
+        second.close()
+        #expect(try first.open().notice == nil)
+        try first.commit([one.greeting] + pieces, at: now)
+        #expect(try LineReader.numbers(history) == ["one:1", "one:2", "one:3", "two:1", "two:2", "one:4"])
+    }
+
     @Test func noticesThatItsFileIsGone() throws {
         let store = try openStore()
         try expectWorking(store)
