@@ -165,7 +165,10 @@ final class SQLiteDatabase {
     func fault(_ code: Int32) -> SQLiteFault {
         var reason = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "error \(code)"
         let system = sqlite3_system_errno(handle)
-        if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {
+        // SQLITE_IOERR_SHORT_READ, whose macro is not imported: SQLite takes what is missing of FILE itself for zeros.
+        if code == SQLITE_IOERR | 2 << 8, let file = sqlite3_db_filename(handle, "main") {
+            reason += ": \(String(cString: file))-wal was cut off"
+        } else if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {
             reason += ": " + String(cString: words)
         }
         return SQLiteFault(code: code, reason: reason, systemCode: system)

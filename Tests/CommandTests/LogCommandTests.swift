@@ -483,7 +483,7 @@ import Testing
                 lines = whole.compactMap { try? LineDecoder.decode($0) }
                 let numbers = lines.compactMap(\.seq)
                 if numbers.count >= count {
-                    text = []
+                    text.removeFirst((text.lastIndex(of: 0x0A) ?? -1) + 1)
                     return numbers
                 }
                 guard let got = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }) else {
@@ -635,6 +635,40 @@ import Testing
         }
         #expect(errors.contains("catwatch: the journal was moved aside; this goes on with the new one\n"))
         #expect(errors.contains("lines were let go of") == (!form.isEmpty && lost > 2), "\(errors)")
+    }
+
+    /// Somebody cuts off the log of changes while more of it is to be read than the pipe, and SQLite's cache, have room for.
+    @Test(arguments: [true, false]) func aLogThatIsCutOffIsNamedAndWaitedFor(isFollowed: Bool) async throws {
+        let journal = try Lines()
+        try journal.add("one", (1..<800).map { Lines.event($0 % 600, text: String(repeating: "x", count: 3_000)) })
+        let log = journal.path + "-wal"
+        guard isFollowed else {
+            // The beginning of the file is in it.
+            #expect(truncate(log, 8 << 10) == 0)
+            let printed = try Self.log(journal.path)
+            #expect(printed.status == 2 && printed.errors.contains("\(log) was cut off"), "\(printed.errors)")
+            return
+        }
+        let errors = try await Self.follow([journal.path, "--limit=1000"]) { reader in
+            var numbers = try await reader.next(1)
+            #expect(truncate(log, 0) == 0)
+            #expect(throws: JournalFault.self) { try journal.add("one", from: 800, [Lines.event(1)]) }
+            _ = try journal.store.open()
+            try journal.add("one", from: 800, [Lines.event(1)])
+            var gaps: [ClosedRange<Int>] = []
+            while numbers.last != 800 {
+                let more = try await reader.next(1)
+                if more.isEmpty { break }
+                numbers += more
+                gaps += reader.gaps
+            }
+            let last = numbers.dropLast().last ?? 0
+            try #require(last < 799)
+            #expect(numbers == Array(1...last) + [800])
+            #expect(gaps == [last + 1...799])
+        }
+        #expect(errors.contains("\(log) was cut off; this waits until it can be read\n"), "\(errors)")
+        #expect(errors.hasSuffix("; this goes on with the new one\n"), "\(errors)")
     }
 
     /// Whether this process has a file open whose path ends so.

@@ -77,7 +77,7 @@ import Testing
                 #expect(try holes.pass(row, of: scan) == nil)
                 return true
             }
-            try holes.goOn(in: nil, of: scan)
+            holes.goOn(in: nil)
         }
         #expect(holes.take() == nil)
     }

@@ -93,7 +93,7 @@ struct LogCommand {
         return printer.isEmpty ? 1 : 0
     }
 
-    private static func newest(in scan: JournalRows) throws -> JournalPlace? {
+    private static func newest(in scan: JournalRows) throws(SQLiteFault) -> JournalPlace? {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
     }
 
@@ -118,77 +118,102 @@ struct LogCommand {
         }
     }
 
-    /// - Parameter rows: let go of when its file is no longer there, so that it is in nobody's way.
+    /// - Parameter rows: let go of when its file is no longer there, or cannot be read, so that it is in nobody's way.
     private func printForwards(
         _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
         _ rows: inout JournalRows?
     ) throws {
         let reach = try bar == nil ? nil : rows?.reach(of: places)
         var next = places.lowerBound
+        var run = try rows?.run(next.run)
         var isAway = false
-        // Of the one that was let go of, and the line that would have come next.
+        // Of the one that was let go of.
         var trace: JournalTrace?
-        var expected: (run: String, sequence: Int)?
         var holes = LogHoles(areNamed: printer.namesGaps)
         while next <= places.upperBound {
             if let scan = rows {
-                // SQLite says so when it had to wait for long: whoever has it locks it for less.
-                let last = try retryingWhenBusy(isFollowing) { () throws(SQLiteFault) in
-                    try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                var last: JournalPlace?
+                var isOver = false
+                var fault: SQLiteFault?
+                do throws(SQLiteFault) {
+                    _ = try scan.rows(in: next...places.upperBound) { row throws(SQLiteFault) in
+                        let place = row.place
+                        let itsRun = run?.number == place.run ? run : try scan.run(place.run)
                         if let rest = try holes.pass(row, of: scan) { printer.add(missing: rest, at: row.time) }
                         if filter.admits(row) { try printer.add(row, of: scan) }
+                        (last, run) = (place, itsRun)
                         return printer.count < Self.pieceSize
                     }
+                    if isFollowing, last == nil, scan.hasMoved {
+                        isOver = try Self.newest(in: scan).map { $0 < next } ?? true
+                    }
+                } catch {
+                    guard isFollowing, error.kind != .corrupt else { throw error }
+                    fault = error
                 }
+                if fault == nil { isAway = false }
                 try flush(&printer)
                 if let words = holes.take() { notice(words) }
                 if let last {
                     guard last < .last else { return }
                     next = last.next
                     bar?.show(reach?.count(before: next) ?? 0, of: reach?.total)
-                    continue
                 }
+                guard fault != nil || last == nil else { continue }
                 guard isFollowing else { return }
                 try waitForMore()
-                guard scan.hasMoved, try Self.newest(in: scan).map({ $0 < next }) ?? true else { continue }
-                (trace, expected) = (scan.trace, try scan.run(next.run).map { ($0.name, $0.sequence(at: next)) })
+                switch fault?.kind {
+                case nil where isOver: break
+                case .disk:
+                    if !isAway { notice("\(fault?.reason ?? ""); this waits until it can be read") }
+                    isAway = true
+                // Whoever has it locks it for less than SQLite waits.
+                default: continue
+                }
+                trace = scan.trace
                 rows = nil
             }
-            // There may be none yet, or one that is only being made.
-            guard let new = try? JournalRows(path: journal, after: trace) else {
+            guard let new = another(after: trace, behind: run, next) else {
                 if !isAway { notice("the journal was moved aside; this waits for a new one") }
                 isAway = true
                 try waitForMore()
                 continue
             }
-            rows = new
-            isAway = false
-            let isSameFile = new.isFile(of: trace)
-            // A run that is under way goes on in the new one. The same file with another log may have lost lines, and have
-            // others in their places.
-            let place = try expected.flatMap { try new.place(of: $0.sequence, in: $0.run) }
-            let run = try place.flatMap { try new.run($0.run) }
-            next = place ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
+            let isSameFile = new.rows.isFile(of: trace)
+            // The same file with another log may have lost lines, and have others in their places.
+            next = new.place ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
+            (rows, run) = (new.rows, new.run)
             printer.goOn(in: run, at: next)
-            try holes.goOn(in: run, of: new)
+            holes.goOn(in: run)
             if isSameFile, run != nil { continue }
+            isAway = false
             notice("the journal was moved aside; this goes on with the new one")
+        }
+    }
+
+    /// What has the journal's name now, and where a run that is under way goes on there; nil when it cannot be read, or has no
+    /// line yet, as when it is only being made.
+    ///
+    /// - Parameters:
+    ///   - trace: of the one that was let go of.
+    ///   - next: where the next line of the run would have been there.
+    private func another(
+        after trace: JournalTrace?, behind run: JournalRun?, _ next: JournalPlace
+    ) -> (rows: JournalRows, run: JournalRun?, place: JournalPlace?)? {
+        guard let rows = try? JournalRows(path: journal, after: trace) else { return nil }
+        do throws(SQLiteFault) {
+            guard try Self.newest(in: rows) != nil else { return nil }
+            guard let run, let place = try rows.place(of: run.sequence(at: next), in: run.name) else {
+                return (rows, nil, nil)
+            }
+            return (rows, try rows.run(place.run), place)
+        } catch {
+            return nil
         }
     }
 
     private func notice(_ text: String) {
         if options.verbosity > .quiet { complain("catwatch: \(text)\n") }
-    }
-
-    private func retryingWhenBusy<Value>(
-        _ isFollowing: Bool, _ body: () throws(SQLiteFault) -> Value?
-    ) throws -> Value? {
-        do throws(SQLiteFault) {
-            return try body()
-        } catch {
-            guard isFollowing, error.kind == .held else { throw error }
-            return nil
-        }
     }
 
     private func printBackwards(

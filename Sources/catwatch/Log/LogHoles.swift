@@ -87,11 +87,12 @@ struct LogHoles {
     /// Another journal comes.
     ///
     /// - Parameter run: the run whose lines were read last, as that journal has it; nil when it does not.
-    mutating func goOn(in run: JournalRun?, of scan: JournalRows) throws(SQLiteFault) {
-        let sequence = next.map { base.addingSaturated(Int($0.offset)) }
-        next = sequence.flatMap { run?.place(of: $0) }
-        guard let run else { return }
-        (base, end) = (run.base, try scan.end(of: run.number))
+    mutating func goOn(in run: JournalRun?) {
+        guard let run, let last = next, let place = run.place(of: base.addingSaturated(Int(last.offset))) else {
+            next = nil
+            return
+        }
+        (next, base, end) = (place, run.base, JournalPlace(id: place.id | JournalPlace.most))
     }
 
     /// What was found since the last time, in words; nil for nothing.
