@@ -73,6 +73,23 @@ import Testing
         }
     }
 
+    @Test func oneFrameIsOfTheEndOfARecording() async throws {
+        try await Stage.run { stage in
+            let recorded = try await Self.record(stage)
+            let lines = recorded.outputText.split(separator: "\n").map(String.init)
+            let whole = try await stage.write(lines.joined(separator: "\n"), to: "whole")
+            let first = try #require(try recorded.lines().firstIndex(where: \.isData))
+            let bad = lines[...first] + ["no line"] + lines[(first + 1)...]
+            let spoilt = try await stage.write(bad.joined(separator: "\n"), to: "spoilt")
+            var frames: [Finished] = []
+            for path in [whole, spoilt] {
+                frames.append(try await stage.finish(["--once", "--replay", path, "--speed=max"]))
+            }
+            #expect(frames[0].ending == .exited(0) && frames[0].outputText.contains("fact"))
+            #expect(frames[1].outputText == frames[0].outputText)
+        }
+    }
+
     @Test func aJournalIsNotPlayedBackIntoItselfByAnyName() async throws {
         try await Stage.run { stage in
             let journal = "\(stage.folder)/j.db"

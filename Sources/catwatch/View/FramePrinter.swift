@@ -8,7 +8,7 @@ internal import Web
 /// printed once may be the page as well.
 actor FramePrinter {
     enum Rhythm: Sendable {
-        /// What there is to see as soon as every source has said something, or after this time.
+        /// What there is to see as soon as every source has said something, at the end of a recording, or after this time.
         case once(OnceForm, Duration)
         case every(Duration)
     }
@@ -112,7 +112,10 @@ actor FramePrinter {
     /// Whether every source has come to something, listings to their end, and the replay of an attached feed to its own.
     private var isSettled: Bool {
         let board = view.board
-        guard let hello = board.hello, max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1 else {
+        // How much of a recording has come by now is chance.
+        guard view.playback == nil, let hello = board.hello,
+            max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1
+        else {
             return false
         }
         let sources = board.sources.filter { $0.isListed && $0.name != "catwatch" }
