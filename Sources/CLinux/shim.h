@@ -155,7 +155,8 @@ static inline int cw_rescued_signal(int index) {
   return signals[index];
 }
 
-static inline void cw_rescue_terminal(int number) {
+static inline void cw_rescue_terminal(int number, siginfo_t *info, void *context) {
+  (void)context;
   if (cw_rescue()->is_armed) {
     cw_rescue()->is_armed = 0;
     ssize_t written = write(cw_rescue()->fd, cw_rescue()->bytes, cw_rescue()->length);
@@ -165,7 +166,8 @@ static inline void cw_rescue_terminal(int number) {
   /* Then as if there had been no handler: whoever was there before (a backtrace), or the end. */
   for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
     if (cw_rescued_signal(i) == number) sigaction(number, &cw_rescue()->before[i], NULL);
-  raise(number);
+  /* A fault comes again by itself, and says where it is; what somebody sent does not, nor a trap, which is behind us. */
+  if (info->si_code <= 0 || number == SIGTRAP) raise(number);
 }
 
 static inline int cw_arm_terminal_rescue(int fd, const struct termios *modes, const void *bytes, size_t length) {
@@ -176,7 +178,8 @@ static inline int cw_arm_terminal_rescue(int fd, const struct termios *modes, co
   memcpy(cw_rescue()->bytes, bytes, length);
   struct sigaction action;
   memset(&action, 0, sizeof action);
-  action.sa_handler = cw_rescue_terminal;
+  action.sa_sigaction = cw_rescue_terminal;
+  action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (int i = 0; i < CW_RESCUED_SIGNALS; i++)
     sigaction(cw_rescued_signal(i), &action, &cw_rescue()->before[i]);

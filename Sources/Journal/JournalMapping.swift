@@ -8,14 +8,17 @@ package enum JournalMapping {
 
     /// Ends the process with one sentence and status 2 instead of a core dump. It cannot go on: the index is the writer's, and a
     /// private one would not keep that writer from overwriting what is read.
+    ///
+    /// To be called before anybody else handles SIGBUS, who gives back a terminal and lets the fault come again.
     package static func endInWords() {
         _ = words  // not for the first time in the handler
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, info, _ in
-            // Another fault comes again, and ends the process as ever.
+            // Anything else ends the process as ever.
             guard info?.pointee.si_code == Int32(BUS_ADRERR) else {
                 signal(SIGBUS, SIG_DFL)
+                raise(SIGBUS)
                 return
             }
             _ = write(STDERR_FILENO, JournalMapping.words.utf8Start, JournalMapping.words.utf8CodeUnitCount)

@@ -39,6 +39,7 @@ struct Catwatch {
                 }
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
+                if options[\.replay] != nil { JournalMapping.endInWords() }
                 // Before there is any other thread, which would take these for itself.
                 if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
                 let loop = try EventLoop()

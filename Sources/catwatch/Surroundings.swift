@@ -91,7 +91,6 @@ struct Surroundings: Sendable {
         guard try await loop.offload(to: files, { JournalStream.isJournal(path) }) else {
             return LoopBound(FileStream(path, on: loop, worker: files))
         }
-        JournalMapping.endInWords()
         return LoopBound(JournalStream(SQLiteHistory(path: path), from: from, on: loop, worker: files))
     }
 
