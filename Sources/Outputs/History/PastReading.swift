@@ -46,8 +46,8 @@ package struct PastReading: Sendable {
     /// Behind which place lines come, and with which one they end.
     private var low: JournalPlace?
     private var high: JournalPlace?
-    /// Whether what the journal has behind that is later than all that is asked for.
-    package private(set) var isOver = false
+    /// How many bytes of lines right behind that are later than all that is asked for, up to a page.
+    package private(set) var overBytes = 0
     /// The journal's number of the run whose lines come.
     private var runNumber: Int64?
     /// Whether there is too much before the line that comes next, wherever it may be.
@@ -105,13 +105,27 @@ package struct PastReading: Sendable {
             query.isReversed = true
             if until != nil {
                 high = try history.page(query, behind: nil, bytes: 1)?.last
-                let next = try history.page(JournalQuery(), behind: high, bytes: 1)
-                isOver = next?.lines.withUnsafeBytes { filter?.isOver(at: $0) } ?? false
+                overBytes = try overBytes(history, behind: high)
             }
         }
         let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
         phase = most < .max ? .measuring(behind: behind, left: most) : .reading
         return .bytes([])
+    }
+
+    /// Counts the lines behind a place that are later than all that is asked for: none if something is missing between them.
+    private func overBytes(_ history: any LineHistory, behind place: JournalPlace?) throws(JournalFault) -> Int {
+        guard let filter else { return 0 }
+        var (place, count) = (place, 0)
+        while count < Self.pageBytes,
+            let page = try history.page(JournalQuery(), behind: place, bytes: Self.pageBytes)
+        {
+            if let place, page.last <= place { throw Self.circle }
+            let bytes = page.lines.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter) }
+            guard bytes == page.lines.count else { return 0 }
+            (place, count) = (page.last, count + bytes)
+        }
+        return count
     }
 
     /// Counts a page of lines, the newest first; of one that is too much nothing comes, nor of what is older.

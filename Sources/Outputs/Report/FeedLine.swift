@@ -29,4 +29,13 @@ enum FeedLine {
         let bytes = UnsafeBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)
         return line.dropFirst(comma + 45).starts(with: bytes)
     }
+
+    /// How many bytes of lines one behind the other are too late for a filter, up to the last one.
+    ///
+    /// - Parameter before: how many there were in front of these.
+    static func overBytes(in lines: UnsafeRawBufferPointer, for filter: LineFilter, behind before: Int = 0) -> Int {
+        var count = before
+        forEach(in: lines) { count = filter.isOver(at: $0) ? count + $0.count + 1 : 0 }
+        return count
+    }
 }

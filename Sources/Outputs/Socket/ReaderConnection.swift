@@ -62,8 +62,10 @@ final class ReaderConnection: @unchecked Sendable {
     private var past: Past?
     /// The number of the line before which it ends, and whose `bye` that is if nothing comes of the run that is now.
     private var goal: Int?
-    /// Whether what it has come to is later than all that it asked for: it misses nothing any more.
-    private var isOver = false
+    /// How many bytes of lines it has come to, one behind the other, that are later than all that it asked for.
+    private var overBytes = 0
+    /// Whether it misses nothing any more: events have times of their own, and one that is later says nothing of what follows.
+    private var isOver: Bool { overBytes >= PastReading.pageBytes }
     private var pastRun: (name: String, last: Int)?
     /// What comes before the next line of the log, if one comes.
     private var owedGreeting: [UInt8] = []
@@ -249,7 +251,10 @@ final class ReaderConnection: @unchecked Sendable {
                 noteTime(of: span)
                 room -= span.count
                 outgoing = filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
-            case .gap(let line): if !isOver { outgoing = .bytes(greeted(framed(line))) }
+            case .gap(let line):
+                guard !isOver else { continue }
+                overBytes = 0
+                outgoing = .bytes(greeted(framed(line)))
             case .greeting(let line): greet(line)
             case .interrupted: break
             case .end(let line):
@@ -260,13 +265,10 @@ final class ReaderConnection: @unchecked Sendable {
         }
     }
 
-    /// Finds out whether all that comes behind these lines is too late for who asked for some time.
+    /// Counts lines that are too late for who asked for some time.
     private func noteTime(of span: LineSpan) {
         guard terms.until != nil, !isOver, let filter else { return }
-        isOver = span.withUnsafeBytes { bytes in
-            let last = bytes.dropLast().lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-            return filter.isOver(at: UnsafeRawBufferPointer(rebasing: bytes[last...]))
-        }
+        overBytes = span.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter, behind: overBytes) }
     }
 
     /// Has a `hello` and `stats` written, by themselves and as answers to what was asked before.
@@ -345,7 +347,7 @@ final class ReaderConnection: @unchecked Sendable {
     private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
         leavePast()
         self.terms = terms
-        (goal, isOver, pastRun, owedGreeting, owedFailure) = (nil, false, nil, [], [])
+        (goal, overBytes, pastRun, owedGreeting, owedFailure) = (nil, 0, nil, [], [])
         if let reading = reading(terms) {
             past = .open(reading)
             readers.store.assumeIsolated { $0.sendAway(reader) }
@@ -464,7 +466,7 @@ final class ReaderConnection: @unchecked Sendable {
         _ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []
     ) {
         past = nil
-        isOver = reading.isOver
+        overBytes = reading.overBytes
         guard reading.isFound, let place = reading.place else { return goOn(behind: begin(reader), failure) }
         let (run, greeting) = readers.store.assumeIsolated {
             if terms.until != nil { goal = $0.nextSequence }

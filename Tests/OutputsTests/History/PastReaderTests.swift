@@ -385,6 +385,22 @@ import Testing
         }
     }
 
+    /// The journal ends with an event that is ahead of its time, and the log has let go of what came behind that.
+    @Test(arguments: [1, 1_400]) func whatIsMissingBehindALineThatIsAheadIsTold(ahead: Int) async throws {
+        try await Self.withStage { stage in
+            stage.history.begin("r1")
+            stage.history.add(1...30)
+            stage.history.add(31...30 + ahead, from: FeedStage.start + .seconds(3_600))
+            await stage.feed.publish(2_000, text: 100)
+            let first = try await stage.firstHeld
+            let reader = try stage.feed.connect(capacity: 1 << 20)
+            try await reader.ask(#"{"from":"2023-11-14T22:13:00Z","until":"2023-11-14T23:00:00Z"}"#)
+            let gap = ahead == 1 ? " !31…\(first - 1)" : ""
+            let rest = try await Self.rest(of: reader)
+            #expect(rest == "r1(1,\(31 + ahead)): 1…30\(gap) \(first)…2000 bye(r1,2000)")
+        }
+    }
+
     /// Who gets an end takes what came for all there is.
     @Test(arguments: [0, 1, 2, 3, 4, 5], [false, true])
     func aJournalThatFailsLeavesNoEndToWhatIsAskedForByTimes(pages: Int, isEvents: Bool) async throws {
