@@ -10,19 +10,24 @@ extension String {
 extension [UInt8] {
     /// Where a text that is not empty stands first, from a place on.
     package func range(of text: String, from start: Int = 0) -> Range<Int>? {
+        withUnsafeBytes { $0.range(of: text, from: start) }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where a text that is not empty stands first, from a place on.
+    package func range(of text: String, from start: Int = 0) -> Range<Int>? {
         let wanted = Array(text.utf8)
-        return withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, count >= wanted.count else { return nil }
-            var place = start
-            // Where its first byte may stand.
-            while case let room = count - wanted.count + 1 - place, room > 0,
-                let found = memchr(base + place, Int32(wanted[0]), room)
-            {
-                place = UnsafeRawPointer(found) - base
-                if memcmp(found, wanted, wanted.count) == 0 { return place..<place + wanted.count }
-                place += 1
-            }
-            return nil
+        guard let base = baseAddress, count >= wanted.count else { return nil }
+        var place = start
+        // Where its first byte may stand.
+        while case let room = count - wanted.count + 1 - place, room > 0,
+            let found = memchr(base + place, Int32(wanted[0]), room)
+        {
+            place = UnsafeRawPointer(found) - base
+            if memcmp(found, wanted, wanted.count) == 0 { return place..<place + wanted.count }
+            place += 1
         }
+        return nil
     }
 }

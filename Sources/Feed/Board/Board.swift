@@ -35,8 +35,8 @@ package import Reactor
 ///    likewise the errors of error lines that name an endpoint.
 /// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8),
 ///    bands, `valuePointer` (none when it has more than 256 bytes), `takesN` and rhythm, all six to none where they are
-///    missing; a source that they do not name has none either and is no longer `isListed`. A data line may set its source's
-///    `valuePointer` too.
+///    missing; a source that they do not name has none either and is no longer `isListed`. A data line with a
+///    higher number than the last `as_of` may set its source's `valuePointer` too.
 ///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
 ///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
 ///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
@@ -297,7 +297,7 @@ package struct Board: Sendable {
             enter(.ok, index, at: time)
             sources[index].events += 1
             sources[index].newest = time
-            if let pointer = data.valuePointer { sources[index].valuePointer = pointer }
+            if sequence > statsAsOf, let pointer = data.valuePointer { sources[index].valuePointer = pointer }
         case .latency(let sample):
             plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
             self.time(sample, source: source, time: time, sequence: sequence, isTimed: isTimed)

@@ -35,6 +35,8 @@ package struct EventBatch: Sendable {
     private(set) var others: [Event] = []
     /// Where each record came from, when all are an agent's of a fleet; none otherwise.
     private(set) var origins: [LineOrigin] = []
+    /// The records that say where their value was found, see `SourceStatus.valuePointer`.
+    private(set) var valuePointers: [Int: String] = [:]
     /// How many bytes of text and JSON there are.
     package internal(set) var byteCount = 0
 
@@ -61,6 +63,7 @@ package struct EventBatch: Sendable {
         records.removeAll(keepingCapacity: true)
         others.removeAll(keepingCapacity: true)
         origins.removeAll(keepingCapacity: true)
+        valuePointers.removeAll()
         byteCount = 0
     }
 
@@ -72,6 +75,9 @@ package struct EventBatch: Sendable {
         origins.append(origin)
         if isCut { records[records.count - 1].flaws.insert(.cut) }
     }
+
+    /// Has the last event, which has a value, say where that was found.
+    package mutating func setValuePointer(_ pointer: String) { valuePointers[records.count - 1] = pointer }
 
     /// Adds an event of any kind.
     package mutating func add(_ event: Event) {

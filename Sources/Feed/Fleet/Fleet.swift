@@ -280,11 +280,9 @@ struct Fleet: Sendable {
                 SourceDescription(name: name, type: type), of: origin.member, at: line.time, wall: wall, now: now)?
             .source
         guard let source else { return nil }
-        if case .data(let data) = line.body {
-            if state.type(of: source) != type { origin.type = type }
-            if let pointer = data.valuePointer { state.settle(valueOf: source, on: pointer) }
-        }
+        if case .data = line.body, state.type(of: source) != type { origin.type = type }
         batch.add(Event(time: line.time, source: source, body: body), from: origin, isCut: isCut)
+        if case .data(let data) = line.body, let pointer = data.valuePointer { batch.setValuePointer(pointer) }
         return isNews
     }
 

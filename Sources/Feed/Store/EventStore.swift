@@ -272,11 +272,6 @@ package actor EventStore {
         return state.register(description, at: wall.now)
     }
 
-    /// Takes where a source's values were found; see `SourceStatus.valuePointer`.
-    package func settle(valueOf source: SourceID, on pointer: JSONPointer) {
-        state.settle(valueOf: source, on: pointer.text)
-    }
-
     /// Adds a source, unless it is one of our own whose name an agent of the fleet has, or one of its sources.
     ///
     /// - Returns: that agent's name; nil when the source is registered.

@@ -35,8 +35,6 @@ package struct FeedState: ~Copyable, Sendable {
     private var refusedForeignSeries = 0
     /// Values that came behind the line of their window, in the batch under way.
     private var revisions = 0
-    /// What the next line with a value from a source tells, by its index.
-    private var newPointers: [Int32: String] = [:]
     private var seriesShortage = Shortage()
     private var endpointShortage = Shortage()
     /// What is wrong with the agent itself now, and with what of it; the newest last.
@@ -101,14 +99,6 @@ package struct FeedState: ~Copyable, Sendable {
     /// Takes a source out of the list until it is registered again; its windows still close.
     package mutating func retire(_ source: SourceID) { sources.retire(source) }
 
-    /// Takes where a source's values are, which its next line with a value tells; see `SourceStatus.valuePointer`.
-    package mutating func settle(valueOf source: SourceID, on pointer: String) {
-        guard let pointer = SourceStatus.valuePointer(pointer), sources.settle(valueOf: source, on: pointer) else {
-            return
-        }
-        newPointers[Int32(source.index)] = pointer
-    }
-
     /// Something more comes from a source: it is listed again, as it was described, and none of those that give way to others.
     ///
     /// - Returns: whether it was retired.
@@ -136,7 +126,6 @@ package struct FeedState: ~Copyable, Sendable {
     @discardableResult
     private mutating func forget(_ gone: Set<Int>, _ wall: Timestamp, _ now: LoopInstant) -> Bool {
         guard !gone.isEmpty else { return false }
-        for index in gone { newPointers[Int32(index)] = nil }
         for index in series.indices where gone.contains(series[index].source) {
             flush(index, wall, now, isComplete: true)
             wastedNames += series[index].prefix.count
@@ -181,7 +170,8 @@ package struct FeedState: ~Copyable, Sendable {
                 if record.other >= 0 {
                     publishOther(batch.others[Int(record.other)], wall, now)
                 } else {
-                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, wall, now)
+                    let pointer = batch.valuePointers.isEmpty ? nil : batch.valuePointers[next - 1]
+                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, pointer, wall, now)
                     if record.source != source {
                         source = record.source
                         sources.hear(from: SourceID(index: Int(source)), at: now)
@@ -209,8 +199,8 @@ package struct FeedState: ~Copyable, Sendable {
 
     @inline(__always)
     private mutating func publish(
-        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ type: String?, _ wall: Timestamp,
-        _ now: LoopInstant
+        _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ type: String?, _ pointer: String?,
+        _ wall: Timestamp, _ now: LoopInstant
     ) {
         guard counts.data < mostData else { return }
         counts.data += 1
@@ -230,17 +220,18 @@ package struct FeedState: ~Copyable, Sendable {
         let text = lend(record.text)
         let data = lend(record.data)
         let value = record.value.isNaN ? nil : record.value
+        if let pointer { sources.setValuePointer(pointer, of: source) }
 
         if let value, let index = seriesIndex(source, kind: .data, key: key, wall, now) {
             self.record(value, in: index, at: time, wall, now)
             if !series[index].prefix.isEmpty, type == nil {
-                return encode(value, text, data, record, time, .whole(names(of: index)), now)
+                return encode(value, text, data, record.flaws, pointer, time, .whole(names(of: index)), now)
             }
         } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
             !series[index].prefix.isEmpty, type == nil
         {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
-            return encode(nil, text, data, record, time, .whole(names(of: index)), now)
+            return encode(nil, text, data, record.flaws, pointer, time, .whole(names(of: index)), now)
         }
         let prefix =
             type.map { type in
@@ -249,7 +240,7 @@ package struct FeedState: ~Copyable, Sendable {
             } ?? sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
-            encode(value, text, data, record, time, .parts(prefix, key: key), now)
+            encode(value, text, data, record.flaws, pointer, time, .parts(prefix, key: key), now)
         }
     }
 
@@ -262,18 +253,26 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func encode(
         _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
-        _ record: EventBatch.Record, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
+        _ flaws: JSONFlaws, _ pointer: String?, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
     ) {
-        let pointer = newPointers.isEmpty || value == nil ? nil : newPointers.removeValue(forKey: record.source)
-        let tail = encoder.tail
-        if let pointer { encoder.setTail(tail + LineEncoder.tail(valuePointer: pointer)) }
+        if let pointer { return encode(value, text, data, flaws, saying: pointer, time, names, now) }
         let most = encoder.mostDatum(names: names.most, text: text?.count ?? 0, data: data?.count ?? 0)
         log.append(atMost: most, at: now) { sequence, writer in
             encoder.datum(
-                value: value, text: text, data: data, flaws: record.flaws, sequence: sequence, time: time, names: names,
+                value: value, text: text, data: data, flaws: flaws, sequence: sequence, time: time, names: names,
                 to: writer)
         }
-        guard pointer != nil else { return }
+    }
+
+    /// A line that says where its value was found.
+    @inline(never)
+    private mutating func encode(
+        _ value: Double?, _ text: UnsafeBufferPointer<UInt8>?, _ data: UnsafeBufferPointer<UInt8>?,
+        _ flaws: JSONFlaws, saying pointer: String, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
+    ) {
+        let tail = encoder.tail
+        encoder.setTail(tail + LineEncoder.tail(valuePointer: pointer))
+        encode(value, text, data, flaws, nil, time, names, now)
         encoder.setTail(tail)
         newestReport = log.nextSequence - 1
     }
@@ -975,7 +974,9 @@ package struct FeedState: ~Copyable, Sendable {
             return false
         }
         switch relayed.line.body {
-        case .data: counts.data += 1
+        case .data(let data):
+            counts.data += 1
+            if data.valuePointer != nil { newestReport = sequence }
         case .latency: newestAnswer = sequence
         case .error, .progress, .recovered: newestReport = sequence
         default: break

@@ -22,8 +22,8 @@ package struct SourceStatus: Sendable, Equatable {
     package var unit: String?
     /// Nil when there are none, or they make no sense.
     package var bands: BandScale?
-    /// Where its values were found, as a JSON Pointer into its events' data, when nobody said where they are; at most 256
-    /// bytes of UTF-8.
+    /// The JSON Pointer, into its events' data, to the first number, which is the value of a source without a configured one; at
+    /// most `longestPointer` bytes of UTF-8.
     package var valuePointer: String?
     /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
     package var takesN = false
@@ -32,9 +32,11 @@ package struct SourceStatus: Sendable, Equatable {
 }
 
 extension SourceStatus {
-    /// A pointer as it is told: a part of one leads nowhere, so one that is too long is left out.
-    package static func valuePointer(_ text: String?) -> String? {
-        text.flatMap { $0.utf8.count <= 256 ? $0 : nil }
+    package static let longestPointer = 256
+
+    /// Nil for a pointer that is too long: a part of one leads nowhere.
+    static func valuePointer(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= longestPointer ? $0 : nil }
     }
 
     /// The bytes that `write` may write, its braces, and a comma.

@@ -182,11 +182,9 @@ struct SourceTable: Sendable {
         sources[source.index]?.status.since = wall
     }
 
-    /// Takes where a source's values are; says whether that is news.
-    mutating func settle(valueOf source: SourceID, on pointer: String) -> Bool {
-        guard sources[source.index]?.status.valuePointer != pointer else { return false }
+    /// Takes over where a source's values are.
+    mutating func setValuePointer(_ pointer: String, of source: SourceID) {
         sources[source.index]?.status.valuePointer = pointer
-        return true
     }
 
     /// Something good came from a source.

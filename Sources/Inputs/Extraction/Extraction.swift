@@ -4,8 +4,7 @@ package import Feed
 package struct Extraction: Sendable, Equatable {
     /// Where something is in an item.
     package enum Place: Sendable, Equatable {
-        /// The first one there is, in the document's order. Of numbers: where the first one was is where it is for the rest of
-        /// the run.
+        /// The first one there is, in the document's order. For numbers the first document with one fixes the place.
         case first
         case at(JSONPointer)
         /// Not wanted.

@@ -9,17 +9,19 @@ package struct Extractor: Sendable {
         package var events = 0
         /// What was wrong with some of the items, in one sentence about all of them; nil when nothing was.
         package var problem: Failure?
-        /// Where the first number was, when it was looked for and found: see `settle`.
+        /// The pointer to the first number, to be fixed by `fixValue`; nil when the place of the value is known, or there is none.
         package var valuePointer: JSONPointer?
-        /// What became of events of lines that have nothing at the place that was settled on.
-        package var lack: Lack?
+        /// The events of lines that have no number where the first one was; nil when there are none.
+        package var missing: MissingValues?
     }
 
-    /// Events without a value, since nothing is where the first number was.
-    package struct Lack: Sendable, Equatable {
+    /// Events without a value, as nothing is where the first number was.
+    package struct MissingValues: Sendable, Equatable {
         package var count: Int
-        /// What is wrong with the first of them.
-        package var first: Failure
+        /// What is wrong with the first one.
+        var fault: Fault
+        /// The first one's position, from 1, when it is an item.
+        var position: Int?
     }
 
     /// What is read.
@@ -52,7 +54,7 @@ package struct Extractor: Sendable {
     }
 
     /// Why something is not as it was asked for.
-    enum Fault: Error, Equatable {
+    package enum Fault: Error, Equatable {
         case missing
         case wrong(JSONKind)
         /// A number that a double, or a date, cannot be.
@@ -96,15 +98,17 @@ package struct Extractor: Sendable {
     private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
     private let kind: Kind
-    /// Whether nobody said where the value is, and it is looked for where the first number was.
-    private let isSettled: Bool
+    /// Whether the value is where the first number was, and not where the configuration says.
+    private let followsFirstNumber: Bool
 
-    package init(_ extraction: Extraction, of kind: Kind) { self.init(extraction, of: kind, isSettled: false) }
+    package init(_ extraction: Extraction, of kind: Kind) {
+        self.init(extraction, of: kind, followsFirstNumber: false)
+    }
 
-    private init(_ extraction: Extraction, of kind: Kind, isSettled: Bool) {
+    private init(_ extraction: Extraction, of kind: Kind, followsFirstNumber: Bool) {
         self.extraction = extraction
         self.kind = kind
-        self.isSettled = isSettled
+        self.followsFirstNumber = followsFirstNumber
         if case .at(let pointer) = extraction.key { key = pointer } else { key = nil }
         value = extraction.value.pointer
         text = extraction.text.pointer
@@ -120,36 +124,43 @@ package struct Extractor: Sendable {
 
     // MARK: The first number
 
-    /// From now on the value is what `pointer` leads to, where the first number was.
-    mutating func settle(on pointer: JSONPointer) {
-        guard extraction.value == .first else { return }
-        self = settled(on: pointer)
+    /// Reads the value at `pointer` from now on, where the first number was.
+    mutating func fixValue(at pointer: JSONPointer) {
+        if extraction.value == .first { self = fixed(at: pointer) }
     }
 
-    private func settled(on pointer: JSONPointer) -> Extractor {
+    private func fixed(at pointer: JSONPointer) -> Extractor {
         var extraction = extraction
         extraction.value = .at(pointer)
-        return Extractor(extraction, of: kind, isSettled: true)
+        return Extractor(extraction, of: kind, followsFirstNumber: true)
     }
 
-    /// Where the first number of an event's data is, when it is looked for; of a bare number there is nothing to settle.
+    /// The pointer to the first number of an object or array, when that is looked for and no longer than a line may say.
     ///
     /// - Parameter found: what `fields` found in the data.
     func valuePointer(in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> JSONPointer? {
-        guard extraction.value == .first, let number = found.firstNumber,
-            let pointer = JSONPointer.numbers(in: data, isLenient: isLenient, atMost: 1).first, pointer != .root
+        guard let number = found.firstNumber, [.object, .array].contains(JSONKind(firstByte: data.first)),
+            let pointer = JSONPointer.numbers(in: data, isLenient: isLenient, atMost: 1).first,
+            pointer.text.utf8.count <= SourceStatus.longestPointer
         else { return nil }
         // Of duplicate keys the first one counts, which may hold something else.
-        let settled = settled(on: pointer)
+        let fixed = fixed(at: pointer)
         let again = JSONSelection.Found()
-        guard (try? settled.fields.read(data, again)) != nil, settled.fields(of: data, again).value == number else {
+        guard (try? fixed.fields.read(data, again)) != nil, fixed.fields(of: data, again).value == number else {
             return nil
         }
         return pointer
     }
 
-    /// Whether an event comes without a value when nothing is where the first number was.
-    var mayLackValue: Bool { isSettled && kind == .lines }
+    /// Whether an event may come without a value: that of a line without a number where the first one was.
+    var mayOmitValue: Bool { followsFirstNumber && kind == .lines }
+
+    /// What is wrong with the first of these events.
+    func failure(of missing: MissingValues) -> Failure {
+        guard let value else { preconditionFailure("a value that is missing where none was looked for") }
+        let item = missing.position.map { "item \($0): " } ?? ""
+        return Failure(.pointer, item + missing.fault.message(value, Self.numberName))
+    }
 
     // MARK: Documents
 
@@ -213,11 +224,14 @@ package struct Extractor: Sendable {
         }
         return try document.json.withUnsafeBytes { (data) throws(Failure) in
             let fields = fields(of: data, document.found)
-            let lack = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
+            let missing = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data, flaws: document.found.flaws)
-            return Outcome(events: 1, valuePointer: document.valuePointer, lack: lack.map { Lack(count: 1, first: $0) })
+            if let pointer = document.valuePointer { batch.setValuePointer(pointer.text) }
+            return Outcome(
+                events: 1, valuePointer: document.valuePointer,
+                missing: missing.map { MissingValues(count: 1, fault: $0) })
         }
     }
 
@@ -245,19 +259,19 @@ package struct Extractor: Sendable {
     /// Looks at what is not as it was asked for in a document that is one event.
     ///
     /// - Parameter suggests: see `JSONSelection.Found.missing`.
-    /// - Returns: why the event has no value, when that is no reason to leave it out; null is no value and nothing to say.
+    /// - Returns: why the event has no value, when that is no reason to leave it out. A null is no fault then.
     /// - Throws: why it is no event.
     func check(
         _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
-    ) throws(Failure) -> Failure? {
+    ) throws(Failure) -> Fault? {
         var faults = faults
-        var lack: Failure?
-        if mayLackValue, let fault = faults.value {
-            if fault != .wrong(.null) { lack = failure(Faults(value: fault), in: data, found, suggests: false) }
+        var missing: Fault?
+        if mayOmitValue {
+            missing = faults.value == .wrong(.null) ? nil : faults.value
             faults.value = nil
         }
         guard faults.isEmpty else { throw failure(faults, in: data, found, suggests: suggests) }
-        return lack
+        return missing
     }
 
     /// Why a document that is one event is none: the first thing that is not as it was asked for.
@@ -322,10 +336,10 @@ package struct Extractor: Sendable {
             !asked.value
             ? found.firstNumber
             : read(1, data, found, &fields.faults.value) { _, token in Self.number(token, isLenient: isLenient) }
-        if isSettled, fields.faults.value == .missing,
+        if mayOmitValue, fields.faults.value == .missing,
             case .success(let number) = Self.number(data, isLenient: isLenient)
         {
-            // A bare number is the value, wherever that is in documents.
+            // A bare number is the value of its line, wherever that is in others.
             fields.value = number
             fields.faults.value = nil
         }

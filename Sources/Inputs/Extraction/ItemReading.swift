@@ -32,7 +32,7 @@ package struct ItemReading {
     package var outcome: Extractor.Outcome {
         Extractor.Outcome(
             events: events, problem: tally.problem(for: extractor.extraction), valuePointer: valuePointer,
-            lack: tally.lack(for: extractor.extraction))
+            missing: tally.missing)
     }
 
     /// What to say when its task is cancelled and the rest is not read.
@@ -72,13 +72,21 @@ package struct ItemReading {
     ) {
         let bytes = UnsafeBufferPointer(rebasing: document[item.value])
         let fields = extractor.fields(of: bytes, found)
-        tally.add(fields.faults, at: item.position, mayLackValue: extractor.mayLackValue)
+        tally.add(fields.faults, at: item.position, mayOmitValue: extractor.mayOmitValue)
         guard fields.faults.key == nil else { return }
-        if valuePointer == nil, let pointer = extractor.valuePointer(in: bytes, found) {
-            valuePointer = pointer
-            extractor.settle(on: pointer)
-        }
         events += 1
+        add(item, fields, bytes, document, into: &batch)
+        if valuePointer == nil, let pointer = extractor.valuePointer(in: bytes, found) {
+            batch.setValuePointer(pointer.text)
+            extractor.fixValue(at: pointer)
+            valuePointer = pointer
+        }
+    }
+
+    private func add(
+        _ item: JSONItems.Item, _ fields: Extractor.Fields, _ bytes: UnsafeBufferPointer<UInt8>,
+        _ document: UnsafeBufferPointer<UInt8>, into batch: inout EventBatch
+    ) {
         let time = fields.time ?? now
         switch extractor.extraction.key {
         case .at:

@@ -9,18 +9,17 @@ struct ItemTally {
     private var withoutValue = 0
     private var withoutTime = 0
     private var first: (position: Int, faults: Extractor.Faults)?
-    /// Those that may come without a value, and do.
-    private var lacking = 0
-    private var firstLacking: (position: Int, fault: Extractor.Fault)?
+    /// The items that may come without a value, and do.
+    private(set) var missing: Extractor.MissingValues?
 
-    /// - Parameter mayLackValue: see `Extractor`.
-    mutating func add(_ faults: Extractor.Faults, at position: Int, mayLackValue: Bool) {
+    /// - Parameter mayOmitValue: see `Extractor`.
+    mutating func add(_ faults: Extractor.Faults, at position: Int, mayOmitValue: Bool) {
         items += 1
         var faults = faults
-        if mayLackValue, let fault = faults.value {
-            if faults.key == nil, fault != .wrong(.null) {
-                lacking += 1
-                if firstLacking == nil { firstLacking = (position, fault) }
+        if mayOmitValue {
+            if let fault = faults.value, fault != .wrong(.null), faults.key == nil {
+                missing = missing ?? Extractor.MissingValues(count: 0, fault: fault, position: position)
+                missing?.count += 1
             }
             faults.value = nil
         }
@@ -47,13 +46,6 @@ struct ItemTally {
         let detail = Self.detail(first.faults, extraction)
         return Failure(
             .pointer, "\(those) (\(parts.joined(separator: ", "))); first, item \(first.position): \(detail)")
-    }
-
-    /// Those without a value that may be; nil when there are none.
-    func lack(for extraction: Extraction) -> Extractor.Lack? {
-        guard let (position, fault) = firstLacking else { return nil }
-        let detail = Self.detail(Extractor.Faults(value: fault), extraction)
-        return Extractor.Lack(count: lacking, first: Failure(.pointer, "item \(position): \(detail)"))
     }
 
     /// What is wrong with one of them.

@@ -87,7 +87,7 @@ package actor HTTPPoller: Input {
                     // Before the events, which say that the source is well again.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
-                requests.settle(content.outcome, of: id)
+                requests.fixValue(by: content.outcome)
                 await succeed(exchange, id)
                 batch = content.batch
                 if let items = content.items { finished = await publish(items, id, due: due) }

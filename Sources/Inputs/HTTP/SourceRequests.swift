@@ -58,11 +58,9 @@ struct SourceRequests {
         self.worker = worker
     }
 
-    /// Takes the place of the first number that a good answer had, and has readers told.
-    mutating func settle(_ outcome: Extractor.Outcome, of source: SourceID) {
-        guard let pointer = outcome.valuePointer else { return }
-        extractor.settle(on: pointer)
-        store.assumeIsolated { $0.settle(valueOf: source, on: pointer) }
+    /// Has the answers that follow read as a good one: with their value where its first number was.
+    mutating func fixValue(by outcome: Extractor.Outcome) {
+        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
     }
 
     /// Makes one request.

@@ -143,7 +143,7 @@ package actor PagesInput: Input {
                 if let recovery = pacing.succeed() {
                     await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
                 }
-                requests.settle(content.outcome, of: id)
+                requests.fixValue(by: content.outcome)
                 await expect(deadline)
                 batch = content.batch
                 if let items = content.items {

@@ -115,7 +115,7 @@ package actor StdinInput: Input {
         LineContext(reader: reader, source: id, now: wall.now, isAtEnd: isAtEnd)
     }
 
-    /// What was wrong with lines and is not told yet.
+    /// The faults of lines that are not reported yet.
     private struct LineFaults {
         var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
         var withoutValue = FaultTally.withoutValue
@@ -136,7 +136,7 @@ package actor StdinInput: Input {
         repeat {
             if context.reader.hasItems {
                 guard let verdict = context.reader.readItems(into: &batch, during: &slice) else { return true }
-                note(verdict, of: buffer.number, &faults)
+                note(verdict, of: buffer.number, context.reader, &faults)
             } else {
                 guard let item = buffer.next() ?? (context.isAtEnd ? buffer.finish() : nil) else { return false }
                 take(item, buffer.number, buffer.limit, into: &batch, &faults, &long, context)
@@ -159,7 +159,7 @@ package actor StdinInput: Input {
             }
             let verdict = context.reader.read(line, from: context.source, at: context.now, into: &batch)
             if case .long = verdict { long = Bytes(line) }
-            note(verdict, of: number, &faults)
+            note(verdict, of: number, context.reader, &faults)
         case .tooLong(let length):
             let message = "line \(number): it has \(length) bytes, and \(limit) are the most that are read"
             faults.bad.add(Failure(.lineTooLong, message))
@@ -168,14 +168,16 @@ package actor StdinInput: Input {
 
     /// Counts what is wrong with a line.
     @inline(__always)
-    private static func note(_ verdict: StdinLineParser.Verdict, of number: Int, _ faults: inout LineFaults) {
+    private static func note(
+        _ verdict: StdinLineParser.Verdict, of number: Int, _ reader: StdinLineParser, _ faults: inout LineFaults
+    ) {
         func atLine(_ failure: Failure) -> Failure { Failure(failure.code, "line \(number): \(failure.message)") }
         switch verdict {
         case .read, .items, .long, .blank: break
         case .notJSON(let fault): faults.bad.add(Failure(.notJSON, "line \(number): \(fault.description)"))
         case .faulty(let failure): faults.bad.add(atLine(failure))
-        case .lacking(let lack, let failure):
-            faults.withoutValue.add(atLine(lack.first), count: lack.count)
+        case .withoutValue(let missing, let failure):
+            faults.withoutValue.add(atLine(reader.failure(of: missing)), count: missing.count)
             if let failure { faults.bad.add(atLine(failure)) }
         }
     }
@@ -185,7 +187,7 @@ package actor StdinInput: Input {
         var batch = EventBatch()
         let verdict = await reader.read(long: line, from: id, at: wall.now, into: &batch, on: loop, or: worker)
         self.batch = batch
-        Self.note(verdict, of: lines.buffer.number, &faults)
+        Self.note(verdict, of: lines.buffer.number, reader, &faults)
     }
 
     /// Publishes what was read, and what was wrong with it when that is due.
@@ -193,7 +195,7 @@ package actor StdinInput: Input {
         if let failure = faults.bad.report(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }
-        await tellOfValues(from: id)
+        await reportMissingValues(from: id)
         if batch.count > 0 {
             await store.publish(batch, waitingUntil: nil)
             batch.removeAll()
@@ -201,9 +203,8 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
-    /// Has readers told where the value is, or that events have none: before these, which say that the source is well again.
-    private func tellOfValues(from id: SourceID, isLast: Bool = false) async {
-        if let pointer = reader.takeValuePointer() { await store.settle(valueOf: id, on: pointer) }
+    /// Reports events without a value: before these are published, which says that the source is well again.
+    private func reportMissingValues(from id: SourceID, isLast: Bool = false) async {
         guard let failure = faults.withoutValue.report(at: loop.clock.now, isLast: isLast) else { return }
         await store.publish([Event(time: wall.now, source: id, body: .error(failure))])
     }
@@ -227,8 +228,8 @@ package actor StdinInput: Input {
 
     /// Publishes what was read, and reports what has not been reported.
     private func finish(_ id: SourceID) async {
-        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, &faults) }
-        await tellOfValues(from: id, isLast: true)
+        if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, reader, &faults) }
+        await reportMissingValues(from: id, isLast: true)
         if let failure = faults.bad.report(at: loop.clock.now, isLast: true) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
         }

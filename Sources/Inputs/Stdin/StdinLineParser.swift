@@ -18,13 +18,11 @@ package final class StdinLineParser {
         case notJSON(JSONFault)
         /// Something was not as asked for: of the only event, or of some items, of which the others are in the batch.
         case faulty(Failure)
-        /// Some of its events have no value; and what was not as asked for besides.
-        case lacking(Extractor.Lack, besides: Failure?)
+        /// Some of its events have no value, and there may be another problem.
+        case withoutValue(Extractor.MissingValues, Failure?)
     }
 
     private var extractor: Extractor
-    /// Where the first number was, until that is told.
-    private var newPointer: JSONPointer?
     private let found = JSONSelection.Found()
     /// Of the line that was read last, when not all of its items are in a batch yet.
     private var items: ItemReading?
@@ -49,36 +47,32 @@ package final class StdinLineParser {
             return Self.verdict(error)
         }
         let fields = batch.withMinified(count) { extractor.fields(of: $0, found) }
-        var lack: Failure?
+        var missing: Extractor.Fault?
         if !fields.faults.isEmpty {
             do throws(Failure) {
-                lack = try batch.withMinified(count) { (data) throws(Failure) in
+                missing = try batch.withMinified(count) { (data) throws(Failure) in
                     try extractor.check(fields.faults, in: data, found, suggests: !hasSuggested)
                 }
             } catch {
                 hasSuggested = true
                 return .faulty(error)
             }
-        } else if extractor.extraction.value == .first, found.firstNumber != nil {
-            settle(on: batch.withMinified(count) { extractor.valuePointer(in: $0, found) })
         }
+        // Nil when the place of the value is known.
+        let pointer =
+            found.firstNumber == nil ? nil : batch.withMinified(count) { extractor.valuePointer(in: $0, found) }
         batch.addMinified(
             count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
             flaws: found.flaws)
-        return lack.map { .lacking(Extractor.Lack(count: 1, first: $0), besides: nil) } ?? .read
+        if let pointer {
+            batch.setValuePointer(pointer.text)
+            extractor.fixValue(at: pointer)
+        }
+        return missing.map { .withoutValue(Extractor.MissingValues(count: 1, fault: $0), nil) } ?? .read
     }
 
-    private func settle(on pointer: JSONPointer?) {
-        guard let pointer else { return }
-        extractor.settle(on: pointer)
-        newPointer = pointer
-    }
-
-    /// Where the first number was, once: from then on the value is there.
-    package func takeValuePointer() -> JSONPointer? {
-        defer { newPointer = nil }
-        return newPointer
-    }
+    /// See `Extractor`.
+    package func failure(of missing: Extractor.MissingValues) -> Failure { extractor.failure(of: missing) }
 
     /// Reads a line that is long.
     ///
@@ -114,8 +108,8 @@ package final class StdinLineParser {
     }
 
     private func take(_ outcome: Extractor.Outcome) -> Verdict {
-        settle(on: outcome.valuePointer)
-        if let lack = outcome.lack { return .lacking(lack, besides: outcome.problem) }
+        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
+        if let missing = outcome.missing { return .withoutValue(missing, outcome.problem) }
         return outcome.problem.map { .faulty($0) } ?? .read
     }
 

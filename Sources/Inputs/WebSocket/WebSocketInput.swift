@@ -330,7 +330,7 @@ package actor WebSocketInput: Input {
         var reading: ItemReading?
         do throws(Failure) {
             reading = try extractor.begin(document, from: id, at: time)
-            if reading == nil { await take(try extractor.add(document, from: id, at: time, to: &batch), id) }
+            if reading == nil { await finish(try extractor.add(document, from: id, at: time, to: &batch), id) }
             retries.startOver()
         } catch {
             note(error)
@@ -345,18 +345,15 @@ package actor WebSocketInput: Input {
                 throw error
             }
         }
-        await take(reading.outcome, id)
+        await finish(reading.outcome, id)
     }
 
-    /// Notes what is wrong with a message, and has readers told where the value is.
-    private func take(_ outcome: Extractor.Outcome, _ id: SourceID) async {
+    /// Reports what is wrong with a message, and reads the messages that follow with their value where its first number was.
+    private func finish(_ outcome: Extractor.Outcome, _ id: SourceID) async {
         if let problem = outcome.problem { note(problem) }
-        if let place = outcome.valuePointer {
-            extractor.settle(on: place)
-            await store.settle(valueOf: id, on: place)
-        }
-        guard let lack = outcome.lack else { return }
-        withoutValue.add(lack.first, count: lack.count)
+        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
+        guard let missing = outcome.missing else { return }
+        withoutValue.add(extractor.failure(of: missing), count: missing.count)
         guard let failure = withoutValue.report(at: loop.clock.now) else { return }
         // Before the events, which say that the source is well again.
         await store.publish([event(failure, id)])

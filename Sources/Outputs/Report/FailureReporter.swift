@@ -1,7 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Tells a person on stderr what fails upstream, and which number is taken for a source's value where nobody said: a reader of the feed like any other, that looks at few of its lines.
+/// Tells a person on stderr what fails upstream, and which number is the value of a source without a configured one: a
+/// reader of the feed like any other, that looks at few of its lines.
 package actor FailureReporter {
     private let store: EventStore
     private let notices: Notices
@@ -9,6 +10,7 @@ package actor FailureReporter {
     private let wall: any WallClock
     private let everyRequest: Bool
     private var rate: RateLimit
+    private var values: RateLimit
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
@@ -23,6 +25,7 @@ package actor FailureReporter {
         self.wall = wall
         self.everyRequest = everyRequest
         rate = RateLimit(burst: 10, every: .seconds(1), now: loop.clock.now)
+        values = RateLimit(burst: 100, every: .seconds(1), now: loop.clock.now)
     }
 
     /// Reports until the feed ends or the task is cancelled.
@@ -45,7 +48,7 @@ package actor FailureReporter {
             let mayMatter =
                 FeedLine.type(of: line, is: "\"error\"") || FeedLine.type(of: line, is: "\"recovered\"")
                 || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
-                || Array(line).range(of: "\"value_pointer\":") != nil
+                || line.range(of: "\"value_pointer\":") != nil
             if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts
@@ -69,7 +72,10 @@ package actor FailureReporter {
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
             let took = Duration.microseconds(sample.ms * 1_000).shortText
             return "catwatch: \(time)\(source)\(endpoint) \(sample.status) \(took)\n"
-        case .data(let data): return data.valueReport.flatMap { limited("\(time)\(source)\($0)") }
+        case .data(let data):
+            // Failures have a limit of their own: at the start there may be one of these for each of many sources.
+            guard let report = data.valueReport, everyRequest || values.allow(at: loop.clock.now) else { return nil }
+            return "catwatch: \(time)\(source)\(report)\n"
         default: return nil
         }
     }
@@ -96,8 +102,7 @@ extension Line.Data {
     /// How many further numbers are named.
     private static let mostOthers = 3
 
-    /// Which number is taken for the value, and which others there are: `value: /latency_ms; also /active`; nil unless the line
-    /// tells.
+    /// The pointer to the first number, and those to the next ones: `value: /latency_ms; also /active`; nil without `valuePointer`.
     package var valueReport: String? {
         guard let valuePointer else { return nil }
         let numbers = data?.withUnsafeBufferPointer {

@@ -226,7 +226,7 @@ export class Board {
                 this.#enter("ok", index, time)
                 this.sources[index].events += 1
                 this.sources[index].newest = time
-                this.sources[index].valuePointer = body.valuePointer ?? this.sources[index].valuePointer
+                if (seq > this.#state.statsAsOf) this.sources[index].valuePointer = body.valuePointer ?? this.sources[index].valuePointer
                 break
             case "latency":
                 this.#plot(body.ms, time, seq, this.#seriesIndex(`latency:${source}`, source))

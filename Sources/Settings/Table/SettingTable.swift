@@ -119,8 +119,11 @@ package struct SettingTable: Sendable {
 
     let value = SettingKey(
         "value", Types.place, absent: .first,
-        option: .init(nil, .documents, "JSON Pointer to the number (the first number)"),
-        source: .init(.fields, "The number of an event; null for none. Without it: what is where the first number was.")
+        option: .init(nil, .documents, "JSON Pointer to the number (where the first one is)"),
+        source: .init(
+            .fields,
+            "The number of an event; null for none. Without it: the first number of the first good document, then the same place in all others."
+        )
     )
     let text = SettingKey(
         "text", Types.place, absent: .first,

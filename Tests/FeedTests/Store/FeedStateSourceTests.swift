@@ -43,50 +43,37 @@ import Testing
 
     // MARK: Where values are
 
-    @Test func theNextLineWithAValueTellsWhereItWas() throws {
+    @Test func theLineThatFixesThePlaceOfTheValueSaysSo() throws {
         var state = FeedState()
         let (first, second) = (
             state.register(SourceDescription(name: "a"), at: wall),
             state.register(SourceDescription(name: "b"), at: wall)
         )
-        state.settle(valueOf: first, on: "/x")
-        state.settle(valueOf: first, on: "/x")
-        publish(nil, to: &state, from: first)
-        publish(1, to: &state, from: second)
-        publish(2, key: "k", to: &state, from: first)
-        #expect(state.newestReport == 3)
-        publish(3, key: "k", to: &state, from: first)
-        state.settle(valueOf: first, on: "/y")
-        state.settle(valueOf: second, on: String(repeating: "/", count: 257))
-        publish(4, key: "k", to: &state, from: first)
-        publish(5, to: &state, from: second)
+        publish(0, to: &state, from: first)
+        var batch = EventBatch()
+        for (source, value, pointer) in [
+            (first, nil, nil), (second, 1, nil), (first, 2, "/x"), (first, 3, nil), (first, 4, "/y\n"),
+            (second, 5, nil),
+        ] as [(SourceID, Double?, String?)] {
+            let datum = Datum(key: Bytes("k".utf8), value: value, text: nil)
+            batch.add(Event(time: wall, source: source, body: .data(datum)))
+            if let pointer { batch.setValuePointer(pointer) }
+        }
+        state.publish(batch, wall: wall, now: now)
+        #expect(state.newestReport == 6)
         func pointers() throws -> [String?] {
             try decoded(state).compactMap { if case .data(let data) = $0.body { data.valuePointer } else { nil } }
         }
-        #expect(try pointers() == [nil, nil, "/x", nil, "/y", nil])
-        #expect(state.statuses.map(\.valuePointer) == ["/y", nil])
+        #expect(try pointers() == [nil, nil, nil, "/x", nil, "/y\n", nil])
+        #expect(state.statuses.map(\.valuePointer) == ["/y\n", nil])
+        // Another batch, and the same one with other events.
+        batch.removeAll()
+        for _ in 0..<3 { batch.add(Event(time: wall, source: first, body: .data(Datum(value: 6)))) }
+        state.publish(batch, wall: wall, now: now)
+        #expect(try pointers().suffix(3) == [nil, nil, nil])
         // With another description nothing is known of it.
         #expect(state.register(SourceDescription(name: "a"), at: wall) == first)
         #expect(state.statuses.map(\.valuePointer) == [nil, nil])
-    }
-
-    /// What was not told of a source that is forgotten is not told of the one that has its place.
-    @Test func aPointerIsNotTakenOver() throws {
-        var limits = FeedState.Limits()
-        limits.released = 1
-        var state = FeedState(limits: limits)
-        for name in ["a", "b", "c"] {
-            let source = state.register(SourceDescription(name: name), at: wall)
-            state.settle(valueOf: source, on: "/x")
-            state.release(source, wall: wall, now: now)
-        }
-        for name in ["d", "e", "f"] {
-            publish(1, to: &state, from: state.register(SourceDescription(name: name), at: wall))
-        }
-        #expect(
-            try decoded(state).allSatisfy {
-                if case .data(let data) = $0.body { data.valuePointer == nil } else { true }
-            })
     }
 
     // MARK: Registering

@@ -43,12 +43,12 @@ import Testing
         let feed = try await SimulatedFeed.run(source, for: .milliseconds(1_500)) { _, _ in
             .answer(200, #"[{"n":"x"},{"v":1,"w":2},{"w":3},4]"#)
         }
-        #expect(feed.data.prefix(4).map(\.value) == [nil, 1, nil, 4])
+        #expect(feed.data.prefix(4).map(\.value) == [nil, 1, nil, nil])
         #expect(feed.data.prefix(4).map(\.valuePointer) == [nil, "/v", nil, nil])
         // The first item is not known to lack anything until there is a place.
         #expect(
             feed.errors.first?.message
-                == "1 of 4 items is not as asked for (1 without value); first, item 3: there is nothing at \"/v\"")
+                == "2 of 4 items are not as asked for (2 without value); first, item 3: there is nothing at \"/v\"")
         #expect(feed.data.dropFirst(4).allSatisfy { $0.valuePointer == nil })
     }
 
@@ -87,6 +87,21 @@ import Testing
             #expect(messages.count == 2 && feed.errors.allSatisfy { $0.code == .pointer })
             #expect(messages.first?.hasPrefix("an event has no value: ") == true)
             #expect(messages.last?.hasPrefix("2 events have no value, the first of them: ") == true)
+        }
+    }
+
+    /// Neither a bare number before it, nor the number behind a doubled key, nor what came in an earlier slice of work.
+    @Test func theLineThatFixesThePlaceSaysSo() async throws {
+        let long = (0..<3_000).map { _ in "{}" }.joined(separator: ",")
+        for (lines, items, line) in [
+            ("4\n{\"v\":1,\"w\":2}\n{\"v\":3}\n", nil, 1), ("{\"a\":\"x\",\"a\":1}\n{\"b\":2}\n{\"b\":2}", nil, 1),
+            ("[5,{\"v\":1}]\n[{\"v\":1}]", .root, 1), ("[\(long),{\"v\":1},{\"v\":2}]", .root, 3_000),
+            ("{\"\(String(repeating: "x", count: 256))\":1}\n{\"v\":2}", nil, 1),
+        ] as [(String, JSONPointer?, Int)] {
+            let source = StdinRun.source(Extraction(items: items))
+            let run = try await StdinRun.run(source, [.text(lines)])
+            let places = run.data.indices.filter { run.data[$0].valuePointer != nil }
+            #expect(places == [line], "\(lines.prefix(100))")
         }
     }
 }

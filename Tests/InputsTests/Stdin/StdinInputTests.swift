@@ -14,8 +14,7 @@ import Testing
             ])
         #expect(
             run.errors.map(\.message) == [
-                #"2 events have no value, the first of them: line 4: "/a" not found: the document is a string and has "#
-                    + "nothing in it"
+                #"2 events have no value, the first of them: line 4: there is nothing at "/a""#
             ])
     }
 
@@ -25,7 +24,7 @@ import Testing
             [.text("{\"n\":1,\"m\":2}\n{\"m\":3}\n"), .pause(.seconds(5))]
                 + (0..<3).flatMap { [.text("{\"m\":\($0)}\n{\"n\":\($0)}\n"), .pause(.seconds(5))] })
         #expect(run.values == [1, nil, nil, 0, nil, 1, nil, 2])
-        let reason = #""/n" not found: the document has no key "n""#
+        let reason = #"there is nothing at "/n""#
         #expect(
             run.errors.map(\.message) == [
                 "an event has no value: line 2: \(reason)",

@@ -42,7 +42,7 @@ import Testing
         do {
             let document = try extractor.read(Bytes(line), mayHaveMark: false)
             let outcome = try extractor.add(document, from: source, at: arrival, to: &batch)
-            if let lack = outcome.lack { return .lacking(lack, besides: outcome.problem) }
+            if let missing = outcome.missing { return .withoutValue(missing, outcome.problem) }
             return outcome.problem.map { .faulty($0) } ?? .read
         } catch let fault as JSONFault {
             return fault.reason == .empty ? .blank : .notJSON(fault)
@@ -88,13 +88,12 @@ import Testing
                 #"key=a value=1.0 text=a data={"k":"a","v":1}"#, "key=b text=b data={\"k\":\"\\u0062\",\"v\":\"x\\n\"}",
                 #"key=7 data={"k":7}"#,
             ])
-        guard case .lacking(let lack, besides: nil) = verdicts[4] else {
+        guard case .withoutValue(let missing, nil) = verdicts[4] else {
             Issue.record("\(verdicts)")
             return
         }
-        #expect(lack.count == 1 && lack.first.message == #""/v" not found: the document has no key "v""#)
-        #expect(reader.takeValuePointer() == (try JSONPointer("/v")))
-        #expect(reader.takeValuePointer() == nil)
+        #expect(missing.count == 1)
+        #expect(reader.failure(of: missing) == Failure(.pointer, #"there is nothing at "/v""#))
         guard case .notJSON = verdicts[1], case .faulty(let failure) = verdicts[3] else {
             Issue.record("\(verdicts)")
             return

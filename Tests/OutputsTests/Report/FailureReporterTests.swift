@@ -7,6 +7,10 @@ import Testing
 @Suite(.limited) struct FailureReporterTests {
     /// What a person is told of these events.
     private static func told(_ events: @escaping @Sendable (FeedStage) async -> [Event]) async throws -> [String] {
+        try await told { EventBatch(await events($0)) }
+    }
+
+    private static func told(_ batch: @escaping @Sendable (FeedStage) async -> EventBatch) async throws -> [String] {
         try await withLoop(virtual: true) { loop in
             let stage = await FeedStage(on: loop)
             let ends = LoopBound(SimulatedStream.pair(on: loop))
@@ -20,7 +24,7 @@ import Testing
                     try await group.waitForAll()
                 }
             } while: {
-                await stage.store.publish(await events(stage))
+                await stage.store.publish(await batch(stage))
                 try await loop.sleep(for: .seconds(1))
                 let text = String(decoding: try StreamOutputTests.drain(ends.value.1), as: UTF8.self)
                 return text.split(separator: "\n").map(String.init)
@@ -51,12 +55,13 @@ import Testing
         ] as [(String, String, String)])
     func theNumberThatIsTakenIsNamedOnce(data: String, pointer: String, text: String) async throws {
         let told = try await Self.told { stage in
-            await stage.store.settle(valueOf: stage.source, on: (try? JSONPointer(pointer)) ?? .root)
-            return (0..<3).map { _ in
-                Event(
-                    time: FeedStage.start, source: stage.source,
-                    body: .data(Datum(value: 1, data: Bytes(data.utf8))))
+            var batch = EventBatch()
+            for number in 0..<3 {
+                let datum = Datum(value: 1, data: Bytes(data.utf8))
+                batch.add(Event(time: FeedStage.start, source: stage.source, body: .data(datum)))
+                if number == 1 { batch.setValuePointer(pointer) }
             }
+            return batch
         }
         #expect(told == ["catwatch: fact: \(text)"])
     }

@@ -53,7 +53,8 @@ package struct LineEncoder: Sendable {
     /// What the first line with a value from there has besides.
     static func tail(valuePointer: String) -> [UInt8] {
         LineWriter.bytes(atMost: 32 + LineWriter.mostEscaped(valuePointer.utf8.count)) {
-            $0.string("value_pointer", valuePointer)
+            $0.raw(",\"value_pointer\":")
+            $0.string(valuePointer)
         }
     }
 
