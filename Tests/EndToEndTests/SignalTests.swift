@@ -5,7 +5,7 @@ import Testing
 /// Ctrl-C and its relatives.
 @Suite(.limited) struct SignalTests {
     private static func running(_ stage: Stage, _ arguments: [String] = []) async throws -> ChildProcess {
-        let program = try await stage.catwatch(["-u", stage.url("/fact"), "-e", "10ms"] + arguments)
+        let program = try await stage.catwatch(["-u", stage.url("/fact"), "--value=/length", "-e", "10ms"] + arguments)
         try await program.wait(for: "three events") { program in
             FeedLine.lines(program.outputBytes).count { $0?.isData == true } >= 3 ? () : nil
         }
@@ -90,7 +90,7 @@ import Testing
         try await Stage.run { stage in
             // Nobody reads stdout: after the first Ctrl-C it is still waited for.
             let program = try await stage.catwatch(
-                ["-u", stage.url("/fault/large?bytes=60000"), "-e", "10ms", "--listen=\(stage.folder)/s"]
+                ["-u", stage.url("/fault/large?bytes=60000"), "--value=", "-e", "10ms", "--listen=\(stage.folder)/s"]
             ) { $0.readsOutput = false }
             try await stage.waitForRequests(5)
             #expect(try FolderListing.names(in: stage.folder).sorted() == ["s", "s.lock"])

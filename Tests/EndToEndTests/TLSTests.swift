@@ -38,6 +38,7 @@ import Testing
             let origin = try await Self.serve(on: stage)
             let run = try await stage.finish([
                 "-u", "\(origin)/fact.json", "--cacert", "\(stage.folder)/server.pem", "-n", "1",
+                "--value", "/length",
             ])
             #expect(run.ending == .exited(0) && run.errors == "")
             #expect(try run.lines().first { $0.isData }?.string("text") == "Served in secret.")

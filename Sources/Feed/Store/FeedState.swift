@@ -271,7 +271,7 @@ package struct FeedState: ~Copyable, Sendable {
         _ flaws: JSONFlaws, saying pointer: String, _ time: Timestamp, _ names: LineEncoder.Names, _ now: LoopInstant
     ) {
         let tail = encoder.tail
-        encoder.setTail(tail + LineEncoder.tail(valuePointer: pointer))
+        encoder.setTail(LineEncoder.tail(valuePointer: pointer) + tail)
         encode(value, text, data, flaws, nil, time, names, now)
         encoder.setTail(tail)
         newestReport = log.nextSequence - 1

@@ -27,11 +27,14 @@ function midpoint(bucket) {
     return bits.getFloat64(0)
 }
 
+/** What the sum is multiplied by, so that it is always a number. */
+const scale = 2 ** -16
+
 /** Milliseconds; 64 buckets of equal width to each power of two, from 1 µs to 1 hour. */
 export class LatencyHistogram {
     count = 0
     errors = 0
-    sum = 0
+    scaledSum = 0
     minimum = 0
     maximum = 0
     last = 0
@@ -39,7 +42,7 @@ export class LatencyHistogram {
     #counts = new Uint32Array(0)
 
     get mean() {
-        return this.count === 0 ? 0 : Math.min(Math.max(this.sum / this.count, this.minimum), this.maximum)
+        return this.count === 0 ? 0 : Math.min(Math.max(this.scaledSum / this.count / scale, this.minimum), this.maximum)
     }
 
     /** Counts a duration, `times` times; refuses one that is negative or not finite. */
@@ -50,7 +53,7 @@ export class LatencyHistogram {
         this.maximum = this.count === 0 ? milliseconds : Math.max(this.maximum, milliseconds)
         this.last = milliseconds
         this.count += times
-        this.sum += milliseconds * times
+        this.scaledSum = Math.min(this.scaledSum + milliseconds * scale * times, Number.MAX_VALUE)
         this.#add(times, bucketOf(milliseconds))
         return true
     }
@@ -97,7 +100,7 @@ export class LatencyHistogram {
             placed = rank
             lower = value
         }
-        histogram.sum = mean * count
+        histogram.scaledSum = mean * count * scale
         histogram.last = last
         return histogram
     }

@@ -281,7 +281,7 @@ export function create(context) {
             // Which agent it is of may be known later than the endpoint.
             const agent = board.agentOfSource(source)
             setText(prefix, visible(agent === null ? scheme : `${agent} ${scheme}`))
-            const newKey = `${histogram.count} ${histogram.errors} ${histogram.last} ${histogram.sum}`
+            const newKey = `${histogram.count} ${histogram.errors} ${histogram.last} ${histogram.scaledSum}`
             if (newKey !== key) {
                 key = newKey
                 columns.forEach((column, place) => setText(cells[place], columnText(column, histogram)))
