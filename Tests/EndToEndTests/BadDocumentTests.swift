@@ -86,7 +86,8 @@ import Testing
             let run = try await stage.finish(
                 ["-u", stage.url("/fault/json/\(document.kind)"), "-e", "10ms", "-n", "2"])
             #expect(run.ending == .exited(0))
-            #expect(run.errorLines.allSatisfy { $0.contains(": value: /") } && run.errorLines.count <= 1, "\(run.errors)")
+            #expect(
+                run.errorLines.allSatisfy { $0.contains(": value: /") } && run.errorLines.count <= 1, "\(run.errors)")
             let events = try run.lines().filter(\.isData)
             #expect(events.count == 2)
             for event in events {

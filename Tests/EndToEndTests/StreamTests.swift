@@ -66,7 +66,9 @@ import Testing
     @Test func nothingIsAsGoodAsAnything() async throws {
         try await Stage.run { stage in
             let url = try await stage.url("/fact")
-            let program = try await stage.catwatch(["-u", url, "--value=/length", "-n", "3", "-e", "10ms"]) { $0.output = .null }
+            let program = try await stage.catwatch(["-u", url, "--value=/length", "-n", "3", "-e", "10ms"]) {
+                $0.output = .null
+            }
             let run = try await Finished(of: program)
             #expect(run.ending == .exited(0) && run.errors == "")
             #expect(try await stage.requestCount() >= 3)
@@ -118,7 +120,9 @@ import Testing
 
     @Test func noOutputSaysNothing() async throws {
         try await Stage.run { stage in
-            let run = try await stage.finish(["-u", stage.url("/fact"), "--value=/length", "-o", "none", "-n", "2", "-e", "10ms"])
+            let run = try await stage.finish([
+                "-u", stage.url("/fact"), "--value=/length", "-o", "none", "-n", "2", "-e", "10ms",
+            ])
             #expect(run.ending == .exited(0) && run.output.isEmpty && run.errors == "")
             #expect(try await stage.requestCount() >= 2)
         }
