@@ -2,14 +2,16 @@ package import Feed
 package import Reactor
 
 /// Reads what an `Extraction` asks for out of documents and their items: made once, used for many.
-package struct Extractor: Sendable {
+///
+/// A class, as a structure with so many references would have each of them counted for each line.
+package final class Extractor: Sendable {
     /// What reading a document came to.
     package struct Outcome: Sendable, Equatable {
         /// How many events were added.
         package var events = 0
         /// What was wrong with some of the items, in one sentence about all of them; nil when nothing was.
         package var problem: Failure?
-        /// The pointer to the first number, to be fixed by `fixValue`; nil when the place of the value is known, or there is none.
+        /// The pointer to the first number, for `fixingValue`; nil when the place of the value is known, or there is none.
         package var valuePointer: JSONPointer?
         /// The events of lines that have no number where the first one was; nil when there are none.
         package var missing: MissingValues?
@@ -101,7 +103,7 @@ package struct Extractor: Sendable {
     /// Whether the value is where the first number was, and not where the configuration says.
     private let followsFirstNumber: Bool
 
-    package init(_ extraction: Extraction, of kind: Kind) {
+    package convenience init(_ extraction: Extraction, of kind: Kind) {
         self.init(extraction, of: kind, followsFirstNumber: false)
     }
 
@@ -124,12 +126,9 @@ package struct Extractor: Sendable {
 
     // MARK: The first number
 
-    /// Reads the value at `pointer` from now on, where the first number was.
-    mutating func fixValue(at pointer: JSONPointer) {
-        if extraction.value == .first { self = fixed(at: pointer) }
-    }
-
-    private func fixed(at pointer: JSONPointer) -> Extractor {
+    /// One that reads the value at `pointer`, where the first number was, unless the place of the value is known.
+    func fixingValue(at pointer: JSONPointer) -> Extractor {
+        guard extraction.value == .first else { return self }
         var extraction = extraction
         extraction.value = .at(pointer)
         return Extractor(extraction, of: kind, followsFirstNumber: true)
@@ -144,7 +143,7 @@ package struct Extractor: Sendable {
             pointer.text.utf8.count <= SourceStatus.longestPointer
         else { return nil }
         // Of duplicate keys the first one counts, which may hold something else.
-        let fixed = fixed(at: pointer)
+        let fixed = fixingValue(at: pointer)
         let again = JSONSelection.Found()
         guard (try? fixed.fields.read(data, again)) != nil, fixed.fields(of: data, again).value == number else {
             return nil
@@ -202,7 +201,7 @@ package struct Extractor: Sendable {
         }
         // The work throws nothing: there is no other failure than a cancellation.
         let result = try? await loop.offload(to: worker) {
-            Result { () throws(JSONFault) in try read(input, mayHaveMark: mayHaveMark) }
+            Result { () throws(JSONFault) in try self.read(input, mayHaveMark: mayHaveMark) }
         }
         return try result?.get()
     }

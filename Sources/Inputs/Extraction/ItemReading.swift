@@ -78,7 +78,7 @@ package struct ItemReading {
         add(item, fields, bytes, document, into: &batch)
         if valuePointer == nil, let pointer = extractor.valuePointer(in: bytes, found) {
             batch.setValuePointer(pointer.text)
-            extractor.fixValue(at: pointer)
+            extractor = extractor.fixingValue(at: pointer)
             valuePointer = pointer
         }
     }

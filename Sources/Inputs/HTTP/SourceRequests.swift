@@ -60,7 +60,7 @@ struct SourceRequests {
 
     /// Has the answers that follow read as a good one: with their value where its first number was.
     mutating func fixValue(by outcome: Extractor.Outcome) {
-        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
+        if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
     }
 
     /// Makes one request.

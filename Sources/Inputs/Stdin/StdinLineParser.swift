@@ -36,6 +36,7 @@ package final class StdinLineParser {
         _ line: UnsafeBufferPointer<UInt8>, from source: SourceID, at now: Timestamp, into batch: inout EventBatch
     ) -> Verdict {
         guard line.count <= Extractor.longestOnLoop else { return .long }
+        let extractor = extractor
         let count: Int
         do throws(JSONFault) {
             guard extractor.extraction.items == nil else {
@@ -66,7 +67,7 @@ package final class StdinLineParser {
             flaws: found.flaws)
         if let pointer {
             batch.setValuePointer(pointer.text)
-            extractor.fixValue(at: pointer)
+            self.extractor = extractor.fixingValue(at: pointer)
         }
         return missing.map { .withoutValue(Extractor.MissingValues(count: 1, fault: $0), nil) } ?? .read
     }
@@ -108,7 +109,7 @@ package final class StdinLineParser {
     }
 
     private func take(_ outcome: Extractor.Outcome) -> Verdict {
-        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
+        if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
         if let missing = outcome.missing { return .withoutValue(missing, outcome.problem) }
         return outcome.problem.map { .faulty($0) } ?? .read
     }

@@ -351,7 +351,7 @@ package actor WebSocketInput: Input {
     /// Reports what is wrong with a message, and reads the messages that follow with their value where its first number was.
     private func finish(_ outcome: Extractor.Outcome, _ id: SourceID) async {
         if let problem = outcome.problem { note(problem) }
-        if let pointer = outcome.valuePointer { extractor.fixValue(at: pointer) }
+        if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
         guard let missing = outcome.missing else { return }
         withoutValue.add(extractor.failure(of: missing), count: missing.count)
         guard let failure = withoutValue.report(at: loop.clock.now) else { return }
