@@ -45,9 +45,7 @@ extension JSONPointer {
                 case UInt8(ascii: "{"):
                     path.append(.key(0..<0))
                     isAtKey = true
-                case UInt8(ascii: "["):
-                    path.append(.index(0))
-                    isAtKey = false
+                case UInt8(ascii: "["): path.append(.index(0))
                 case UInt8(ascii: "}"), UInt8(ascii: "]"):
                     path.removeLast()
                     isAtKey = false

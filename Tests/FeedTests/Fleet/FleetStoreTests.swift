@@ -70,6 +70,8 @@ import Testing
             #expect(lines.allSatisfy { $0.contains(#""agent":"web1""#) })
             let greeting = String(decoding: await fleet.store.greeting(isFiltered: false), as: UTF8.self)
             #expect(greeting.contains(#""value_pointer":"/a""#) && greeting.contains(#""value_pointer":"/v""#))
+            await fleet.receive([try peer.stats(#"{"source":"b","state":"ok","value_pointer":"/w"}"#)])
+            #expect(await fleet.store.sourceStates.contains { $0.valuePointer == "/w" })
         }
     }
 

@@ -198,6 +198,7 @@ extension PlayedBackTests {
                 ("error", #""code":"c","message":"m""#, true),
                 ("memory", #""rss_bytes":1,"peak_bytes":1,"private_bytes":1"#, false), ("progress", #""done":1"#, true),
                 ("recovered", #""down_s":1,"attempts":1"#, true), ("t", #""series":"s""#, false),
+                ("t", #""series":"s","value_pointer":"/a""#, true),
             ].enumerated() {
                 let line = Bytes(
                     "{\"seq\":\(index + 1),\"time\":\(Self.time(index)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}"

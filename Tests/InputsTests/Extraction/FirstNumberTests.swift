@@ -1,8 +1,9 @@
 import Feed
-import Inputs
 import Reactor
 import TestSupport
 import Testing
+
+@testable import Inputs
 
 /// A source that is not told where its value is looks for it where the first number was.
 @Suite(.limited) struct FirstNumberTests {
@@ -68,6 +69,21 @@ import Testing
         #expect(feed.data.map(\.valuePointer) == ["/v", nil])
     }
 
+    /// Items that are left out are not counted as events without a value.
+    @Test func ofManyItemsWithoutANumberAllAreCounted() throws {
+        let extractor = Extractor(Extraction(items: .root, key: .at(try JSONPointer("/k"))), of: .lines)
+        let document = try extractor.read(
+            Bytes(#"[{"k":"a","v":1},{"k":"b"},{"w":2},{"k":"c","v":"x"},{"k":"d"}]"#.utf8))
+        var batch = EventBatch()
+        let outcome = try extractor.add(document, from: SourceID(index: 0), at: Timestamp(seconds: 0), to: &batch)
+        #expect(outcome.events == 4 && outcome.missing?.count == 3)
+        #expect(outcome.problem?.message.hasPrefix("1 of 5 items is not as asked for (1 left out") == true)
+        var tally = FaultTally.withoutValue
+        tally.add(Failure(.pointer, "x"), count: 3)
+        #expect(
+            tally.report(at: LoopInstant(nanoseconds: 0))?.message == "3 events have no value, the first of them: x")
+    }
+
     @Test func messagesWithoutTheNumberHaveNoValue() async throws {
         for items in [nil, JSONPointer.root] {
             var source = try SimulatedSocket.source()
@@ -92,10 +108,10 @@ import Testing
 
     /// Neither a bare number before it, nor the number behind a doubled key, nor what came in an earlier slice of work.
     @Test func theLineThatFixesThePlaceSaysSo() async throws {
-        let long = (0..<3_000).map { _ in "{}" }.joined(separator: ",")
+        let long = (0..<1_200).map { _ in "{}" }.joined(separator: ",")
         for (lines, items, line) in [
             ("4\n{\"v\":1,\"w\":2}\n{\"v\":3}\n", nil, 1), ("{\"a\":\"x\",\"a\":1}\n{\"b\":2}\n{\"b\":2}", nil, 1),
-            ("[5,{\"v\":1}]\n[{\"v\":1}]", .root, 1), ("[\(long),{\"v\":1},{\"v\":2}]", .root, 3_000),
+            ("[5,{\"v\":1}]\n[{\"v\":1}]", .root, 1), ("[\(long),{\"v\":1},{\"v\":2}]", .root, 1_200),
             ("{\"\(String(repeating: "x", count: 256))\":1}\n{\"v\":2}", nil, 1),
         ] as [(String, JSONPointer?, Int)] {
             let source = StdinRun.source(Extraction(items: items))
