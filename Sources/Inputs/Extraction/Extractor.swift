@@ -38,6 +38,8 @@ package final class Extractor: Sendable {
     struct Fields {
         var key: Range<Int>?
         var value: Double?
+        /// The pointer to the first number, which is the value; nil when the place of the value is known, or there is none.
+        var valuePointer: JSONPointer?
         var text: Range<Int>?
         var time: Timestamp?
         /// What was asked for and is not as it should be.
@@ -134,21 +136,21 @@ package final class Extractor: Sendable {
         return Extractor(extraction, of: kind, followsFirstNumber: true)
     }
 
-    /// The pointer to the first number of an object or array, when that is looked for and no longer than a line may say.
-    ///
-    /// - Parameter found: what `fields` found in the data.
-    func valuePointer(in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> JSONPointer? {
-        guard let number = found.firstNumber, [.object, .array].contains(JSONKind(firstByte: data.first)),
-            let pointer = JSONPointer.numbers(in: data, isLenient: isLenient, atMost: 1).first,
-            pointer.text.utf8.count <= SourceStatus.longestPointer
-        else { return nil }
-        // Of duplicate keys the first one counts, which may hold something else.
-        let fixed = fixingValue(at: pointer)
-        let again = JSONSelection.Found()
-        guard (try? fixed.fields.read(data, again)) != nil, fixed.fields(of: data, again).value == number else {
-            return nil
+    /// How many numbers of a document are tried.
+    private static let mostCandidates = 8
+
+    /// Looks for the first number of an object or array that can be the value in all others, too: not the key or the time, not the
+    /// second value of a doubled key, and at a pointer that a line can tell.
+    @inline(never)
+    private func findFirstNumber(in data: UnsafeBufferPointer<UInt8>) -> (pointer: JSONPointer, value: Double)? {
+        for pointer in JSONPointer.numbers(in: data, isLenient: isLenient, atMost: Self.mostCandidates)
+        where pointer != key && pointer != time && pointer.text.utf8.count <= SourceStatus.longestPointer {
+            let fixed = fixingValue(at: pointer)
+            let found = JSONSelection.Found()
+            guard (try? fixed.fields.read(data, found)) != nil else { return nil }
+            if let value = fixed.fields(of: data, found).value { return (pointer, value) }
         }
-        return pointer
+        return nil
     }
 
     /// Whether an event may come without a value: that of a line without a number where the first one was.
@@ -167,8 +169,8 @@ package final class Extractor: Sendable {
     package struct Document: @unchecked Sendable {  // what was found never changes again
         package let json: JSONDocument
         fileprivate let found: JSONSelection.Found
-        /// Of a document that is one event.
-        fileprivate let valuePointer: JSONPointer?
+        /// Of a document that is one event: looked for where the document is read, as it may be long.
+        fileprivate let fields: Fields?
     }
 
     /// Validates, minifies and searches a document in one pass.
@@ -180,8 +182,8 @@ package final class Extractor: Sendable {
         let start = mayHaveMark && input.starts(with: JSONText.byteOrderMark) ? JSONText.byteOrderMark.count : 0
         do throws(JSONFault) {
             let json = try JSONDocument(input.dropFirst(start), whole, found)
-            let place = extraction.items == nil ? json.withUnsafeBytes { valuePointer(in: $0, found) } : nil
-            return Document(json: json, found: found, valuePointer: place)
+            let fields = extraction.items == nil ? json.withUnsafeBytes { self.fields(of: $0, found) } : nil
+            return Document(json: json, found: found, fields: fields)
         } catch {
             throw JSONFault(offset: error.offset + start, reason: error.reason)
         }
@@ -222,14 +224,14 @@ package final class Extractor: Sendable {
             return reading.outcome
         }
         return try document.json.withUnsafeBytes { (data) throws(Failure) in
-            let fields = fields(of: data, document.found)
+            let fields = document.fields ?? self.fields(of: data, document.found)
             let missing = try check(fields.faults, in: data, document.found, suggests: kind == .documents)
             batch.add(
                 time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
                 data: data, flaws: document.found.flaws)
-            if let pointer = document.valuePointer { batch.setValuePointer(pointer.text) }
+            if let pointer = fields.valuePointer { batch.setValuePointer(pointer.text) }
             return Outcome(
-                events: 1, valuePointer: document.valuePointer,
+                events: 1, valuePointer: fields.valuePointer,
                 missing: missing.map { MissingValues(count: 1, fault: $0) })
         }
     }
@@ -335,6 +337,11 @@ package final class Extractor: Sendable {
             !asked.value
             ? found.firstNumber
             : read(1, data, found, &fields.faults.value) { _, token in Self.number(token, isLenient: isLenient) }
+        if found.firstNumber != nil, [.object, .array].contains(JSONKind(firstByte: data.first)) {
+            let first = findFirstNumber(in: data)
+            fields.valuePointer = first?.pointer
+            fields.value = first?.value
+        }
         if mayOmitValue, fields.faults.value == .missing,
             case .success(let number) = Self.number(data, isLenient: isLenient)
         {

@@ -76,7 +76,7 @@ package struct ItemReading {
         guard fields.faults.key == nil else { return }
         events += 1
         add(item, fields, bytes, document, into: &batch)
-        if valuePointer == nil, let pointer = extractor.valuePointer(in: bytes, found) {
+        if let pointer = fields.valuePointer {
             batch.setValuePointer(pointer.text)
             extractor = extractor.fixingValue(at: pointer)
             valuePointer = pointer

@@ -59,13 +59,10 @@ package final class StdinLineParser {
                 return .faulty(error)
             }
         }
-        // Nil when the place of the value is known.
-        let pointer =
-            found.firstNumber == nil ? nil : batch.withMinified(count) { extractor.valuePointer(in: $0, found) }
         batch.addMinified(
             count, time: fields.time ?? now, source: source, key: fields.key, value: fields.value, text: fields.text,
             flaws: found.flaws)
-        if let pointer {
+        if let pointer = fields.valuePointer {
             batch.setValuePointer(pointer.text)
             self.extractor = extractor.fixingValue(at: pointer)
         }

@@ -68,7 +68,7 @@ package actor FailureReporter {
             let attempts = recovery.attempts == 1 ? "one failed attempt" : "\(recovery.attempts) failed attempts"
             let what = name == EventStore.ownName ? "goes on" : "answers again"
             return limited("\(time)\(source)\(what) after \(recovery.down.shortText) and \(attempts)")
-        case .latency(let sample):
+        case .latency(let sample) where everyRequest:
             let endpoint = Sanitizer.visible(sample.endpoint, limit: 300)
             let took = Duration.microseconds(sample.ms * 1_000).shortText
             return "catwatch: \(time)\(source)\(endpoint) \(sample.status) \(took)\n"
@@ -104,7 +104,7 @@ extension Line.Data {
 
     /// The pointer to the first number, and those to the next ones: `value: /latency_ms; also /active`; nil without `valuePointer`.
     package var valueReport: String? {
-        guard let valuePointer else { return nil }
+        guard let valuePointer, valuePointer.hasPrefix("/") else { return nil }
         let numbers = data?.withUnsafeBufferPointer {
             JSONPointer.numbers(in: $0, atMost: Self.mostOthers + 2, within: 64 << 10)
         }

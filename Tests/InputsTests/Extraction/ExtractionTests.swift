@@ -155,8 +155,8 @@ import Testing
                 #"value=6.0 data={"b":5,"a":6}"#, #"data={"a":null}"#, #"data={"a":"7"}"#, "data=[8]",
             ]),
         Case(
-            "the first number behind a doubled key", #"[{"a":"x","a":1},{"a":2,"b":3},{"b":4,"a":5}]"#, items: "",
-            [#"value=1.0 data={"a":"x","a":1}"#, #"value=2.0 data={"a":2,"b":3}"#, #"value=5.0 data={"b":4,"a":5}"#]),
+            "the second value of a doubled key", #"[{"a":"x","a":1},{"a":2,"b":3},{"b":4,"a":5}]"#, items: "",
+            [#"data={"a":"x","a":1}"#, #"value=2.0 data={"a":2,"b":3}"#, #"value=5.0 data={"b":4,"a":5}"#]),
         Case(
             "text where it is asked for", #"[{"t":"a\tb"},{"t":1},{}]"#, items: "", value: .nowhere, text: at("/t"),
             ["text=a\tb " + #"data={"t":"a\tb"}"#, #"data={"t":1}"#, "data={}"]),

@@ -77,15 +77,24 @@ enum ExtractionTwin {
             guard fields.key != .bad else { continue }
             events.append(line(fields, item))
             guard extraction.value == .first, settled == nil else { continue }
-            let first = item.all().first { $0.value.number(isLenient) != nil }
-            // Of duplicate keys the first one counts.
-            if let first, !first.pointer.isEmpty,
-                item.find(first.pointer)?.number(isLenient) == first.value.number(isLenient)
-            {
-                settled = first.pointer
-            }
+            if item.number(isLenient) == nil { settled = firstNumber(of: item, extraction)?.pointer }
         }
         return (events, faulty)
+    }
+
+    /// Of the first eight numbers the first one that is the value: by the first of doubled keys, and neither key nor time.
+    private static func firstNumber(of item: JSONTree, _ extraction: Extraction) -> (pointer: String, number: Double)? {
+        let isLenient = extraction.number == .lenient
+        var others = [extraction.time]
+        if case .at(let key) = extraction.key { others.append(key) }
+        for (pointer, _) in item.all().filter({ $0.value.number(isLenient) != nil }).prefix(8) {
+            guard pointer.utf8.count <= 256,
+                !others.contains(where: { $0 != nil && $0 == (try? JSONPointer(pointer)) }),
+                let number = item.find(pointer)?.number(isLenient)
+            else { continue }
+            return (pointer, number)
+        }
+        return nil
     }
 
     private enum Field: Equatable {
@@ -131,8 +140,8 @@ enum ExtractionTwin {
         switch extraction.value {
         case .nowhere: break
         case .first:
-            fields.value =
-                item.all().lazy.compactMap { $0.value.number(isLenient) }.first.map { .text("\($0)") } ?? .none
+            let number = item.number(isLenient) ?? firstNumber(of: item, extraction)?.number
+            fields.value = number.map { .text("\($0)") } ?? .none
         case .at(let pointer):
             let found = item.find(pointer.text)
             fields.value = found?.rawText == "null" ? .null : found?.number(isLenient).map { .text("\($0)") } ?? .bad

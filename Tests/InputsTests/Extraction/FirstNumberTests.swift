@@ -69,6 +69,32 @@ import Testing
         #expect(feed.data.map(\.valuePointer) == ["/v", nil])
     }
 
+    /// Neither is what is meant: a key or a time has its own use, and of a doubled key the first value counts.
+    @Test(
+        arguments: [
+            (#"{"id":5,"v":1,"w":2}"#, "/id", nil, 1, "/v"), (#"{"id":5}"#, "/id", nil, nil, nil),
+            (#"{"ts":1763886000,"v":2}"#, nil, "/ts", 2, "/v"), (#"{"a":"s","a":5,"b":8}"#, nil, nil, 8, "/b"),
+            (#"{"a":"s","a":5}"#, nil, nil, nil, nil), (#"{"a":1e999,"b":[2]}"#, nil, nil, 2, "/b/0"),
+            ("7", nil, nil, 7, nil),
+        ] as [(String, String?, String?, Double?, String?)])
+    func theFirstNumberIsOneThatCanBeMeant(
+        document: String, key: String?, time: String?, value: Double?, pointer: String?
+    ) async throws {
+        let extraction = Extraction(
+            key: try key.map { .at(try JSONPointer($0)) }, time: try time.map { try JSONPointer($0) })
+        var asItem = extraction
+        asItem.items = .root
+        for (extraction, text) in [(extraction, document), (asItem, "[\(document)]")] {
+            let run = try await StdinRun.run(StdinRun.source(extraction), [.text(text + "\n")])
+            #expect(run.values == [value] && run.data.map(\.valuePointer) == [pointer])
+            let extractor = Extractor(extraction, of: .documents)
+            var batch = EventBatch()
+            let outcome = try extractor.add(
+                extractor.read(Bytes(text.utf8)), from: SourceID(index: 0), at: Timestamp(seconds: 0), to: &batch)
+            #expect(outcome.valuePointer?.text == pointer)
+        }
+    }
+
     /// Items that are left out are not counted as events without a value.
     @Test func ofManyItemsWithoutANumberAllAreCounted() throws {
         let extractor = Extractor(Extraction(items: .root, key: .at(try JSONPointer("/k"))), of: .lines)
