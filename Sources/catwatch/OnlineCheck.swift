@@ -91,7 +91,8 @@ actor OnlineCheck {
             text += "nothing came\n"
         } else {
             let time = result.latency.map { " in \(Duration.microseconds($0.ms * 1_000).shortText)" } ?? ""
-            let what = result.events == 0 && result.latency?.status != 304 ? " (an empty list)" : ""
+            let isEmpty = result.events == 0 && result.latency?.status != 304
+            let what = source.isFeed ? " (the agent answers)" : isEmpty ? " (an empty list)" : ""
             text += "\(result.events) event\(result.events == 1 ? "" : "s")\(what)\(time)\n"
         }
         if let value = result.value { text += "  \(value)\n" }
@@ -114,11 +115,14 @@ actor OnlineCheck {
     }
 
     private func take(_ bytes: Bytes) {
-        guard let line = try? LineDecoder.decode(bytes), let source = line.source, let known = results[source] else {
-            return
-        }
+        guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
+        // What an agent of a fleet has of its own sources is the answer of the source that stands for it.
+        let source = line.agent.map { SourceDescription(agent: $0).name } ?? name
+        guard let known = results[source] else { return }
         defer { if !known.isDecided, results[source]?.isDecided == true { decided.signal() } }
         switch line.body {
+        case .memory, .agent: results[source]?.isAnswered = true
+        case .latency where name != source, .error where name != source: break
         case .data(let data):
             results[source]?.events += 1
             if let value = data.valueReport { results[source]?.value = value }
@@ -137,6 +141,9 @@ actor OnlineCheck {
 }
 
 extension Source {
+    /// Whether it is another agent's feed.
+    fileprivate var isFeed: Bool { if case .feed = self { true } else { false } }
+
     /// How long a first event may take.
     fileprivate var patience: Duration {
         switch self {

@@ -5,6 +5,22 @@ import Testing
 
 /// `catwatch check`, and where a configuration is looked for.
 @Suite(.limited) struct ConfigurationFileTests {
+    @Test func anAgentIsAskedLikeAnySource() async throws {
+        try await Stage.run { stage in
+            let agent = try await stage.catwatch(["--demo", "-e", "100ms", "-o", "none", "--listen=\(stage.folder)/s"])
+            try await stage.wait(for: "the socket") { access("\(stage.folder)/s", F_OK) == 0 }
+            let path = try await stage.write(
+                #"{"sources":[{"name":"h","url":"unix:\#(stage.folder)/s"}]}"#, to: "agents.json")
+            let found = try await stage.finish(["check", "--online", "-c", path])
+            #expect(found.ending == .exited(0) && found.errors.contains("h.catwatch: "), "\(found.errors)")
+            #expect(found.errors.contains(" (the agent answers)\n"))
+            try await agent.signal(SIGTERM)
+            _ = try await agent.waitForExit()
+            let gone = try await stage.finish(["check", "--online", "-c", path])
+            #expect(gone.ending == .exited(1) && gone.errors.contains("h.catwatch: connect: "), "\(gone.errors)")
+        }
+    }
+
     @Test(arguments: ["fact", "breeds", "dogs", "aqi", "fibonacci", "catwatch"])
     func theExamplesAreRight(name: String) async throws {
         try await Stage.run { stage in

@@ -90,7 +90,10 @@ import Testing
         try await Stage.run { stage in
             // Nobody reads stdout: after the first Ctrl-C it is still waited for.
             let program = try await stage.catwatch(
-                ["-u", stage.url("/fault/large?bytes=60000"), "--value=", "-e", "10ms", "--listen=\(stage.folder)/s"]
+                [
+                    "-u", stage.url("/fault/large?bytes=60000"), "--value=/length", "-e", "10ms",
+                    "--listen=\(stage.folder)/s",
+                ]
             ) { $0.readsOutput = false }
             try await stage.waitForRequests(5)
             #expect(try FolderListing.names(in: stage.folder).sorted() == ["s", "s.lock"])

@@ -62,7 +62,7 @@ import Testing
             let run = try await stage.finish([url, bare, "-e", "10ms", "-n", "6"])
             #expect(run.ending == .exited(0))
             #expect(Set(try run.lines().filter(\.isData).compactMap(\.source)) == ["fact", "fact-2"])
-            let values = ["fact", "fact-2"].map { "catwatch: \($0): value: /length" }
+            let values = ["fact-2", "fact"].map { "catwatch: \($0): value: /length" }
             #expect(run.errorLines.first == "catwatch: '\(bare)' is taken for \(url)")
             #expect(run.errorLines.dropFirst().map { String($0) }.sorted() == values)
             let quiet = try await stage.finish([bare, "-q", "-e", "10ms", "-n", "1"])
