@@ -138,11 +138,13 @@ actor Agent {
         defer { socket?.remove() }
         var settings = WebSettings(plan)
         let port = try surroundings.openPort(plan.options)
-        try await startJournal()
         let demo = try surroundings.startDemo(plan.options)
         demoOrigin = demo?.origin
         settings.demo = demoOrigin
         let sources = try plan.sources(demoOrigin: demoOrigin)
+        // Before the journal is greeted: those who read it later find them in front of the run's first line.
+        for source in sources { _ = await store.claim(source.description) }
+        try await startJournal()
         makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
         let service = surroundings.service
         let view = ViewOutput(

@@ -56,6 +56,29 @@ import Testing
         }
     }
 
+    @Test func theJournalSaysFromTheFirstLineOnWhatTheSourcesAre() async throws {
+        try await withLoop(virtual: true) { loop in
+            let machine = Self.machine(on: loop)
+            let agent = SimulatedProcess(on: machine, seed: 1)
+            async let status = agent.run(["-u", "http://cats.test/fact", "--journal", "/x.db", "-o", "ndjson"])
+            try await loop.sleep(for: .seconds(15))
+            agent.signal(SIGTERM)
+            let ended = try await status
+            let greetings = try machine.journal(at: "/x.db").greetings.map { greeting -> [SourceStatus] in
+                let line = try LineDecoder.decode(Array(greeting.utf8).split(separator: 0x0A)[1])
+                guard case .stats(let stats) = line.body else { return [] }
+                return stats.sources
+            }
+            // Once more when it is known where the value is.
+            #expect(ended == 0 && greetings.count == 2)
+            for sources in greetings {
+                let own = sources.first { $0.source == "fact" }
+                #expect(own?.rhythm == .every(.seconds(2)))
+            }
+            #expect(greetings.map { $0.first { $0.source == "fact" }?.valuePointer } == [nil, "/length"])
+        }
+    }
+
     @Test(arguments: [false, true])
     func anAttachedAgentKeepsTheOthersRunAndAddsNothing(endsFirst: Bool) async throws {
         try await withLoop(virtual: true) { loop in

@@ -684,6 +684,9 @@ package actor EventStore {
         max(state.newestReport, orAnswers ? state.newestAnswer : 0) >= span.sequences.lowerBound
     }
 
+    /// The number of the newest line that says where a source's value is: `stats` say it from there on.
+    package var newestPointer: Int { state.newestPointer }
+
     /// The number of the line that a reader gets next.
     package func place(of id: ReaderID) -> Int { readers[id]?.cursor ?? state.log.nextSequence }
 

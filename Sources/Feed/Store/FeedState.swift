@@ -10,6 +10,8 @@ package struct FeedState: ~Copyable, Sendable {
     /// the newest answer's.
     package private(set) var newestReport = 0
     package private(set) var newestAnswer = 0
+    /// The number of the newest line that says where a source's value is.
+    private(set) var newestPointer = 0
     package var counts = StoreCounts()
     /// The outputs as the next `agent` line shows them; whoever keeps the readers keeps them.
     package var outputs: [OutputState] = []
@@ -274,7 +276,8 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(LineEncoder.tail(valuePointer: pointer) + tail)
         encode(value, text, data, flaws, nil, time, names, now)
         encoder.setTail(tail)
-        newestReport = log.nextSequence - 1
+        newestPointer = log.nextSequence - 1
+        newestReport = newestPointer
     }
 
     private mutating func reportSeries(_ wall: Timestamp, _ now: LoopInstant) {
@@ -976,7 +979,7 @@ package struct FeedState: ~Copyable, Sendable {
         switch relayed.line.body {
         case .data(let data):
             counts.data += 1
-            if data.valuePointer != nil { newestReport = sequence }
+            if data.valuePointer != nil { (newestReport, newestPointer) = (sequence, sequence) }
         case .latency: newestAnswer = sequence
         case .error, .progress, .recovered: newestReport = sequence
         default: break

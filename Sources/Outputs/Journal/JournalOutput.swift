@@ -13,6 +13,8 @@ package actor JournalOutput {
     package struct Pace: Sendable {
         /// How long after a line its commit begins.
         package var commit = Duration.milliseconds(100)
+        /// How long it is from a `stats` that says where values are to the next one: those of many sources are large.
+        package var stats = Duration.seconds(1)
         /// For how long the first line of a run waits for the disk to say what it has of the run before.
         package var start = Duration.seconds(2)
         /// For how long inputs wait for a journal that gets nowhere, and agents for one that cannot be opened.
@@ -42,6 +44,8 @@ package actor JournalOutput {
     private var mustOpen = true
     /// The newest `hello` and `stats` of what is durable.
     private var greeting: [UInt8] = []
+    /// The newest line that says where a value is and that `stats` in the journal count in, and when that was said.
+    private var toldPointer: (sequence: Int, at: LoopInstant)?
     /// Where the batch ends; nil before there was one.
     private var place: FeedPlace?
     /// Whether there is more to let go of.
@@ -132,6 +136,7 @@ package actor JournalOutput {
             var isKept = try await keep([], of: reader)
             while isKept, !batch.isLast {
                 try await gather(reader)
+                tellOfValues(reader)
                 isKept = try await keep(batch.pieces, of: reader)
                 if isKept, !batch.isLast { batch = batch.next }
             }
@@ -208,6 +213,20 @@ package actor JournalOutput {
             batch.addEnd(line)
         }
         place = store.assumeIsolated { $0.progress(of: reader) }
+    }
+
+    /// Has the next batch begin with new `stats` when it has become known where a value is: the line that says so may be older
+    /// than what somebody reads later.
+    private func tellOfValues(_ reader: ReaderID) {
+        let now = loop.clock.now
+        let newest = store.assumeIsolated { $0.newestPointer }
+        guard !batch.isLast, newest != toldPointer?.sequence ?? 0,
+            toldPointer.map({ now >= $0.at.advanced(by: pace.stats) }) ?? true
+        else { return }
+        let greeting = store.assumeIsolated { $0.greeting(for: reader) }
+        guard !greeting.isEmpty else { return }
+        toldPointer = (newest, now)
+        batch.add(.greeting(greeting))
     }
 
     /// Commits until it works, and says what is in the way.
