@@ -43,10 +43,11 @@ package struct PastReading: Sendable {
     /// How many bytes of lines it gives at the most, about: the newest.
     private let most: Int
     private var phase = Phase.beginning
-    /// Behind which place lines come, and with which one they end.
+    /// Behind which place lines come, and which one is the last that is asked for.
     private var low: JournalPlace?
     private var high: JournalPlace?
-    /// How many bytes of lines right behind that are later than all that is asked for, up to a page.
+    /// How many bytes of lines it has come to, one behind the other, that are later than all that is asked for: with a page of
+    /// them it ends.
     package private(set) var overBytes = 0
     /// The journal's number of the run whose lines come.
     private var runNumber: Int64?
@@ -100,32 +101,26 @@ package struct PastReading: Sendable {
         case .time(let from, let until):
             var query = JournalQuery()
             (query.from, query.until) = (from, until)
-            guard let first = try history.page(query, behind: nil, bytes: 1)?.last else { return .end }
-            low = JournalPlace(id: first.id.subtractingSaturated(1))
-            query.isReversed = true
+            var first = try history.page(query, behind: nil, bytes: 1)?.last
             if until != nil {
-                high = try history.page(query, behind: nil, bytes: 1)?.last
-                overBytes = try overBytes(history, behind: high)
+                if first == nil {
+                    // All of it may be missing: the `gap` that says so came later.
+                    query.until = nil
+                    guard let next = try history.page(query, behind: nil, bytes: 1),
+                        next.lines.withUnsafeBytes({ FeedLine.number(of: $0) }) == nil
+                    else { return .end }
+                    (first, high) = (next.last, next.last)
+                } else {
+                    query.isReversed = true
+                    high = try history.page(query, behind: nil, bytes: 1)?.last
+                }
             }
+            guard let first else { return .end }
+            low = JournalPlace(id: first.id.subtractingSaturated(1))
         }
         let behind = high.map { JournalPlace(id: $0.id.addingSaturated(1)) }
         phase = most < .max ? .measuring(behind: behind, left: most) : .reading
         return .bytes([])
-    }
-
-    /// Counts the lines behind a place that are later than all that is asked for: none if something is missing between them.
-    private func overBytes(_ history: any LineHistory, behind place: JournalPlace?) throws(JournalFault) -> Int {
-        guard let filter else { return 0 }
-        var (place, count) = (place, 0)
-        while count < Self.pageBytes,
-            let page = try history.page(JournalQuery(), behind: place, bytes: Self.pageBytes)
-        {
-            if let place, page.last <= place { throw Self.circle }
-            let bytes = page.lines.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter) }
-            guard bytes == page.lines.count else { return 0 }
-            (place, count) = (page.last, count + bytes)
-        }
-        return count
     }
 
     /// Counts a page of lines, the newest first; of one that is too much nothing comes, nor of what is older.
@@ -151,9 +146,15 @@ package struct PastReading: Sendable {
 
     private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
         first = nil
-        if let low, let high, low >= high { return .end }
+        // Behind it a `gap` may tell of what is missing, up to a line that is there.
+        let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
+        if isBehind, overBytes >= Self.pageBytes { return .end }
         guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end }
         if let low, page.last <= low { throw Self.circle }
+        if isBehind, page.run.number != runNumber {
+            pass(page)
+            return .bytes([])
+        }
         guard RunName.isValid(page.run.name) else { throw JournalFault(.corrupt, "the name of a run makes no sense") }
         var bytes: [UInt8] = []
         if page.run.number != runNumber {
@@ -173,16 +174,18 @@ package struct PastReading: Sendable {
         }
         let id = EventFraming.idField(page.run.name)
         isCut = false
-        let end =
-            high.flatMap { high -> Int? in
-                if page.run.number != high.run { return page.run.number < high.run ? nil : -1 }
-                return page.run.base.addingSaturated(Int(high.offset))
-            } ?? .max
         page.lines.withUnsafeBytes { lines in
-            FeedLine.forEach(in: lines) { add($0, upTo: end, id, time, to: &bytes) }
+            FeedLine.forEach(in: lines) { add($0, id, time, to: &bytes) }
         }
-        if !isCut { low = page.last }
+        if !isCut { pass(page) }
         return .bytes(bytes)
+    }
+
+    /// Goes on behind a page.
+    private mutating func pass(_ page: JournalPage) {
+        low = page.last
+        guard high != nil, let filter else { return }
+        overBytes = page.lines.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter, behind: overBytes) }
     }
 
     /// What is left out of a run of which nothing comes, so that whoever has some of it knows.
@@ -238,18 +241,16 @@ package struct PastReading: Sendable {
     /// Adds a line of a page, if it is one that follows, and not behind what is asked for; of what is missing before it a `gap`
     /// tells, and so it does of one that is no line at all, as soon as another one follows.
     private mutating func add(
-        _ line: UnsafeRawBufferPointer, upTo end: Int, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
+        _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
         guard !isCut, line.count < LineEncoder.longestLine, let place else { return }
         guard let sequence = FeedLine.number(of: line) else {
-            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body,
-                missing.from <= end
-            {
+            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body {
                 addGap(through: missing.to, time, to: &bytes)
             }
             return
         }
-        guard sequence >= place.sequence, sequence <= end, sequence < .max,
+        guard sequence >= place.sequence, sequence < .max,
             (try? LineIndex(line.assumingMemoryBound(to: UInt8.self))) != nil
         else { return }
         addGap(through: sequence - 1, time, to: &bytes)

@@ -12,9 +12,9 @@ extension MemoryHistory {
     }
 
     /// Keeps a `gap`.
-    func addGap(_ missing: ClosedRange<Int>) {
-        let line = ControlLine.gap(time: FeedStage.start, missing: missing, reason: "slow_reader")
-        add(Array(line.dropLast()), missing, FeedStage.start)
+    func addGap(_ missing: ClosedRange<Int>, at time: Timestamp = FeedStage.start) {
+        let line = ControlLine.gap(time: time, missing: missing, reason: "slow_reader")
+        add(Array(line.dropLast()), missing, time)
     }
 
     func add(_ bytes: [UInt8], _ sequence: Int, _ time: Timestamp) { add(bytes, sequence...sequence, time) }

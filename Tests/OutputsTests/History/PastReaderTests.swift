@@ -395,7 +395,7 @@ import Testing
             let first = try await stage.firstHeld
             let reader = try stage.feed.connect(capacity: 1 << 20)
             try await reader.ask(#"{"from":"2023-11-14T22:13:00Z","until":"2023-11-14T23:00:00Z"}"#)
-            let gap = ahead == 1 ? " !31…\(first - 1)" : ""
+            let gap = ahead == 1 ? " !32…\(first - 1)" : ""
             let rest = try await Self.rest(of: reader)
             #expect(rest == "r1(1,\(31 + ahead)): 1…30\(gap) \(first)…2000 bye(r1,2000)")
         }

@@ -169,8 +169,10 @@ import Testing
         #expect(
             try Self.summary(Self.read(history, .after(8, run: "A"), filter, atMost: 1_000))
                 == "A(9,11): B(1,6): C(1,701):")
-        let interval = PastReading.Start.time(nil, until: FeedStage.start + .seconds(500))
-        let newest = try Self.summary(Self.read(history, interval, atMost: 1_000 + PastReading.pageBytes))
+        let until = FeedStage.start + .seconds(500)
+        let interval = LineFilter(types: nil, sources: nil, until: until)
+        let newest = try Self.summary(
+            Self.read(history, .time(nil, until: until), interval, atMost: 1_000 + PastReading.pageBytes))
         #expect(newest.hasPrefix("C(") && newest.hasSuffix("…300"), "\(newest)")
     }
 
@@ -211,6 +213,35 @@ import Testing
         let filter = LineFilter(types: nil, sources: nil, until: until)
         #expect(try Self.summary(Self.read(history, .time(nil, until: until), filter)) == "A(1,11): 1…3")
         #expect(history.pages < 8)
+    }
+
+    /// The `gap` of a hole is written when it is over.
+    @Test(arguments: [
+        (5, 15, "A(6,701): 6…10 !11…20"), (12, 15, "A(11,701): !11…20"), (12, 26, "A(11,701): !11…20 21…21"),
+        (400, 402, "A(396,701): 396…397"),
+    ])
+    func namesWhatIsMissingWhereTheIntervalEnds(from: Int, until: Int, expected: String) throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...10, text: 200)
+        history.addGap(11...20, at: FeedStage.start + .seconds(25))
+        history.add(21...700, from: FeedStage.start + .seconds(25), text: 200)
+        let (from, until) = (FeedStage.start + .seconds(from), FeedStage.start + .seconds(until))
+        let filter = LineFilter(types: nil, sources: nil, from: from, until: until)
+        let bytes = try Self.read(history, .time(from, until: until), filter)
+        #expect(try Self.summary(bytes) == expected)
+    }
+
+    /// What the journal has behind the interval is not missing: a `gap` of the log's begins behind it.
+    @Test func goesOnBehindAllThatThereIsWhereTheIntervalEnds() throws {
+        let history = MemoryHistory()
+        history.begin("A")
+        history.add(1...20)
+        let until = FeedStage.start + .seconds(3)
+        let filter = LineFilter(types: nil, sources: nil, until: until)
+        var reading = PastReading(from: .time(nil, until: until), filter, as: .lines)
+        while try reading.advance(history, at: Self.time) != .end {}
+        #expect(reading.place == FeedPlace("A", 21))
     }
 
     @Test func eachLineHasItsIDAcrossRuns() throws {
