@@ -22,7 +22,9 @@ enum JournalPair {
         case (.database(_, .nothing), .database(let both, _)): return try isSound(both)
         case (.database(let alone, .journal), .database(let both, .journal)):
             guard try isSound(both) else { return false }
-            return try contains(both, alone)
+            // In the middle of being put into the file, the log has the pages that make sense.
+            if try contains(both, alone) { return true }
+            return try !isSound(alone)
         case (.database(_, let alone), .database(_, let both)): return alone == both
         case (.database, _): return true
         }
@@ -48,18 +50,20 @@ enum JournalPair {
         }
     }
 
-    /// Whether the newest line is there, and all the others but the oldest, which may have been let go of.
+    /// Whether all lines are there but the oldest, which may have been let go of, and the run that the newest is of.
     private static func contains(_ both: SQLiteDatabase, _ alone: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         do throws(SQLiteFault) {
             guard let newest = try alone.integer("SELECT max(id) FROM lines WHERE type <> 'gap'") else { return true }
-            let first = min(newest, try both.integer("SELECT min(id) FROM lines") ?? newest)
-            let runs = try alone.prepare("SELECT run, name FROM runs WHERE run >= ? AND run <= ?")
-            let sameRun = try both.prepare("SELECT 1 FROM runs WHERE run = ? AND name = ?")
-            runs.bind(1, JournalPlace(id: first).run)
+            guard let first = try both.integer("SELECT min(id) FROM lines") else { return false }
+            let runs = try alone.prepare("SELECT run, name, base, begun FROM runs WHERE run >= ? AND run <= ?")
+            let sameRun = try both.prepare("SELECT 1 FROM runs WHERE run = ? AND name = ? AND base = ? AND begun = ?")
+            runs.bind(1, JournalPlace(id: min(first, newest)).run)
             runs.bind(2, JournalPlace(id: newest).run)
             while try runs.step() {
                 sameRun.bind(1, runs.integer(0))
                 sameRun.bind(2, runs.text(1))
+                sameRun.bind(3, runs.integer(2))
+                sameRun.bind(4, runs.integer(3))
                 guard try sameRun.step() else { return false }
                 sameRun.reset()
             }

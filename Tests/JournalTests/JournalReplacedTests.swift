@@ -56,4 +56,40 @@ import Testing
         // It was open until here.
         #expect(try LineReader.numbers(history).count == 5)
     }
+
+    @Test func aLogIsItsFilesOwnWhileItsPagesAreBeingPutIntoIt() throws {
+        let old = try openStore(age: .seconds(1_800))
+        var feed = FeedOfLines(run: "one")
+        let text = ",\"text\":\"\(String(repeating: "x", count: 200))\""
+        try old.commit([feed.greeting] + feed.add(2_000, text: text), at: now)
+        old.close()
+        // Later lines come into pages that earlier ones were in.
+        let store = try openStore(age: .seconds(1_800))
+        for second in 1...4 {
+            let time = now + .seconds(second * 1_800)
+            try store.commit([feed.greeting] + feed.add(500, text: text), at: time)
+            while try store.tidy(at: time + .seconds(600)) {}
+        }
+        let (file, log) = (try folder.read("journal"), try folder.read("journal-wal"))
+        store.close()
+        let after = try folder.read("journal")
+
+        let page = 4_096
+        let changed = stride(from: 0, to: after.count, by: page).filter { start in
+            !(start < file.count && file[start..<start + page] == after[start..<start + page])
+        }
+        for count in stride(from: 0, through: changed.count, by: max(1, changed.count / 40)) {
+            var partly = file + [UInt8](repeating: 0, count: max(0, after.count - file.count))
+            for start in changed.prefix(count) {
+                partly.replaceSubrange(start..<start + page, with: after[start..<start + page])
+            }
+            let name = "partly-\(count)"
+            try folder.write(partly, to: name)
+            try folder.write(log, to: name + "-wal")
+            let opened = SQLiteLineStore(path: folder.path(name), JournalSettings())
+            let notice = try opened.open().notice
+            #expect(notice == nil, "\(notice ?? "") \(count) of \(changed.count) pages")
+            opened.close()
+        }
+    }
 }

@@ -32,6 +32,11 @@ package final class TemporaryFolder: Sendable {
         _ = Glibc.write(file.number, text, text.utf8.count)
     }
 
+    package func write(_ bytes: [UInt8], to name: String) throws(SystemError) {
+        let file = try Descriptor.open(path(name), flags: O_WRONLY | O_CREAT | O_TRUNC)
+        _ = Glibc.write(file.number, bytes, bytes.count)
+    }
+
     package func read(_ name: String) throws(SystemError) -> [UInt8] {
         try Descriptor.open(path(name), flags: O_RDONLY).bytes(limit: .max) ?? []
     }

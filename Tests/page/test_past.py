@@ -53,8 +53,8 @@ def test_the_graph_goes_back_into_a_run_that_is_over(tmp_path, open_page):
         expect(past).to_be_empty()
         expect(page.locator("main > section.detail")).to_be_visible()
 
-        page.context.watch.expected.append("ERR_FAILED")
-        page.route("**/feed?from*", lambda route: route.abort())
+        page.context.watch.expected.append("ERR_CONNECTION_")
+        agent.kill(signal.SIGTERM)
         page.keyboard.press("]")
         expect(past).to_have_text(re.compile(" · not there: nothing answers$"))
         # Who leaves comes back to what is now.

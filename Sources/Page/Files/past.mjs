@@ -94,7 +94,6 @@ export async function fetchPast(past, control) {
         }
         past.isPart = bytes >= fullBytes
         // What ends otherwise is not all of it.
-        const end = readLine(last)
         if (!last.startsWith('{"type":"bye"')) throw new Error("the connection broke")
     } catch (error) {
         if (isSilent) throw new Error("the agent takes too long")
