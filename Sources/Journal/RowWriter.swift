@@ -67,13 +67,10 @@ struct RowWriter {
         case .lines(let span):
             var sequence = span.sequences.lowerBound
             try span.withUnsafeBytes { bytes throws(SQLiteFault) in
-                var start = 0
-                while start < bytes.count {
-                    let line = Self.firstLine(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+                try bytes.forEachLine { line throws(SQLiteFault) in
                     try insert(line, as: sequence, at: time)
                     if isFleet { positions.note(line) }
                     sequence = sequence.addingSaturated(1)
-                    start += line.count + 1
                 }
             }
         case .gap(let missing, let line):
@@ -85,11 +82,6 @@ struct RowWriter {
             else { return }
             try database.execute("UPDATE runs SET ended = ?2 WHERE run = ?1", run.number, said.reason ?? "")
         }
-    }
-
-    private static func firstLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        guard let start = bytes.baseAddress, let end = memchr(start, 0x0A, bytes.count) else { return bytes }
-        return UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
     }
 
     private mutating func insert(
@@ -105,18 +97,20 @@ struct RowWriter {
         }
         defer { insert.reset() }
         insert.bind(1, id)
-        if let glance = LineGlance(line.bindMemory(to: UInt8.self)) {
-            insert.bind(2, glance.time.microseconds)
-            insert.bind(3, glance.type)
-            insert.bind(4, glance.source)
-            insert.bind(5, glance.series)
-            insert.bind(6, glance.value)
-        } else if let index = try? LineIndex(line.bindMemory(to: UInt8.self)) {
-            insert.bind(2, index.time.microseconds)
-            insert.bind(3, index.type)
-            insert.bind(4, index.source)
-            insert.bind(5, index.series)
-            insert.bind(6, index.value)
+        if let head = LineHead(line), let value = head.value, let time = head.time, let type = head.type?.text,
+            let source = head.source?.text, let series = head.series?.text
+        {
+            insert.bind(2, time.microseconds)
+            insert.bind(3, type)
+            insert.bind(4, source)
+            insert.bind(5, series)
+            insert.bind(6, value)
+        } else if let head = try? LineHead.Decoded(line.bindMemory(to: UInt8.self)) {
+            insert.bind(2, head.time.microseconds)
+            insert.bind(3, head.type)
+            insert.bind(4, head.source)
+            insert.bind(5, head.series)
+            insert.bind(6, head.value)
         } else {
             // It is kept all the same, to be found by when it came.
             insert.bind(2, time.microseconds)
@@ -155,9 +149,7 @@ struct RowWriter {
         if let gap = try database.gap(at: id) {
             try endGap(gap, at: id, before: missing.upperBound.addingSaturated(1), at: time)
         }
-        guard known < missing.upperBound, case .gap(let said)? = (try? LineDecoder.decode(line[...]))?.body else {
-            return
-        }
+        guard known < missing.upperBound, let said = Line.Gap(line[...]) else { return }
         try insertGap(known + 1...missing.upperBound, reason: said.reason, at: time)
     }
 

@@ -81,7 +81,7 @@ extension SQLiteDatabase {
     func gap(at id: Int64) throws(SQLiteFault) -> Line.Gap? {
         let lines = try prepare("SELECT line FROM lines WHERE id = ? AND type = 'gap'")
         lines.bind(1, id)
-        guard try lines.step(), case .gap(let gap)? = (try? LineDecoder.decode(lines.bytes(0)[...]))?.body,
+        guard try lines.step(), let gap = Line.Gap(lines.bytes(0)[...]),
             let run = try run(id >> JournalPlace.bits), run.place(of: gap.from)?.id == id
         else { return nil }
         return gap

@@ -195,9 +195,8 @@ private struct Search {
 
     /// Which numbers a line is of: one, but for a `gap`.
     private static func numbers(of line: UnsafeRawBufferPointer, isGap: Bool, _ sequence: Int) -> ClosedRange<Int> {
-        guard isGap, let gap = try? LineDecoder.decode(Bytes(line)), case .gap(let said) = gap.body, said.to >= sequence
-        else { return sequence...sequence }
-        return sequence...said.to
+        guard isGap, let gap = Line.Gap(Bytes(line)), gap.to >= sequence else { return sequence...sequence }
+        return sequence...gap.to
     }
 
     /// What was said of the sources before this place; else what was said first, which had counted it.

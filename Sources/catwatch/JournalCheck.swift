@@ -24,7 +24,7 @@ enum JournalCheck {
 
     /// The run and the number of a page's one line, and its time.
     private static func text(of page: JournalPage) -> String {
-        let time = page.lines.withUnsafeBufferPointer { try? LineIndex($0).time }
+        let time = page.lines.withUnsafeBufferPointer { try? LineHead.Decoded($0).time }
         let text = time.map { time in
             LineWriter.bytes(atMost: 64) { writer in
                 var text = TimestampText()

@@ -151,6 +151,8 @@ package actor ChildProcess {
     package func end() {
         if ending == nil {
             kill(-id, SIGKILL)
+            // Also when it has left its group, or has none yet.
+            kill(id, SIGKILL)
             _ = reap()
         }
         closeInput()

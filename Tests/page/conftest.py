@@ -5,13 +5,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from agent import ROOT, Agent
 
 SHOTS = ROOT / ".build" / "page"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1440, "height": 900}
+
+# A page gets there; beside builds it takes its time. How long things take is for catwatch-bench to say.
+expect.set_options(timeout=20_000)
 
 
 def launch(playwright):

@@ -16,6 +16,7 @@ import argparse
 import collections
 import contextlib
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -48,10 +49,12 @@ def wait_for(what, condition):
     return value
 
 
-def free_port():
+def free_address():
+    """A host and port for one after the other; nobody else looks for a port of that host in between."""
+    host = f"127.{os.getpid() >> 14 & 127 | 128}.{os.getpid() >> 7 & 127}.{os.getpid() & 127 | 128}"
     with socket.socket() as own:
-        own.bind(("127.0.0.1", 0))
-        return own.getsockname()[1]
+        own.bind((host, 0))
+        return f"{host}:{own.getsockname()[1]}"
 
 
 class Program:
@@ -83,8 +86,8 @@ class Agent:
     def __init__(self, catwatch, folder, number, has_journal):
         self.catwatch, self.folder, self.name = catwatch, folder, f"m{number}"
         if number % 2:
-            port = free_port()
-            self.url, place = f"http://127.0.0.1:{port}", f"--http=127.0.0.1:{port}"
+            address = free_address()
+            self.url, place = f"http://{address}", f"--http={address}"
         else:
             self.url, place = f"unix:{folder}/{self.name}.sock", f"--listen={folder}/{self.name}.sock"
         self.arguments = ["-", place]
@@ -237,9 +240,9 @@ def validate(output):
     need(result.returncode == 0, f"{output.name}: {result.stderr.decode()[-2000:]}")
 
 
-def past(port, start, end):
+def past(address, start, end):
     query = urllib.parse.urlencode({"from": start, "until": end})
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/feed?{query}", timeout=PATIENCE) as answer:
+    with urllib.request.urlopen(f"http://{address}/feed?{query}", timeout=PATIENCE) as answer:
         return [json.loads(line) for line in answer.read().split(b"\n") if line]
 
 
@@ -247,8 +250,8 @@ def kill(catwatch, folder, count):
     agents = [Agent(catwatch, folder, number, has_journal=True) for number in range(count)]
     for agent in agents:
         wait_for(f"{agent.name}'s first line", lambda agent=agent: agent.lives[0].lines())
-    port = free_port()
-    options = [f"--journal={folder}/fleet.db", "--journal-commit=100ms", f"--http=127.0.0.1:{port}"]
+    address = free_address()
+    options = [f"--journal={folder}/fleet.db", "--journal-commit=100ms", f"--http={address}"]
     first = begin(catwatch, folder, agents, *options)
     feeder = Feeder(agents)
     for agent in agents:
@@ -278,7 +281,7 @@ def kill(catwatch, folder, count):
     # What it has, it gives: across its own two runs, the rest of which is in no log any more.
     lines = second.lines()
     end = max(line["time"] for line in lines if "seq" in line)
-    told = past(port, "2020-01-01T00:00:00Z", end[:19] + "Z")
+    told = past(address, "2020-01-01T00:00:00Z", end[:19] + "Z")
     second.end(signal.SIGTERM)
     kept = [line for line in journal(folder) if "seq" in line]
     early = [line for line in kept if "agent" not in line or line["time"][:19] < end[:19]]

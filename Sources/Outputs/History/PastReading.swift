@@ -107,7 +107,7 @@ package struct PastReading: Sendable {
                     // All of it may be missing: the `gap` that says so came later.
                     query.until = nil
                     guard let next = try history.page(query, behind: nil, bytes: 1),
-                        next.lines.withUnsafeBytes({ FeedLine.number(of: $0) }) == nil
+                        next.lines.withUnsafeBytes({ LineHead($0)?.sequence }) == nil
                     else { return .end }
                     (first, high) = (next.last, next.last)
                 } else {
@@ -134,7 +134,7 @@ package struct PastReading: Sendable {
         if let place, page.last >= place { throw Self.circle }
         var left = left
         page.lines.withUnsafeBytes { bytes in
-            FeedLine.forEach(in: bytes) { line in if filter?.admits(line) != false { left -= line.count + 1 } }
+            bytes.forEachLine { line in if filter?.admits(line) != false { left -= line.count + 1 } }
         }
         if left < 0 {
             isCutOff = true
@@ -175,7 +175,7 @@ package struct PastReading: Sendable {
         let id = EventFraming.idField(page.run.name)
         isCut = false
         page.lines.withUnsafeBytes { lines in
-            FeedLine.forEach(in: lines) { add($0, id, time, to: &bytes) }
+            lines.forEachLine { add($0, id, time, to: &bytes) }
         }
         if !isCut { pass(page) }
         return .bytes(bytes)
@@ -185,7 +185,7 @@ package struct PastReading: Sendable {
     private mutating func pass(_ page: JournalPage) {
         low = page.last
         guard high != nil, let filter else { return }
-        overBytes = page.lines.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter, behind: overBytes) }
+        overBytes = page.lines.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
     }
 
     /// What is left out of a run of which nothing comes, so that whoever has some of it knows.
@@ -244,21 +244,19 @@ package struct PastReading: Sendable {
         _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
         guard !isCut, line.count < LineEncoder.longestLine, let place else { return }
-        guard let sequence = FeedLine.number(of: line) else {
-            if let gap = try? LineDecoder.decode(Array(line)[...]), case .gap(let missing) = gap.body {
-                addGap(through: missing.to, time, to: &bytes)
-            }
+        guard let sequence = LineHead(line)?.sequence else {
+            if let gap = Line.Gap(Bytes(line)) { addGap(through: gap.to, time, to: &bytes) }
             return
         }
         guard sequence >= place.sequence, sequence < .max,
-            (try? LineIndex(line.assumingMemoryBound(to: UInt8.self))) != nil
+            (try? LineHead.Decoded(line.assumingMemoryBound(to: UInt8.self))) != nil
         else { return }
         addGap(through: sequence - 1, time, to: &bytes)
         if isCut { return }
         self.place?.sequence = sequence + 1
         guard filter?.admits(line) != false, let start = line.baseAddress else { return }
         first = first ?? sequence
-        // `FeedLine` has found the newline behind it.
+        // `forEachLine` has found the newline behind it.
         let whole = UnsafeRawBufferPointer(start: start, count: line.count + 1)
         if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
     }

@@ -45,8 +45,8 @@ struct JournalBatch {
             bytes += greeting.count
         case .gap(let line):
             // The store's own line: it can be read.
-            guard case .gap(let gap)? = (try? LineDecoder.decode(line[...]))?.body else { return }
-            pieces.append(.gap(gap.from...gap.to, line))
+            guard let gap = Line.Gap(line[...]) else { return }
+            pieces.append(.gap(gap.numbers, line))
             lines += 1
         case .end(let line):
             if !isRelay { addEnd(line) }

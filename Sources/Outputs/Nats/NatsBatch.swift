@@ -65,12 +65,6 @@ struct NatsBatch {
         return .taken(bytes: end, lines: count)
     }
 
-    /// Those that a `gap` names; nil for any other line.
-    static func numbers(ofGap line: ArraySlice<UInt8>) -> ClosedRange<Int>? {
-        guard case .gap(let gap)? = (try? LineDecoder.decode(line))?.body else { return nil }
-        return gap.from...gap.to
-    }
-
     private mutating func extend(by numbers: ClosedRange<Int>) {
         let first = min(piece.numbers?.lowerBound ?? .max, numbers.lowerBound)
         piece.numbers = first...max(piece.numbers?.upperBound ?? .min, numbers.upperBound)
@@ -85,7 +79,7 @@ struct NatsBatch {
 
 extension NatsBatch.Piece {
     /// Whether it only names what is missing, so nothing can take its place.
-    var isGap: Bool { NatsBatch.numbers(ofGap: bytes[...]) != nil }
+    var isGap: Bool { Line.Gap(bytes[...]) != nil }
 
     /// The same in two messages; nil when it is one line.
     var halves: (Self, Self)? {
@@ -99,22 +93,25 @@ extension NatsBatch.Piece {
     }
 
     private static func numbers(of lines: ArraySlice<ArraySlice<UInt8>>) -> ClosedRange<Int>? {
-        let all = lines.compactMap { line in
-            line.withUnsafeBytes { FeedLine.number(of: $0) }.map { $0...$0 } ?? NatsBatch.numbers(ofGap: line)
-        }
+        let all = lines.compactMap { numbers(of: $0) }
         guard let first = all.first, let last = all.last else { return nil }
         return first.lowerBound...last.upperBound
+    }
+
+    /// The line's own number, or those that a `gap` names.
+    private static func numbers(of line: ArraySlice<UInt8>) -> ClosedRange<Int>? {
+        line.withUnsafeBytes { LineHead($0)?.sequence }.map { $0...$0 } ?? Line.Gap(line)?.numbers
     }
 
     /// Each line as a message, with where it comes from as its last keys: what is in the subject, the headers and its number.
     func lines(agent: String, run: String) -> [Self] {
         bytes.split(separator: 0x0A).map { line in
-            let number = line.withUnsafeBytes { FeedLine.number(of: $0) }
+            let number = line.withUnsafeBytes { LineHead($0)?.sequence }
             var text = Array(line.dropLast())
             text += Array(",\"agent\":\"\(agent)\",\"origin_run\":\"\(run)\"".utf8)
             if let number { text += Array(",\"origin_seq\":\(number)".utf8) }
             text += Array("}\n".utf8)
-            return Self(bytes: text, numbers: number.map { $0...$0 } ?? NatsBatch.numbers(ofGap: line))
+            return Self(bytes: text, numbers: Self.numbers(of: line))
         }
     }
 }

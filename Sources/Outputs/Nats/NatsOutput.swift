@@ -183,7 +183,7 @@ package actor NatsOutput {
                 rest = (span, 0, span.sequences.lowerBound)
                 // What is attached to may have begun long before.
                 if stored == 0 { stored = span.sequences.lowerBound - 1 }
-            case .gap(let line): batch.add(line, naming: NatsBatch.numbers(ofGap: line[...]))
+            case .gap(let line): batch.add(line, naming: Line.Gap(line[...])?.numbers)
             // One that is over before it was known whose it is says nothing.
             case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
             case .end(let line):

@@ -201,7 +201,7 @@ package actor PushOutput {
                 trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
-                if history != nil, let missing = Self.missing(line), pastEnd != FeedPlace(run, missing.from) {
+                if history != nil, let missing = Line.Gap(line[...]), pastEnd != FeedPlace(run, missing.from) {
                     past = reading(from: missing.from, through: missing.to)
                     if try await pushPast(reader, to: stream) { continue }
                 }
@@ -221,11 +221,6 @@ package actor PushOutput {
                 return true
             }
         }
-    }
-
-    /// What the store's own `gap` line names.
-    private static func missing(_ line: [UInt8]) -> Line.Gap? {
-        if case .gap(let gap)? = (try? LineDecoder.decode(line[...]))?.body { gap } else { nil }
     }
 
     /// The journal's lines from this one of the run on.
@@ -295,7 +290,7 @@ package actor PushOutput {
             var first: Int?
             while end < bytes.count, end - start < Self.linesAtOnce {
                 let next = bytes[end...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
-                if first == nil { first = bytes[end..<next].withUnsafeBytes { FeedLine.number(of: $0) } }
+                if first == nil { first = bytes[end..<next].withUnsafeBytes { LineHead($0)?.sequence } }
                 end = next
             }
             unwritten = end - start

@@ -44,11 +44,10 @@ package actor FailureReporter {
 
     private func texts(of bytes: UnsafeRawBufferPointer) -> [String] {
         var texts: [String] = []
-        FeedLine.forEach(in: bytes) { line in
+        bytes.forEachLine { line in
             let mayMatter =
-                FeedLine.type(of: line, is: "\"error\"") || FeedLine.type(of: line, is: "\"recovered\"")
-                || (everyRequest && FeedLine.type(of: line, is: "\"latency\""))
-                || line.range(of: "\"value_pointer\":") != nil
+                LineHead(line)?.type.map { $0 == "error" || $0 == "recovered" || (everyRequest && $0 == "latency") }
+                ?? false || line.range(of: "\"value_pointer\":") != nil
             if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts

@@ -96,8 +96,8 @@ package actor ProgressReporter {
 
     private func newest(in bytes: UnsafeRawBufferPointer) -> ProgressBar? {
         var found: UnsafeRawBufferPointer?
-        FeedLine.forEach(in: bytes) { line in
-            if FeedLine.type(of: line, is: "\"progress\"") { found = line }
+        bytes.forEachLine { line in
+            if let type = LineHead(line)?.type, type == "progress" { found = line }
         }
         guard let found, let line = try? LineDecoder.decode(Array(found)[...]), case .progress(let progress) = line.body
         else { return nil }

@@ -268,7 +268,7 @@ final class ReaderConnection: @unchecked Sendable {
     /// Counts lines that are too late for who asked for some time.
     private func noteTime(of span: LineSpan) {
         guard terms.until != nil, !isOver, let filter else { return }
-        overBytes = span.withUnsafeBytes { FeedLine.overBytes(in: $0, for: filter, behind: overBytes) }
+        overBytes = span.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
     }
 
     /// Has a `hello` and `stats` written, by themselves and as answers to what was asked before.
@@ -588,7 +588,7 @@ extension LineFilter {
     fileprivate func chosen(of span: LineSpan) -> [UInt8] {
         span.withUnsafeBytes { bytes in
             var chosen: [UInt8] = []
-            FeedLine.forEach(in: bytes) { line in
+            bytes.forEachLine { line in
                 guard admits(line) else { return }
                 chosen += line
                 chosen.append(UInt8(ascii: "\n"))

@@ -38,10 +38,9 @@ struct LogHoles {
             end = try scan.end(of: place.run)
             next = place.next
         }
-        guard row.type.elementsEqual("gap".utf8),
-            case .gap(let gap)? = (try? LineDecoder.decode(Array(row.line)[...]))?.body,
-            gap.to > gap.from
-        else { return rest }
+        guard row.type.elementsEqual("gap".utf8), let gap = Line.Gap(Bytes(row.line)), gap.to > gap.from else {
+            return rest
+        }
         // It stands for all of these.
         let width = Int64(gap.to.subtractingSaturated(gap.from))
         let behind = JournalPlace(

@@ -101,9 +101,7 @@ struct LogPrinter {
     private mutating func close(_ row: JournalRows.Row, _ sequence: Int) {
         if let next, next < sequence, !isFiltered { add(missing: next...sequence - 1, at: row.time) }
         next = sequence.addingSaturated(1)
-        guard row.type.elementsEqual("gap".utf8), let line = try? LineDecoder.decode(Array(row.line)[...]),
-            case .gap(let gap) = line.body
-        else { return }
+        guard row.type.elementsEqual("gap".utf8), let gap = Line.Gap(Bytes(row.line)) else { return }
         next = gap.to.addingSaturated(1)
     }
 

@@ -33,11 +33,15 @@ import Testing
                     }
                 }
                 for number in 0..<2_000 { await round(number) }
-                let memory = try #require(ProcessSampler.memory()).resident
                 let descriptors = SourceLifecycleTests.openDescriptors()
                 let timers = bench.loop.timerCount
-                for number in 0..<rounds { await round(number) }
-                let grown = try #require(ProcessSampler.memory()).resident - memory
+                // The allocator takes some now and then; a leak grows each time.
+                var grown = Int.max
+                for _ in 0..<3 where grown >= 1 << 20 {
+                    let memory = try #require(ProcessSampler.memory()).resident
+                    for number in 0..<rounds { await round(number) }
+                    grown = try #require(ProcessSampler.memory()).resident - memory
+                }
                 // A megabyte is 100 bytes a round; a leaked handle, task or reader is a kilobyte at least.
                 #expect(grown < 1 << 20, "\(grown) bytes in \(rounds) rounds")
                 #expect(SourceLifecycleTests.openDescriptors() <= descriptors + 16)

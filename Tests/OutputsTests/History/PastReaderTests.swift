@@ -32,7 +32,7 @@ import Testing
                 while case .lines(let span)? = await feed.store.take(for: reader) {
                     var sequence = span.sequences.lowerBound
                     span.withUnsafeBytes { bytes in
-                        FeedLine.forEach(in: bytes) { line in
+                        bytes.forEachLine { line in
                             if isKept(sequence) { history.add(Array(line), sequence, feed.wall.now) }
                             sequence += 1
                         }
@@ -542,9 +542,9 @@ import Testing
             var long: [Int] = []
             var short: [UInt8] = []
             bytes.dropFirst(5).withUnsafeBytes { bytes in
-                FeedLine.forEach(in: bytes) { line in
+                bytes.forEachLine { line in
                     if line.count > 60_000 {
-                        long.append(FeedLine.number(of: line) ?? 0)
+                        long.append(LineHead(line)?.sequence ?? 0)
                     } else {
                         short += line + [0x0A]
                     }
@@ -603,7 +603,7 @@ import Testing
                     while case .lines(let span)? = await stage.feed.store.take(for: keeper) {
                         var sequence = span.sequences.lowerBound
                         span.withUnsafeBytes { bytes in
-                            FeedLine.forEach(in: bytes) { line in
+                            bytes.forEachLine { line in
                                 waiting.append((sequence, Array(line)))
                                 sequence += 1
                             }

@@ -87,3 +87,14 @@ package enum LineDecoder {
             valuePointer: SourceStatus.valuePointer(try? members.stringIfAny(.valuePointer)))
     }
 }
+
+extension Line.Gap {
+    /// What a `gap` says; nil for any other line.
+    package init?(_ line: Bytes) {
+        guard case .gap(let gap)? = (try? LineDecoder.decode(line))?.body else { return nil }
+        self = gap
+    }
+
+    /// The lines that are missing.
+    package var numbers: ClosedRange<Int> { from...to }
+}

@@ -32,52 +32,34 @@ package struct LineFilter: Sendable, Equatable {
 
     /// Whether a line, without its newline or with it, is let through.
     package func admits(_ line: UnsafeRawBufferPointer) -> Bool {
-        // `{"seq":N` ends at the first comma; `,"time":"…27 bytes…",` follows.
-        guard let comma = line.firstIndex(of: UInt8(ascii: ",")) else { return false }
-        let typeKey = "\"type\":"
-        var place = comma + 38
-        guard line.count > place, line[place...].starts(with: typeKey.utf8) else { return false }
-        if let from, Self.compare(line, comma + 8, from) < 0 { return false }
-        if let until, Self.compare(line, comma + 8, until) >= 0 { return false }
-        if types == nil, sources == nil { return true }
-        place += typeKey.utf8.count
-        guard let type = Self.string(in: line, at: place) else { return false }
-        if let types, !types.contains(UnsafeRawBufferPointer(rebasing: type)) { return false }
+        guard let head = LineHead(line), let type = head.type else { return false }
+        if from != nil || until != nil {
+            guard let time = head.timeText else { return false }
+            if let from, Self.isEarlier(time, than: from) { return false }
+            if let until, !Self.isEarlier(time, than: until) { return false }
+        }
+        if let types, !types.contains(type.token) { return false }
         guard let sources else { return true }
-        let sourceKey = ",\"source\":"
-        place = type.endIndex
-        guard line[place...].starts(with: sourceKey.utf8) else { return false }
-        guard let source = Self.string(in: line, at: place + sourceKey.utf8.count) else { return false }
-        return sources.contains(UnsafeRawBufferPointer(rebasing: source))
+        return head.source.map { sources.contains($0.token) } ?? false
     }
 
-    /// Whether a numbered line is of the time that none is let through of any more.
-    package func isOver(at line: UnsafeRawBufferPointer) -> Bool {
-        guard let until, line.starts(with: "{\"seq\":".utf8), let comma = line.firstIndex(of: UInt8(ascii: ",")),
-            line.count > comma + 38
-        else { return false }
-        return Self.compare(line, comma + 8, until) >= 0
-    }
-
-    /// How the time at `start` is to a text as long, as memcmp(3) says it. In bounds: the type lies behind it.
-    private static func compare(_ line: UnsafeRawBufferPointer, _ start: Int, _ text: [UInt8]) -> Int32 {
-        text.withUnsafeBytes { text in
-            // Both have bytes, and so base addresses.
-            memcmp(line.baseAddress.unsafelyUnwrapped + start, text.baseAddress.unsafelyUnwrapped, text.count)
+    /// How many bytes of lines one behind the other are too late, up to the last one.
+    ///
+    /// - Parameter before: how many there were in front of these.
+    package func overBytes(in lines: UnsafeRawBufferPointer, behind before: Int = 0) -> Int {
+        guard let until else { return 0 }
+        var count = before
+        lines.forEachLine { line in
+            let isOver = LineHead(line)?.timeText.map { !Self.isEarlier($0, than: until) } ?? false
+            count = isOver ? count + line.count + 1 : 0
         }
+        return count
     }
 
-    /// The JSON string that begins at `start`, with its quotes.
-    private static func string(in line: UnsafeRawBufferPointer, at start: Int) -> Slice<UnsafeRawBufferPointer>? {
-        guard start < line.count, line[start] == UInt8(ascii: "\"") else { return nil }
-        var place = start + 1
-        while place < line.count {
-            switch line[place] {
-            case UInt8(ascii: "\\"): place += 2
-            case UInt8(ascii: "\""): return line[start...place]
-            default: place += 1
-            }
+    private static func isEarlier(_ time: UnsafeRawBufferPointer, than other: [UInt8]) -> Bool {
+        other.withUnsafeBytes { other in
+            guard let time = time.baseAddress, let other = other.baseAddress else { return false }
+            return memcmp(time, other, LineHead.timeLength) < 0
         }
-        return nil
     }
 }

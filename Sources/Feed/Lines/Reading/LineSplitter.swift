@@ -85,3 +85,19 @@ package struct LineSplitter: Sendable {
         }
     }
 }
+
+extension UnsafeRawBufferPointer {
+    /// Calls `body` with every whole line, without its newline.
+    @inline(__always)
+    package func forEachLine<Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard var start = baseAddress else { return }
+        let end = start + count
+        while start < end, let newline = memchr(start, 0x0A, end - start) {
+            let line = UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(newline) - start)
+            try body(line)
+            start += line.count + 1
+        }
+    }
+}

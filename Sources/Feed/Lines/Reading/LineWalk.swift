@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Reactor
+
+/// Goes over a line from left to right, over what its writer puts there. What is found in the place of that is not gone over.
+struct LineWalk {
+    let tokens: JSONTokens
+    /// Where it is, in bytes from the line's start.
+    var place: Int
+    /// What was gone over and is no sound JSON.
+    var flaws: JSONFlaws = []
+
+    @inline(__always)
+    init(_ tokens: JSONTokens, at place: Int) { (self.tokens, self.place) = (tokens, place) }
+
+    /// At the start of a line; nil for one without a byte.
+    @inline(__always)
+    init?(_ line: UnsafeRawBufferPointer) {
+        guard let base = line.baseAddress else { return nil }
+        self.init(JSONTokens(base: base.assumingMemoryBound(to: UInt8.self), count: line.count), at: 0)
+    }
+
+    /// Over a text, if it is the next.
+    @inline(__always)
+    mutating func skip(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard place &+ count <= tokens.count, memcmp(tokens.base + place, text.utf8Start, count) == 0 else {
+            return false
+        }
+        place &+= count
+        return true
+    }
+
+    /// Over a whole number from 1 to what has 18 digits.
+    @inline(__always)
+    mutating func sequence() -> Int? {
+        let start = place
+        var number = 0
+        while case let digit = tokens[place] &- UInt8(ascii: "0"), digit < 10, place &- start < 19 {
+            number = number &* 10 &+ Int(digit)
+            place &+= 1
+        }
+        guard 1...18 ~= place &- start, tokens[start] != UInt8(ascii: "0") else { return nil }
+        return number
+    }
+
+    /// Over a time in the form in which an agent writes it, without its quotes.
+    @inline(__always)
+    mutating func time() -> Timestamp? {
+        guard place &+ 27 <= tokens.count else { return nil }
+        defer { place &+= 27 }
+        return RFC3339.parse(UnsafeBufferPointer(start: tokens.base + place, count: 27))
+    }
+
+    /// Over a string.
+    @inline(__always)
+    mutating func string() -> Bool {
+        guard tokens[place] == UInt8(ascii: "\""), let end = try? tokens.string(from: place &+ 1, &flaws) else {
+            return false
+        }
+        place = end
+        return true
+    }
+
+    /// Over a number, whatever it is.
+    @inline(__always)
+    mutating func skipNumber() -> Bool {
+        guard tokens[place] == UInt8(ascii: "-") || tokens[place] &- UInt8(ascii: "0") < 10,
+            let end = try? tokens.number(from: place, &flaws)
+        else { return false }
+        place = end
+        return true
+    }
+
+    @inline(__always)
+    mutating func number() -> Double? {
+        let start = place
+        return skipNumber() ? JSONNumber.double(bytes(from: start)) : nil
+    }
+
+    /// What lies between `start` and here.
+    @inline(__always)
+    func bytes(from start: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: tokens.base + start, count: place &- start)
+    }
+
+    /// Over a whole number from 0 on.
+    @inline(__always)
+    mutating func count() -> Bool {
+        if tokens[place] != UInt8(ascii: "0") { return sequence() != nil }
+        place &+= 1
+        return true
+    }
+
+    /// Over any value.
+    @inline(__always)
+    mutating func value() -> Bool {
+        var scanner = JSONScanner(UnsafeBufferPointer(start: tokens.base, count: tokens.count), at: place)
+        guard (try? scanner.value()) != nil else { return false }
+        place = scanner.position
+        flaws.formUnion(scanner.flaws)
+        return true
+    }
+}
