@@ -13,7 +13,7 @@ struct JournalPositions {
 
     private let database: SQLiteDatabase
     /// What the transaction under way has come to, and the runs in the order they began.
-    private var new: [Key: FeedPosition] = [:]
+    private var new: [Key: Origin] = [:]
     private var order: [Key] = []
     /// Agents that are forgotten since the last commit.
     private var gone: Set<String> = []
@@ -22,11 +22,11 @@ struct JournalPositions {
 
     /// Notes where a line came from, if it came from an agent of a fleet.
     mutating func note(_ line: UnsafeRawBufferPointer) {
-        guard let position = FeedPosition(line.bindMemory(to: UInt8.self)) else { return forget(line) }
+        guard let position = Origin(line.bindMemory(to: UInt8.self)) else { return forget(line) }
         gone.remove(position.agent)
-        let key = Key(agent: position.agent, run: position.place.run)
+        let key = Key(agent: position.agent, run: position.line.run)
         if let known = new[key] {
-            guard known.place.sequence < position.place.sequence else { return }
+            guard known.line.sequence < position.line.sequence else { return }
         } else {
             order.append(key)
         }
@@ -80,8 +80,8 @@ struct JournalPositions {
             """)
         for position in noted {
             insert.bind(1, position.agent)
-            insert.bind(2, position.place.run)
-            insert.bind(3, Int64(position.place.sequence))
+            insert.bind(2, position.line.run)
+            insert.bind(3, Int64(position.line.sequence))
             insert.bind(4, position.stream.map(Int64.init))
             try insert.run()
             prune.bind(1, position.agent)
@@ -96,16 +96,16 @@ struct JournalPositions {
     }
 
     /// All that are there, the newest run of each agent last.
-    func read() throws(SQLiteFault) -> [FeedPosition] {
+    func read() throws(SQLiteFault) -> [Origin] {
         guard try isThere else { return [] }
         let rows = try database.prepare("SELECT agent, run, seq, stream FROM positions ORDER BY rowid")
-        var positions: [FeedPosition] = []
+        var positions: [Origin] = []
         while try rows.step() {
             let (agent, run, sequence) = (rows.string(0), rows.string(1), Int(rows.integer(2)))
             // They go to other agents: what cannot be a name is none.
             guard AgentName.isValid(agent), RunName.isValid(run), sequence >= 0, sequence < .max else { continue }
             positions.append(
-                FeedPosition(agent, FeedPlace(run, sequence), stream: rows.integerIfAny(3).map { Int($0) }))
+                Origin(agent, LineID(run, sequence), stream: rows.integerIfAny(3).map { Int($0) }))
         }
         return positions
     }

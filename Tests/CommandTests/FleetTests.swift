@@ -22,25 +22,19 @@ import Testing
 
     private static let attach = (1...3).map { "--attach=/web\($0).sock" } + ["-o", "ndjson", "--journal=/fleet.db"]
 
-    private struct Origin: Hashable {
-        let agent, run: String
-        let sequence: Int
-    }
-
     /// Where lines came from, and what was said to be lost.
     private static func origins(_ lines: [String]) throws -> (lines: [Origin], lost: Set<Origin>) {
         var (origins, lost): ([Origin], Set<Origin>) = ([], [])
         for text in lines {
-            guard let position = text.utf8.withContiguousStorageIfAvailable({ FeedPosition($0) }) ?? nil else {
+            guard let origin = text.utf8.withContiguousStorageIfAvailable({ Origin($0) }) ?? nil else {
                 continue
             }
             if case .lost(let said) = try LineDecoder.decode(Bytes(Array(text.utf8))).body {
                 for number in said.numbers {
-                    lost.insert(Origin(agent: position.agent, run: position.place.run, sequence: number))
+                    lost.insert(Origin(origin.agent, LineID(origin.line.run, number)))
                 }
             } else {
-                origins.append(
-                    Origin(agent: position.agent, run: position.place.run, sequence: position.place.sequence))
+                origins.append(origin)
             }
         }
         return (origins, lost)
@@ -54,7 +48,7 @@ import Testing
             let line = try LineDecoder.decode(Bytes(Array(text.utf8)))
             if case .hello(let hello) = line.body { run = hello.run }
             if case .window = line.body { continue }
-            if let sequence = line.seq { origins.append(Origin(agent: agent, run: run, sequence: sequence)) }
+            if let sequence = line.seq { origins.append(Origin(agent, LineID(run, sequence))) }
         }
         return origins
     }
@@ -103,8 +97,8 @@ import Testing
             // What had been said before the fleet began is in the agents' logs.
             #expect(Set(lines) == truth, "\(Set(lines).symmetricDifference(truth))")
             for agent in 1...3 {
-                for run in Set(lines.filter { $0.agent == "web\(agent)" }.map(\.run)) {
-                    let numbers = lines.filter { $0.agent == "web\(agent)" && $0.run == run }.map(\.sequence)
+                for run in Set(lines.filter { $0.agent == "web\(agent)" }.map(\.line.run)) {
+                    let numbers = lines.filter { $0.agent == "web\(agent)" && $0.line.run == run }.map(\.line.sequence)
                     #expect(numbers == numbers.sorted(), "out of order")
                 }
             }

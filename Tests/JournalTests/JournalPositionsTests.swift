@@ -40,7 +40,7 @@ import Testing
         store.close()
         #expect(
             try store.open().positions == [
-                FeedPosition("web1", FeedPlace("a", 42)), FeedPosition("web2", FeedPlace("b", 9)),
+                Origin("web1", LineID("a", 42)), Origin("web2", LineID("b", 9)),
             ])
         // They go on, and up only.
         feed.add(Self.fact("web1", "a", 40))
@@ -49,8 +49,8 @@ import Testing
         store.close()
         #expect(
             try store.open().positions == [
-                FeedPosition("web1", FeedPlace("a", 42)), FeedPosition("web2", FeedPlace("b", 9)),
-                FeedPosition("web2", FeedPlace("c", 1)),
+                Origin("web1", LineID("a", 42)), Origin("web2", LineID("b", 9)),
+                Origin("web2", LineID("c", 1)),
             ])
         store.close()
     }
@@ -67,7 +67,7 @@ import Testing
         try store.commit([greeting()] + feed.pieces(), at: now)
         store.close()
         let wanted = [
-            FeedPosition("web1", FeedPlace("a", 42), stream: 9), FeedPosition("web2", FeedPlace("b", 9), stream: 10),
+            Origin("web1", LineID("a", 42), stream: 9), Origin("web2", LineID("b", 9), stream: 10),
         ]
         #expect(try store.open().positions == wanted)
         // Another stream's numbers may be less; a line that came by none says nothing of it.
@@ -118,7 +118,7 @@ import Testing
             try store.commit([greeting()] + feed.pieces(), at: now)
         }
         store.close()
-        #expect(try store.open().positions.map(\.place.run) == (3...10).map { "r\($0)" })
+        #expect(try store.open().positions.map(\.line.run) == (3...10).map { "r\($0)" })
         store.close()
     }
 
@@ -131,8 +131,8 @@ import Testing
         try store.commit([greeting()] + feed.pieces(), at: now)
         store.close()
         #expect(
-            try store.open().positions.map(\.place)
-                == [FeedPlace("c", 5), FeedPlace("a", 2), FeedPlace("d", 3), FeedPlace("b", 4)])
+            try store.open().positions.map(\.line)
+                == [LineID("c", 5), LineID("a", 2), LineID("d", 3), LineID("b", 4)])
         store.close()
     }
 

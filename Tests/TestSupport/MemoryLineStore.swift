@@ -25,7 +25,7 @@ package final class MemoryLineStore: LineStore {
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
         var greetings: [String] = []
-        var positions: [FeedPosition] = []
+        var positions: [Origin] = []
         var tidying = 0
     }
     private let state = Mutex(State())
@@ -110,9 +110,9 @@ package final class MemoryLineStore: LineStore {
         state.runs[current].lines += lines
         for line in lines {
             var line = line
-            guard let position = line.withUTF8({ FeedPosition($0) }) else { continue }
+            guard let position = line.withUTF8({ Origin($0) }) else { continue }
             if let index = state.positions.firstIndex(where: {
-                $0.agent == position.agent && $0.place.run == position.place.run
+                $0.agent == position.agent && $0.line.run == position.line.run
             }) {
                 state.positions[index] = position
             } else {

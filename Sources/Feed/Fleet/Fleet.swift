@@ -11,7 +11,7 @@ struct Fleet: Sendable {
     /// The brokers that agents come by, and whether each is there.
     private var brokers: [String: Bool] = [:]
     /// Where agents were that a journal knows of, which have yet to join: by their names.
-    private var positions: [String: [FeedPosition]] = [:]
+    private var positions: [String: [Origin]] = [:]
 
     var count: Int { members.count }
 
@@ -20,7 +20,7 @@ struct Fleet: Sendable {
     // MARK: Who there is
 
     /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
-    mutating func resume(_ positions: [FeedPosition]) {
+    mutating func resume(_ positions: [Origin]) {
         self.positions = Dictionary(grouping: positions, by: \.agent)
         for index in members.indices {
             if let known = self.positions.removeValue(forKey: members[index].name) {
@@ -30,7 +30,7 @@ struct Fleet: Sendable {
     }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    var knownPositions: [FeedPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
+    var knownPositions: [Origin] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
 
     /// Adds an agent whose feed is a source, or finds it again.
     ///
@@ -128,7 +128,7 @@ struct Fleet: Sendable {
         wall: Timestamp,
         now: LoopInstant
     ) {
-        if let last { members[id.index].recall(FeedPlace(run, last)) }
+        if let last { members[id.index].recall(LineID(run, last)) }
         members[id.index].state.identify(run: run, host: host, hasEnded: hasEnded)
         members[id.index].state.hear(at: heard)
         members[id.index].state.come(at: now.advanced(by: min(heard - wall, .zero)))
@@ -231,7 +231,7 @@ struct Fleet: Sendable {
                 _ = add(item, of: id, stream: stream, to: &batch, in: &state, wall: wall, now: now)
             }
         case .lost(let run, let numbers):
-            let origin = LineOrigin(id, FeedPlace(run, 0), stream: stream)
+            let origin = LineOrigin(id, LineID(run, 0), stream: stream)
             let own = source(standingFor: id, in: &state, wall: wall, now: now)
             batch.add(Event(time: wall, source: own, body: .lost(Lost(run: run, numbers: numbers))), from: origin)
         case .complaint(let failure):

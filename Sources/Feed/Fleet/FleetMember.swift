@@ -8,7 +8,7 @@ package struct FleetMember: Sendable {
     /// What a line comes to.
     package enum Item: Sendable {
         /// A line to be numbered here; its source is one of the agent's own, without the agent's name.
-        case line(Line, FeedPlace, clock: Timestamp?)
+        case line(Line, LineID, clock: Timestamp?)
         /// These lines of the agent's never came, or could not be taken.
         case lost(run: String, ClosedRange<Int>)
         /// How its sources are now.
@@ -56,7 +56,7 @@ package struct FleetMember: Sendable {
     ///   - width: how wide windows are here.
     ///   - mostSources: how many sources it may have.
     ///   - positions: what has been taken of it before, the newest run last.
-    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [FeedPosition] = []) {
+    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [Origin] = []) {
         self.name = name
         self.mostSources = mostSources
         clock = MemberClock(width: width)
@@ -65,18 +65,18 @@ package struct FleetMember: Sendable {
     }
 
     /// Nothing has come of it here: that has been taken before.
-    mutating func resume(after positions: [FeedPosition]) {
+    mutating func resume(after positions: [Origin]) {
         guard run == nil, let newest = positions.last else { return }
-        marks = RunMarks(positions.map(\.place))
+        marks = RunMarks(positions.map(\.line))
         position = newest
         firstRun = ""
     }
 
     /// Behind which line it is to go on; nil when it is to begin with whatever there is.
-    package var place: FeedPlace? { marks.places.last }
+    package var place: LineID? { marks.places.last }
 
     /// The newest line that was taken of its newest run, and by which message; nil before there was one. That may be a window.
-    private(set) var position: FeedPosition?
+    private(set) var position: Origin?
 
     /// Says what is wrong with it, if that is the first of its kind.
     private mutating func complain(
@@ -97,7 +97,7 @@ package struct FleetMember: Sendable {
         if let run, let sequence = line.seq, let mark = marks[run], sequence <= mark {
             repeated += 1
             // Others may have spoken in front of it, where all is read again.
-            return marks.advance(to: FeedPlace(run, mark))
+            return marks.advance(to: LineID(run, mark))
         }
         state.hear(line, at: heard ?? wall, wall: wall)
         switch line.body {
@@ -113,7 +113,7 @@ package struct FleetMember: Sendable {
         default:
             guard let run, let sequence = line.seq else { return }
             guard sequence < .max else { return complainOfNumber(into: &items) }
-            take(line, FeedPlace(run, sequence), wall, into: &items)
+            take(line, LineID(run, sequence), wall, into: &items)
         }
     }
 
@@ -156,22 +156,22 @@ package struct FleetMember: Sendable {
         self.run = run
         if firstRun == nil { firstRun = run }
         // What is missing of the first run that is heard of was before our time.
-        if run != firstRun, marks[run] == nil { marks.advance(to: FeedPlace(run, 0)) }
+        if run != firstRun, marks[run] == nil { marks.advance(to: LineID(run, 0)) }
     }
 
     /// It has said nothing for longer than anybody looks back; that was the last line of it.
-    package mutating func recall(_ place: FeedPlace) {
+    package mutating func recall(_ place: LineID) {
         guard place.sequence < .max else { return }
         marks.advance(to: place)
         if firstRun == nil { firstRun = place.run }
     }
 
-    private mutating func take(_ line: Line, _ place: FeedPlace, _ wall: Timestamp, into items: inout [Item]) {
+    private mutating func take(_ line: Line, _ place: LineID, _ wall: Timestamp, into items: inout [Item]) {
         let mark = marks[place.run] ?? place.sequence - 1
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
-        position = FeedPosition(name, place, stream: message)
+        position = Origin(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
         if case .window = line.body { return }  // they are computed here
@@ -223,7 +223,7 @@ package struct FleetMember: Sendable {
         let next = marks[run].map { $0 + 1 } ?? first
         guard last < .max else { return complainOfNumber(into: &items) }
         guard last >= next else { return }
-        marks.advance(to: FeedPlace(run, last))
+        marks.advance(to: LineID(run, last))
         lose(next...last, of: run, into: &items)
     }
 
@@ -233,7 +233,7 @@ package struct FleetMember: Sendable {
     }
 
     /// A line that was taken cannot be kept, as its source's name is somebody else's.
-    mutating func refuse(_ place: FeedPlace, of source: String) -> [Item] {
+    mutating func refuse(_ place: LineID, of source: String) -> [Item] {
         var items: [Item] = []
         let taken = "\(name).\(source)"
         complain(.taken, "has a source that another one here is called like: \(taken)", into: &items)

@@ -11,7 +11,7 @@ package struct MemberID: Sendable, Hashable {
 package struct LineOrigin: Sendable, Equatable {
     package var member: MemberID
     /// Which line of the agent's it was; nil for what the fleet itself says of the agent.
-    package var place: FeedPlace?
+    package var place: LineID?
     /// The number of the message of a stream that it came by; nil for what came by none.
     package var stream: Int?
     /// The agent's time as of this line; nil where it tells nothing of that.
@@ -20,7 +20,7 @@ package struct LineOrigin: Sendable, Equatable {
     package var type: String?
 
     package init(
-        _ member: MemberID, _ place: FeedPlace? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
+        _ member: MemberID, _ place: LineID? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
     ) {
         (self.member, self.place, self.stream, self.clock, self.type) = (member, place, stream, clock, type)
     }

@@ -4,11 +4,11 @@ package struct RunMarks: Sendable, Equatable {
     package static let most = 8
 
     /// The run that spoke last is the last one.
-    package private(set) var places: [FeedPlace] = []
+    package private(set) var places: [LineID] = []
     /// What a journal had stays: a stream that is read again from its beginning has older runs in front of these.
     private let kept: Set<String>
 
-    package init(_ places: [FeedPlace] = []) {
+    package init(_ places: [LineID] = []) {
         self.places = places.suffix(Self.most)
         kept = Set(self.places.map(\.run))
     }
@@ -17,7 +17,7 @@ package struct RunMarks: Sendable, Equatable {
     package subscript(run: String) -> Int? { places.last { $0.run == run }?.sequence }
 
     /// Takes note of a line, which may begin a run, or may have been here already.
-    package mutating func advance(to place: FeedPlace) {
+    package mutating func advance(to place: LineID) {
         guard let index = places.lastIndex(where: { $0.run == place.run }) else {
             if places.count == kept.count + Self.most, let oldest = places.firstIndex(where: { !kept.contains($0.run) })
             {

@@ -546,7 +546,7 @@ package actor EventStore {
     package func sendAway(_ id: ReaderID) { readers[id]?.isAway = true }
 
     /// Whether the lines from a place on are all in the log, or yet to come.
-    package func holds(_ place: FeedPlace) -> Bool {
+    package func holds(_ place: LineID) -> Bool {
         relayed?.hasBegun != false && place.run == identity.run && place.sequence >= state.log.firstSequence
     }
 
@@ -556,7 +556,7 @@ package actor EventStore {
     ///   - place: the line that comes next. Of what the log does not have of it, or of the run that is there now, a `gap` tells.
     /// - Returns: the `hello` and `stats` that its connection goes on with; no bytes when they come by `next`, once it is known
     ///   whose feed this is.
-    package func join(_ id: ReaderID, at place: FeedPlace, isFiltered: Bool) -> [UInt8] {
+    package func join(_ id: ReaderID, at place: LineID, isFiltered: Bool) -> [UInt8] {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
@@ -694,12 +694,12 @@ package actor EventStore {
     package func noteStalledReader() { state.counts.stalledReaders += 1 }
 
     /// The last line that a reader has got.
-    package func progress(of id: ReaderID) -> FeedPlace { FeedPlace(identity.run, place(of: id) - 1) }
+    package func progress(of id: ReaderID) -> LineID { LineID(identity.run, place(of: id) - 1) }
 
     /// What a reader has got up to this line outlives the process now: inputs wait, and lines are kept, by that from here on.
     ///
     /// - Parameter first: the oldest line that is kept so of the run; nil for none.
-    package func settle(_ place: FeedPlace, of id: ReaderID, first: Int?) {
+    package func settle(_ place: LineID, of id: ReaderID, first: Int?) {
         guard place.run == identity.run, let reader = readers[id] else { return }
         reader.durable = place.sequence
         journalFirst = first
@@ -831,7 +831,7 @@ package actor EventStore {
     // MARK: Agents whose feeds are sources
 
     /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
-    package func resume(_ positions: [FeedPosition]) {
+    package func resume(_ positions: [Origin]) {
         fleet.resume(positions)
         for wakeup in awaiting ?? [] { wakeup.signal() }
         awaiting = nil
@@ -870,7 +870,7 @@ package actor EventStore {
     }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    package var knownPositions: [FeedPosition] { fleet.knownPositions }
+    package var knownPositions: [Origin] { fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
         fleet.source(standingFor: id, in: &state, wall: wall.now, now: loop.clock.now)

@@ -51,14 +51,6 @@ final class StoreReader {
     }
 }
 
-/// A line's run and number, whether that line is there or not.
-package struct FeedPlace: Sendable, Equatable {
-    package var run: String
-    package var sequence: Int
-
-    package init(_ run: String, _ sequence: Int) { (self.run, self.sequence) = (run, sequence) }
-}
-
 /// Where a reader wants to begin, and of which run: of another one it gets all there is. Nil for whichever there is.
 struct ReaderWish {
     var start: ReaderStart

@@ -104,7 +104,7 @@ package actor AttachInput {
         let stream: any ByteStream
         do {
             // The greeting and a replay come first all the same; what is known of it is left out.
-            stream = try await transport.open(behind: run.map { FeedPlace($0, lastSequence) }).value
+            stream = try await transport.open(behind: run.map { LineID($0, lastSequence) }).value
         } catch let error as CancellationError {
             throw error
         } catch let failure as HTTPFailure {

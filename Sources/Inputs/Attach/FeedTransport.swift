@@ -6,7 +6,7 @@ package protocol FeedTransport: Sendable {
     /// Opens the feed, to go on behind a line, if one is given.
     ///
     /// - Throws: an error whose description says in words why it cannot be had; `CancellationError`.
-    func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream>
+    func open(behind place: LineID?) async throws -> LoopBound<any ByteStream>
 
     /// Passes on what somebody asks of a source of the agent's, over the stream that is open; must not wait.
     func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking
@@ -44,7 +44,7 @@ package struct SocketFeed: FeedTransport {
     package var greetsFirst: Bool { true }
     package var showsItsEnd: Bool { true }
 
-    package func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream> {
+    package func open(behind place: LineID?) async throws -> LoopBound<any ByteStream> {
         let stream: any ByteStream
         do {
             stream = try connect(loop)

@@ -24,7 +24,7 @@ package struct HTTPFeed: FeedTransport {
 
     private var peer: String { request.endpoint.authority }
 
-    package func open(behind place: FeedPlace?) async throws -> LoopBound<any ByteStream> {
+    package func open(behind place: LineID?) async throws -> LoopBound<any ByteStream> {
         let (stream, head) = try await exchange { Self.head(of: request, $0, behind: place) }
         if let failure = Self.failure(head, of: peer) {
             stream.value.close()
@@ -65,7 +65,7 @@ package struct HTTPFeed: FeedTransport {
     private final class Deadline { var isOver = false }
 
     /// What asks for the feed, to go on behind a line.
-    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: FeedPlace?) -> [UInt8] {
+    static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: LineID?) -> [UInt8] {
         let query = place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
         return head("GET \(base(target))/feed\(query)", ["Accept: application/x-ndjson"], of: request, target)
     }

@@ -56,11 +56,11 @@ package struct PastReading: Sendable {
     /// The last line that is known of the run that it begins with; of what the journal does not have up to there a gap tells.
     private var known: Int?
     /// The first line that the log has: a journal may have let go of more, and then there is nothing missing from there on.
-    package var log: FeedPlace?
+    package var log: LineID?
     /// Whether the rest of a page was left, as the log has what follows; should it have let go of that by then, it is read again.
     private var isCut = false
     /// The line that comes next; nil while that is not known.
-    package private(set) var place: FeedPlace?
+    package private(set) var place: LineID?
     /// The number of the first line that the step before gave; nil for none.
     package private(set) var first: Int?
     /// The number of the last line that the journal had of that run when it began; nil while none of it has come.
@@ -76,7 +76,7 @@ package struct PastReading: Sendable {
         from start: Start, _ filter: LineFilter?, as form: Form, atMost most: Int = .max, through known: Int? = nil
     ) {
         (self.start, self.filter, self.form, self.most, self.known) = (start, filter, form, most, known)
-        if case .after(let sequence, let run) = start { place = FeedPlace(run, sequence.addingSaturated(1)) }
+        if case .after(let sequence, let run) = start { place = LineID(run, sequence.addingSaturated(1)) }
     }
 
     /// Goes on by a page at the most.
@@ -167,7 +167,7 @@ package struct PastReading: Sendable {
             var first = page.sequences.lowerBound
             if place?.run != page.run.name {
                 if !isCutOff, let log, log.run == page.run.name { first = min(first, log.sequence) }
-                place = FeedPlace(page.run.name, first)
+                place = LineID(page.run.name, first)
             }
             runNumber = page.run.number
             try bytes += greeting(page, first: first, history, time)
@@ -190,7 +190,7 @@ package struct PastReading: Sendable {
 
     /// What is left out of a run of which nothing comes, so that whoever has some of it knows.
     private mutating func rest(
-        of place: FeedPlace, _ history: any LineHistory, _ time: Timestamp
+        of place: LineID, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
         guard let page = try lastPage(of: place.run, history), page.sequences.upperBound >= place.sequence else {
             return []

@@ -47,7 +47,7 @@ package actor JournalOutput {
     /// The newest line that says where a value is and that `stats` in the journal count in, and when that was said.
     private var toldPointer: (sequence: Int, at: LoopInstant)?
     /// Where the batch ends; nil before there was one.
-    private var place: FeedPlace?
+    private var place: LineID?
     /// Whether there is more to let go of.
     private var isUntidy = false
     private var trouble: Trouble?
@@ -173,7 +173,7 @@ package actor JournalOutput {
     }
 
     /// Says once where agents were: they are read as soon as that is known, or that it will not be.
-    private func resume(_ positions: [FeedPosition]) {
+    private func resume(_ positions: [Origin]) {
         guard !hasResumed else { return }
         hasResumed = true
         store.assumeIsolated { $0.resume(positions) }

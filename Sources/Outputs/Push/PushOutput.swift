@@ -31,7 +31,7 @@ package actor PushOutput {
     /// Lines that the log does not have any more, and that are written first.
     private var past: PastReading?
     /// The line from which on the journal had nothing when it was asked last.
-    private var pastEnd: FeedPlace?
+    private var pastEnd: LineID?
     /// Whether its reader waits for those to be written.
     private var isAway = false
     private var reader: ReaderID?
@@ -114,7 +114,7 @@ package actor PushOutput {
         } else if hasConnected {
             await goBack(reader)
             // Whoever follows knows nothing of the past, and is told what it misses.
-            if isAway { _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false) }
+            if isAway { _ = await store.join(reader, at: LineID(run, first), isFiltered: false) }
         }
     }
 
@@ -169,11 +169,11 @@ package actor PushOutput {
         trail.removeAll()
         unwritten = 0
         (past, pastEnd) = (nil, nil)
-        if history != nil, !(await store.holds(FeedPlace(run, first))) {
+        if history != nil, !(await store.holds(LineID(run, first))) {
             past = reading(from: first)
         } else if isAway {
             isAway = false
-            _ = await store.join(reader, at: FeedPlace(run, first), isFiltered: false)
+            _ = await store.join(reader, at: LineID(run, first), isFiltered: false)
         }
         if target.sendsControl, past == nil { try await stream.write(all: await store.greeting(for: reader)) }
         let bound = LoopBound(stream)
@@ -201,7 +201,7 @@ package actor PushOutput {
                 trail.note(sequence: span.sequences.lowerBound, bytes: span.count)
                 try await span.write(to: stream) { unwritten -= $0 }
             case .gap(let line):
-                if history != nil, let missing = Line.Gap(line[...]), pastEnd != FeedPlace(run, missing.from) {
+                if history != nil, let missing = Line.Gap(line[...]), pastEnd != LineID(run, missing.from) {
                     past = reading(from: missing.from, through: missing.to)
                     if try await pushPast(reader, to: stream) { continue }
                 }
@@ -239,7 +239,7 @@ package actor PushOutput {
         var (lost, failure): ([UInt8], [UInt8]) = ([], [])
         reading: while true {
             if let place = reading.place, await store.holds(place) { break }
-            reading.log = await FeedPlace(store.run, store.firstSequence)
+            reading.log = await LineID(store.run, store.firstSequence)
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
             // Before that the store knows what it has not got.

@@ -395,7 +395,7 @@ final class ReaderConnection: @unchecked Sendable {
         case .time(let from): start = .time(from, until: terms.until)
         case .after(let sequence, let run):
             let run = run ?? readers.store.assumeIsolated { $0.run }
-            let place = FeedPlace(run, sequence.addingSaturated(1))
+            let place = LineID(run, sequence.addingSaturated(1))
             if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
             start = .after(sequence, run: run)
         }
@@ -410,7 +410,7 @@ final class ReaderConnection: @unchecked Sendable {
         case .asked: return false
         case .open(var reading):
             guard let history = readers.history else { return false }
-            reading.log = readers.store.assumeIsolated { FeedPlace($0.run, $0.firstSequence) }
+            reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
             if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
                 join(reader, behind: reading)
                 return true

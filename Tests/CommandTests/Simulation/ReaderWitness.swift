@@ -19,7 +19,7 @@ final class ReaderWitness {
     private enum Phase {
         case beginning
         /// What was asked for has still to come: lines until then are judged by themselves.
-        case early(FeedPlace)
+        case early(LineID)
         case reading
     }
 
@@ -28,7 +28,7 @@ final class ReaderWitness {
     /// The oldest line of a run that there still is in the log, if that can be known.
     var oldest: ((String) -> Int?)?
     /// What of the journal has been left out between two places.
-    var leftOut: ((FeedPlace, FeedPlace) -> String?)?
+    var leftOut: ((LineID, LineID) -> String?)?
     /// A line that the journal has, of those that it is said not to have.
     var kept: ((ClosedRange<Int>, String) -> Int?)?
     /// Says what is wrong.
@@ -37,11 +37,11 @@ final class ReaderWitness {
     private var events = EventCutter()
     private var phase = Phase.beginning
     /// The line that comes next.
-    private(set) var place: FeedPlace?
+    private(set) var place: LineID?
     /// What may come instead.
     private var other: Int?
     /// Behind which line events are asked for.
-    private var lastEvent: FeedPlace?
+    private var lastEvent: LineID?
     private(set) var hasAsked = false
     private var mayRepeat = false
     private var owesStats = false
@@ -78,7 +78,7 @@ final class ReaderWitness {
     }
 
     /// It asks for what follows the last line that it has.
-    func ask() -> FeedPlace? {
+    func ask() -> LineID? {
         if kind == .events {
             // A browser knows no more than the id of the last event that had one.
             guard let lastEvent else { return nil }
@@ -86,7 +86,7 @@ final class ReaderWitness {
         }
         guard let place else { return nil }
         hasAsked = true
-        return FeedPlace(place.run, place.sequence - 1)
+        return LineID(place.run, place.sequence - 1)
     }
 
     /// Whether the connection has begun with a `hello`.
@@ -164,7 +164,7 @@ final class ReaderWitness {
     }
 
     /// Where the lines are that come.
-    private var current: FeedPlace? {
+    private var current: LineID? {
         switch phase {
         case .beginning: nil
         case .early(let place): place
@@ -190,7 +190,7 @@ final class ReaderWitness {
             return accuse("hello says nothing: \(line.text)")
         }
         owesStats = true
-        let new = FeedPlace(name, first)
+        let new = LineID(name, first)
         switch phase {
         case .beginning:
             switch kind {
@@ -202,7 +202,7 @@ final class ReaderWitness {
             case .push where name == run: mayRepeat = true
             case .file where name == run: break
             // From the first one on, however late it was connected.
-            case .push, .file: place = FeedPlace(name, 1)
+            case .push, .file: place = LineID(name, 1)
             }
         case .early: answer(by: new)
         case .reading where name != run: goOver(to: new)
@@ -212,17 +212,17 @@ final class ReaderWitness {
         isOver = false
     }
 
-    private func answer(by new: FeedPlace) {
+    private func answer(by new: LineID) {
         resumed += 1
         if new.run != run { goOver(to: new) }
     }
 
-    private func goOver(to new: FeedPlace) {
+    private func goOver(to new: LineID) {
         crossings += 1
         if let place, let what = leftOut?(place, new) { accuse("gets nothing of \(what)") }
         switch kind {
         case .socket, .events: (place, other) = (new, 1)  // or a `gap` from the first one on
-        case .file, .push: place = FeedPlace(new.run, 1)
+        case .file, .push: place = LineID(new.run, 1)
         }
     }
 
@@ -233,7 +233,7 @@ final class ReaderWitness {
                 "gets \(from) instead of \(place.sequence) of \(place.run): \(line.text.prefix(200)), behind\n"
                     + story.joined(separator: "\n"))
         }
-        let next = FeedPlace(place.run, to + 1)
+        let next = LineID(place.run, to + 1)
         if case .early = phase {
             phase = .early(next)
             return

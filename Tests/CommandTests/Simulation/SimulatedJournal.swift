@@ -77,16 +77,16 @@ final class SimulatedJournal: @unchecked Sendable {  // touched on one loop only
     }
 
     /// Calls `body` with every line whose time lies in a range.
-    func forEach(from: Timestamp, until: Timestamp, _ body: (FeedPlace) -> Void) {
+    func forEach(from: Timestamp, until: Timestamp, _ body: (LineID) -> Void) {
         for row in history.rows where Self.isLine(row) && row.time >= from && row.time < until {
-            body(FeedPlace(history.run(of: row), row.numbers.lowerBound))
+            body(LineID(history.run(of: row), row.numbers.lowerBound))
         }
     }
 
     /// What a reader has been denied that was to get what follows a place, and goes on with another run; nil for nothing.
     ///
     /// - Parameter isPrompt: whether the log can have let go of nothing that the journal has yet to keep.
-    func leftOut(behind place: FeedPlace, before next: FeedPlace, isPrompt: Bool) -> String? {
+    func leftOut(behind place: LineID, before next: LineID, isPrompt: Bool) -> String? {
         // What it knows of that run, as long as it has anything of it.
         if let last = history.rows(of: place.run).last?.numbers.upperBound, last >= place.sequence {
             return "\(place.sequence) to \(last) of \(place.run)"

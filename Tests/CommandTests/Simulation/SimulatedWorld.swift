@@ -474,7 +474,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         main.drain()
         let from = machine.wall.now - back
         let until = from + span
-        var wanted: [FeedPlace] = []
+        var wanted: [LineID] = []
         let troubles = journal.troubles
         if journal.fault != .disk, journal.fault != .corrupt, !journal.isDamaged {
             journal.forEach(from: from, until: until) { wanted.append($0) }
@@ -482,7 +482,7 @@ final class SimulatedWorld: @unchecked Sendable {  // touched on one loop only
         if let run = feed?.run, let record = records[run], let oldest = main.oldest(of: run), oldest <= record.last {
             for sequence in oldest...record.last {
                 if let time = record.time(of: sequence), time >= from, time < until {
-                    wanted.append(FeedPlace(run, sequence))
+                    wanted.append(LineID(run, sequence))
                 }
             }
         }

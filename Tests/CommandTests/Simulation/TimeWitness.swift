@@ -17,13 +17,13 @@ final class TimeWitness {
     private var events = EventCutter()
     private var greetings = 0
     /// Whose lines come, and the number that the next one has at least.
-    private var place: FeedPlace?
+    private var place: LineID?
     private var runs: [String] = []
     private(set) var lines = 0
     private(set) var isOver = false
 
     init(
-        _ name: String, isEvents: Bool, from: Timestamp, until: Timestamp, wanted: [FeedPlace],
+        _ name: String, isEvents: Bool, from: Timestamp, until: Timestamp, wanted: [LineID],
         isKept: @escaping (Int, String) -> Bool, isHeld: @escaping (Int, String) -> Bool,
         accuse: @escaping (String) -> Void
     ) {
@@ -54,12 +54,12 @@ final class TimeWitness {
             guard let run = line.text("\"run\":\""), run != place?.run else { return }
             if runs.contains(run) { accuse("gets \(run) once more") }
             runs.append(run)
-            place = FeedPlace(run, 1)
+            place = LineID(run, 1)
         } else if let sequence = line.sequence {
             guard let place else { return accuse("gets a line before hello: \(line.text)") }
             lines += 1
             if sequence < place.sequence { accuse("gets \(sequence) behind \(place.sequence - 1)") }
-            self.place = FeedPlace(place.run, sequence + 1)
+            self.place = LineID(place.run, sequence + 1)
             wanted[place.run]?.remove(sequence)
             if let record = records[place.run], record.last >= sequence, !record.matches(line.line, sequence) {
                 accuse("gets another line \(sequence): \(line.text)")
@@ -77,7 +77,7 @@ final class TimeWitness {
                 accuse("misses \(first) to \(last), and \(there) is there")
             }
             wanted[place.run]?.subtract(first...last)
-            self.place = FeedPlace(place.run, last + 1)
+            self.place = LineID(place.run, last + 1)
         } else if line.begins("{\"type\":\"error\"") {
             // A journal that cannot be read: what came is not said to be all.
             if !line.has("\"code\":\"disk\"") { accuse("is refused: \(line.text)") }

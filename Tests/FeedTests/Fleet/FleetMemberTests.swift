@@ -26,15 +26,15 @@ import Testing
         }
     }
 
-    private func member(after places: [FeedPlace] = []) -> FleetMember {
-        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places.map { FeedPosition("web1", $0) })
+    private func member(after places: [LineID] = []) -> FleetMember {
+        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places.map { Origin("web1", $0) })
     }
 
     @Test func whatItBeginsWithIsNoLoss() throws {
         var (member, peer) = (member(), PeerScript(from: 500))
         #expect(member.place == nil)
         #expect(try take([peer.hello(), peer.fact(), peer.fact()], &member) == ["r1 500 fact", "r1 501 fact"])
-        #expect(member.place == FeedPlace("r1", 501) && member.lost == 0)
+        #expect(member.place == LineID("r1", 501) && member.lost == 0)
     }
 
     /// As when its sources change, or the connection breaks, before it has said anything.
@@ -95,13 +95,13 @@ import Testing
 
     /// As of a stream that is read from its beginning again.
     @Test func olderRunsInFrontOfThoseThatAreKnownAreNoOthers() throws {
-        var member = member(after: [FeedPlace("r2", 2)])
+        var member = member(after: [LineID("r2", 2)])
         for run in ["r1", "r2"] {
             var peer = PeerScript(run: run)
             _ = take(try [peer.hello(), peer.fact(), peer.fact()], &member)
             if run == "r2" { #expect(try take([peer.fact()], &member) == ["r2 3 fact"]) }
         }
-        #expect(member.repeated == 2 && member.marks.places.last == FeedPlace("r2", 3))
+        #expect(member.repeated == 2 && member.marks.places.last == LineID("r2", 3))
         #expect(member.state.report(at: Self.wall, index: 0, lost: 0)?.state == "connecting")
     }
 
@@ -129,8 +129,8 @@ import Testing
     }
 
     @Test func itGoesOnFromWhereAJournalHasIt() throws {
-        var (member, peer) = (member(after: [FeedPlace("r0", 4), FeedPlace("r1", 2)]), PeerScript())
-        #expect(member.place == FeedPlace("r1", 2))
+        var (member, peer) = (member(after: [LineID("r0", 4), LineID("r1", 2)]), PeerScript())
+        #expect(member.place == LineID("r1", 2))
         let lines = try [peer.hello(), peer.fact(), peer.fact(), peer.fact()]
         #expect(take(lines, &member) == ["r1 3 fact"])
         var other = PeerScript(run: "r2", from: 3)
@@ -238,18 +238,18 @@ import Testing
 
 @Suite(.limited) struct RunMarksTests {
     @Test func goUpOnly() {
-        var marks = RunMarks([FeedPlace("a", 3), FeedPlace("b", 1)])
-        marks.advance(to: FeedPlace("a", 2))
-        #expect(marks.places == [FeedPlace("b", 1), FeedPlace("a", 3)])
-        marks.advance(to: FeedPlace("b", 5))
-        #expect(marks.places == [FeedPlace("a", 3), FeedPlace("b", 5)])
-        #expect(RunMarks((0..<10).map { FeedPlace("r\($0)", 1) }).places.map(\.run) == (2..<10).map { "r\($0)" })
+        var marks = RunMarks([LineID("a", 3), LineID("b", 1)])
+        marks.advance(to: LineID("a", 2))
+        #expect(marks.places == [LineID("b", 1), LineID("a", 3)])
+        marks.advance(to: LineID("b", 5))
+        #expect(marks.places == [LineID("a", 3), LineID("b", 5)])
+        #expect(RunMarks((0..<10).map { LineID("r\($0)", 1) }).places.map(\.run) == (2..<10).map { "r\($0)" })
     }
 
     @Test func whatAJournalHadStaysWhateverComesBefore() {
-        let kept = (12..<20).map { FeedPlace("r\($0)", 7) }
+        let kept = (12..<20).map { LineID("r\($0)", 7) }
         var marks = RunMarks(kept)
-        for number in 0..<12 { marks.advance(to: FeedPlace("r\(number)", 3)) }
+        for number in 0..<12 { marks.advance(to: LineID("r\(number)", 3)) }
         for number in 12..<20 { #expect(marks["r\(number)"] == 7) }
         #expect(marks["r3"] == nil && marks["r4"] == 3 && marks.places.count == 16)
     }

@@ -190,7 +190,7 @@ import Testing
             ]
             await store.relay(
                 try lines.map { RelayedLine(try LineDecoder.decode(Bytes($0.utf8)), bytes: Bytes($0.utf8)) })
-            await store.settle(FeedPlace("r1", 1), of: reader, first: 1)
+            await store.settle(LineID("r1", 1), of: reader, first: 1)
             let counter = Counter()
             async let admitted: Void = {
                 try await store.admitAll()

@@ -13,7 +13,7 @@ import Testing
     /// Everything that comes up to the end.
     private static func read(
         _ history: MemoryHistory, _ start: PastReading.Start, _ filter: LineFilter? = nil,
-        as form: PastReading.Form = .lines, atMost most: Int = .max, through known: Int? = nil, log: FeedPlace? = nil
+        as form: PastReading.Form = .lines, atMost most: Int = .max, through known: Int? = nil, log: LineID? = nil
     ) throws -> [UInt8] {
         var reading = PastReading(from: start, filter, as: form, atMost: most, through: known)
         reading.log = log
@@ -179,7 +179,7 @@ import Testing
     /// A log may be larger than what is given at once.
     @Test func givesTheNewestThatFitWhereTheLogHasMore() throws {
         let history = Self.three()
-        for log in [FeedPlace("C", 1), FeedPlace("C", 200)] {
+        for log in [LineID("C", 1), LineID("C", 200)] {
             let bytes = try Self.read(history, .time(nil, until: nil), atMost: 100_000, log: log)
             let first = try #require(numbers(bytes).first)
             #expect(first > 200 && bytes.count < 100_000)
@@ -241,7 +241,7 @@ import Testing
         let filter = LineFilter(types: nil, sources: nil, until: until)
         var reading = PastReading(from: .time(nil, until: until), filter, as: .lines)
         while try reading.advance(history, at: Self.time) != .end {}
-        #expect(reading.place == FeedPlace("A", 21))
+        #expect(reading.place == LineID("A", 21))
     }
 
     @Test func eachLineHasItsIDAcrossRuns() throws {

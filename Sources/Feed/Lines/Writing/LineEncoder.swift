@@ -36,7 +36,7 @@ package struct LineEncoder: Sendable {
     ///   - stream: by which message of a stream it came.
     ///   - time: the line's own time, where it has another one here.
     static func tail(
-        agent: String, _ place: FeedPlace? = nil, stream: Int? = nil, time: Timestamp? = nil
+        agent: String, _ place: LineID? = nil, stream: Int? = nil, time: Timestamp? = nil
     ) -> [UInt8] {
         LineWriter.bytes(atMost: 200 + LineWriter.mostEscaped(agent.utf8.count + (place?.run.utf8.count ?? 0))) {
             $0.byte(UInt8(ascii: ","))

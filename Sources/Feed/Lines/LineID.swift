@@ -1,3 +1,11 @@
+/// A line's run and number, whether that line is there or not.
+package struct LineID: Sendable, Hashable {
+    package var run: String
+    package var sequence: Int
+
+    package init(_ run: String, _ sequence: Int) { (self.run, self.sequence) = (run, sequence) }
+}
+
 /// What a name of a run may be: it stands in requests, in file names and in sentences.
 package enum RunName {
     /// In words, for whoever wrote another one.
