@@ -11,7 +11,8 @@ enum JournalPair {
 
     /// Reads all of both.
     ///
-    /// - Returns: false when the file has something without the log that it would not have with it, or has sense without it only.
+    /// - Returns: false when the two make no sense together, or the file makes sense by itself and has something that it would not
+    ///   have with the log, but for the oldest lines.
     static func belongTogether(at path: String) throws(SQLiteFault) -> Bool {
         let alone = try content(path, .readAtRest)
         let both = try content(path, .read)
@@ -22,8 +23,8 @@ enum JournalPair {
         case (.database(_, .nothing), .database(let both, _)): return try isSound(both)
         case (.database(let alone, .journal), .database(let both, .journal)):
             guard try isSound(both) else { return false }
-            // In the middle of being put into the file, the log has the pages that make sense.
             if try contains(both, alone) { return true }
+            // The file is in the middle of taking the log in: the log has the pages that make sense.
             return try !isSound(alone)
         case (.database(_, let alone), .database(_, let both)): return alone == both
         case (.database, _): return true
@@ -42,7 +43,7 @@ enum JournalPair {
 
     private static func isSound(_ database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         do throws(SQLiteFault) {
-            let check = try database.prepare("PRAGMA quick_check(1)")
+            let check = try database.prepare("PRAGMA integrity_check(1)")
             return try check.step() && check.string(0) == "ok"
         } catch {
             guard error.kind == .corrupt else { throw error }
@@ -54,16 +55,15 @@ enum JournalPair {
     private static func contains(_ both: SQLiteDatabase, _ alone: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         do throws(SQLiteFault) {
             guard let newest = try alone.integer("SELECT max(id) FROM lines WHERE type <> 'gap'") else { return true }
-            guard let first = try both.integer("SELECT min(id) FROM lines") else { return false }
-            let runs = try alone.prepare("SELECT run, name, base, begun FROM runs WHERE run >= ? AND run <= ?")
-            let sameRun = try both.prepare("SELECT 1 FROM runs WHERE run = ? AND name = ? AND base = ? AND begun = ?")
+            let first = try both.integer("SELECT min(id) FROM lines") ?? .max
+            let runs = try alone.prepare("SELECT run, name, base FROM runs WHERE run >= ? AND run <= ?")
+            let sameRun = try both.prepare("SELECT 1 FROM runs WHERE run = ? AND name = ? AND base = ?")
             runs.bind(1, JournalPlace(id: min(first, newest)).run)
             runs.bind(2, JournalPlace(id: newest).run)
             while try runs.step() {
                 sameRun.bind(1, runs.integer(0))
                 sameRun.bind(2, runs.text(1))
                 sameRun.bind(3, runs.integer(2))
-                sameRun.bind(4, runs.integer(3))
                 guard try sameRun.step() else { return false }
                 sameRun.reset()
             }

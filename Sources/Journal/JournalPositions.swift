@@ -13,7 +13,7 @@ struct JournalPositions {
 
     private let database: SQLiteDatabase
     /// What the transaction under way has come to, and the runs in the order they began.
-    private var new: [Key: Origin] = [:]
+    private var new: [Key: AgentPosition] = [:]
     private var order: [Key] = []
     /// Agents that are forgotten since the last commit.
     private var gone: Set<String> = []
@@ -22,7 +22,7 @@ struct JournalPositions {
 
     /// Notes where a line came from, if it came from an agent of a fleet.
     mutating func note(_ line: UnsafeRawBufferPointer) {
-        guard let position = Origin(line.bindMemory(to: UInt8.self)) else { return forget(line) }
+        guard let position = AgentPosition(line.bindMemory(to: UInt8.self)) else { return forget(line) }
         gone.remove(position.agent)
         let key = Key(agent: position.agent, run: position.line.run)
         if let known = new[key] {
@@ -38,8 +38,7 @@ struct JournalPositions {
     /// message may be the stream's.
     private mutating func forget(_ line: UnsafeRawBufferPointer) {
         // Most that say nothing of a place are windows.
-        let head = line.prefix(96)
-        guard head.indices.contains(where: { head[$0...].starts(with: Self.peer) }),
+        guard let type = LineHead(line)?.type, type == "peer",
             let line = try? LineDecoder.decode(Bytes(line)), case .peer(let peer) = line.body, let agent = line.agent,
             peer.state == MemberState.Standing.forgotten.rawValue, let heard = peer.heard,
             peer.since - heard > MemberState.lifetime - Self.slew
@@ -51,7 +50,6 @@ struct JournalPositions {
 
     /// By how much a wall clock that is set right, slowly, may be wrong after a day.
     private static let slew = Duration.seconds(60)
-    private static let peer = Array(#""type":"peer""#.utf8)
 
     /// Writes what was noted, within the transaction under way.
     mutating func write() throws(SQLiteFault) {
@@ -96,16 +94,16 @@ struct JournalPositions {
     }
 
     /// All that are there, the newest run of each agent last.
-    func read() throws(SQLiteFault) -> [Origin] {
+    func read() throws(SQLiteFault) -> [AgentPosition] {
         guard try isThere else { return [] }
         let rows = try database.prepare("SELECT agent, run, seq, stream FROM positions ORDER BY rowid")
-        var positions: [Origin] = []
+        var positions: [AgentPosition] = []
         while try rows.step() {
             let (agent, run, sequence) = (rows.string(0), rows.string(1), Int(rows.integer(2)))
             // They go to other agents: what cannot be a name is none.
             guard AgentName.isValid(agent), RunName.isValid(run), sequence >= 0, sequence < .max else { continue }
             positions.append(
-                Origin(agent, LineID(run, sequence), stream: rows.integerIfAny(3).map { Int($0) }))
+                AgentPosition(agent, LineID(run, sequence), stream: rows.integerIfAny(3).map { Int($0) }))
         }
         return positions
     }

@@ -171,7 +171,7 @@ final class JournalWriter {
     }
 
     /// Up to where it has the lines of agents of a fleet.
-    func knownPositions() throws(JournalFault) -> [Origin] {
+    func knownPositions() throws(JournalFault) -> [AgentPosition] {
         do throws(SQLiteFault) {
             return try JournalPositions(database).read()
         } catch {

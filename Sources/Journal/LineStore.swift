@@ -32,9 +32,9 @@ package struct JournalOpening: Sendable, Equatable {
     /// One sentence for a person on what was not as it should be, and what became of it; nil when all was well.
     package var notice: String?
     /// Up to where it has the lines of agents of a fleet, the newest run of each last.
-    package var positions: [Origin]
+    package var positions: [AgentPosition]
 
-    package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [Origin] = []) {
+    package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [AgentPosition] = []) {
         (self.lastRun, self.notice, self.positions) = (lastRun, notice, positions)
     }
 }

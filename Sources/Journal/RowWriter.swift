@@ -97,14 +97,12 @@ struct RowWriter {
         }
         defer { insert.reset() }
         insert.bind(1, id)
-        if let head = LineHead(line), let value = head.value, let time = head.time, let type = head.type?.text,
-            let source = head.source?.text, let series = head.series?.text
-        {
-            insert.bind(2, time.microseconds)
-            insert.bind(3, type)
-            insert.bind(4, source)
-            insert.bind(5, series)
-            insert.bind(6, value)
+        if let event = LineHead(line)?.event {
+            insert.bind(2, event.time.microseconds)
+            insert.bind(3, event.type)
+            insert.bind(4, event.source)
+            insert.bind(5, event.series)
+            insert.bind(6, event.value)
         } else if let head = try? LineHead.Decoded(line.bindMemory(to: UInt8.self)) {
             insert.bind(2, head.time.microseconds)
             insert.bind(3, head.type)

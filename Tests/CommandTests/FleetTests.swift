@@ -23,15 +23,15 @@ import Testing
     private static let attach = (1...3).map { "--attach=/web\($0).sock" } + ["-o", "ndjson", "--journal=/fleet.db"]
 
     /// Where lines came from, and what was said to be lost.
-    private static func origins(_ lines: [String]) throws -> (lines: [Origin], lost: Set<Origin>) {
-        var (origins, lost): ([Origin], Set<Origin>) = ([], [])
+    private static func origins(_ lines: [String]) throws -> (lines: [AgentPosition], lost: Set<AgentPosition>) {
+        var (origins, lost): ([AgentPosition], Set<AgentPosition>) = ([], [])
         for text in lines {
-            guard let origin = text.utf8.withContiguousStorageIfAvailable({ Origin($0) }) ?? nil else {
+            guard let origin = text.utf8.withContiguousStorageIfAvailable({ AgentPosition($0) }) ?? nil else {
                 continue
             }
             if case .lost(let said) = try LineDecoder.decode(Bytes(Array(text.utf8))).body {
                 for number in said.numbers {
-                    lost.insert(Origin(origin.agent, LineID(origin.line.run, number)))
+                    lost.insert(AgentPosition(origin.agent, LineID(origin.line.run, number)))
                 }
             } else {
                 origins.append(origin)
@@ -41,14 +41,14 @@ import Testing
     }
 
     /// What an agent said, but for windows, which are computed anew.
-    private static func said(_ process: SimulatedProcess, as agent: String) throws -> [Origin] {
+    private static func said(_ process: SimulatedProcess, as agent: String) throws -> [AgentPosition] {
         var run = ""
-        var origins: [Origin] = []
+        var origins: [AgentPosition] = []
         for text in process.output {
             let line = try LineDecoder.decode(Bytes(Array(text.utf8)))
             if case .hello(let hello) = line.body { run = hello.run }
             if case .window = line.body { continue }
-            if let sequence = line.seq { origins.append(Origin(agent, LineID(run, sequence))) }
+            if let sequence = line.seq { origins.append(AgentPosition(agent, LineID(run, sequence))) }
         }
         return origins
     }
@@ -90,7 +90,7 @@ import Testing
             let (lines, lost) = try Self.origins(journal)
             #expect(lost.isEmpty)
             #expect(Set(lines).count == lines.count, "some lines are there twice")
-            var truth: Set<Origin> = []
+            var truth: Set<AgentPosition> = []
             for (index, process) in all.enumerated() {
                 truth.formUnion(try Self.said(process, as: "web\(index < 3 ? index + 1 : 2)"))
             }

@@ -40,7 +40,7 @@ import Testing
         store.close()
         #expect(
             try store.open().positions == [
-                Origin("web1", LineID("a", 42)), Origin("web2", LineID("b", 9)),
+                AgentPosition("web1", LineID("a", 42)), AgentPosition("web2", LineID("b", 9)),
             ])
         // They go on, and up only.
         feed.add(Self.fact("web1", "a", 40))
@@ -49,8 +49,8 @@ import Testing
         store.close()
         #expect(
             try store.open().positions == [
-                Origin("web1", LineID("a", 42)), Origin("web2", LineID("b", 9)),
-                Origin("web2", LineID("c", 1)),
+                AgentPosition("web1", LineID("a", 42)), AgentPosition("web2", LineID("b", 9)),
+                AgentPosition("web2", LineID("c", 1)),
             ])
         store.close()
     }
@@ -67,7 +67,7 @@ import Testing
         try store.commit([greeting()] + feed.pieces(), at: now)
         store.close()
         let wanted = [
-            Origin("web1", LineID("a", 42), stream: 9), Origin("web2", LineID("b", 9), stream: 10),
+            AgentPosition("web1", LineID("a", 42), stream: 9), AgentPosition("web2", LineID("b", 9), stream: 10),
         ]
         #expect(try store.open().positions == wanted)
         // Another stream's numbers may be less; a line that came by none says nothing of it.

@@ -25,7 +25,7 @@ package final class MemoryLineStore: LineStore {
         var commits: [(time: Timestamp, lines: Int)] = []
         var calls: [Call: Int] = [:]
         var greetings: [String] = []
-        var positions: [Origin] = []
+        var positions: [AgentPosition] = []
         var tidying = 0
     }
     private let state = Mutex(State())
@@ -110,7 +110,7 @@ package final class MemoryLineStore: LineStore {
         state.runs[current].lines += lines
         for line in lines {
             var line = line
-            guard let position = line.withUTF8({ Origin($0) }) else { continue }
+            guard let position = line.withUTF8({ AgentPosition($0) }) else { continue }
             if let index = state.positions.firstIndex(where: {
                 $0.agent == position.agent && $0.line.run == position.line.run
             }) {

@@ -11,7 +11,7 @@ struct Fleet: Sendable {
     /// The brokers that agents come by, and whether each is there.
     private var brokers: [String: Bool] = [:]
     /// Where agents were that a journal knows of, which have yet to join: by their names.
-    private var positions: [String: [Origin]] = [:]
+    private var positions: [String: [AgentPosition]] = [:]
 
     var count: Int { members.count }
 
@@ -20,7 +20,7 @@ struct Fleet: Sendable {
     // MARK: Who there is
 
     /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
-    mutating func resume(_ positions: [Origin]) {
+    mutating func resume(_ positions: [AgentPosition]) {
         self.positions = Dictionary(grouping: positions, by: \.agent)
         for index in members.indices {
             if let known = self.positions.removeValue(forKey: members[index].name) {
@@ -30,7 +30,7 @@ struct Fleet: Sendable {
     }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    var knownPositions: [Origin] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
+    var knownPositions: [AgentPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
 
     /// Adds an agent whose feed is a source, or finds it again.
     ///

@@ -56,7 +56,7 @@ package struct FleetMember: Sendable {
     ///   - width: how wide windows are here.
     ///   - mostSources: how many sources it may have.
     ///   - positions: what has been taken of it before, the newest run last.
-    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [Origin] = []) {
+    package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [AgentPosition] = []) {
         self.name = name
         self.mostSources = mostSources
         clock = MemberClock(width: width)
@@ -65,7 +65,7 @@ package struct FleetMember: Sendable {
     }
 
     /// Nothing has come of it here: that has been taken before.
-    mutating func resume(after positions: [Origin]) {
+    mutating func resume(after positions: [AgentPosition]) {
         guard run == nil, let newest = positions.last else { return }
         marks = RunMarks(positions.map(\.line))
         position = newest
@@ -76,7 +76,7 @@ package struct FleetMember: Sendable {
     package var place: LineID? { marks.places.last }
 
     /// The newest line that was taken of its newest run, and by which message; nil before there was one. That may be a window.
-    private(set) var position: Origin?
+    private(set) var position: AgentPosition?
 
     /// Says what is wrong with it, if that is the first of its kind.
     private mutating func complain(
@@ -171,7 +171,7 @@ package struct FleetMember: Sendable {
         if let newest = marks.places.last, newest.run != place.run, marks[place.run] != nil { state.contest(at: wall) }
         if place.sequence > mark + 1 { lose(mark + 1...place.sequence - 1, of: place.run, into: &items) }
         marks.advance(to: place)
-        position = Origin(name, place, stream: message)
+        position = AgentPosition(name, place, stream: message)
         let isData = if case .data = line.body { true } else { false }
         clock.hear(line.time, isData: isData, wall: wall)
         if case .window = line.body { return }  // they are computed here

@@ -7,11 +7,11 @@ package struct MemberID: Sendable, Hashable {
     package init(index: Int) { self.index = index }
 }
 
-/// Where a line of a fleet came from, as its last keys say, and how it is taken here.
+/// What travels with an event of a fleet: which line of which agent it was, for the last keys of its line here.
 package struct LineOrigin: Sendable, Equatable {
     package var member: MemberID
     /// Which line of the agent's it was; nil for what the fleet itself says of the agent.
-    package var place: LineID?
+    package var line: LineID?
     /// The number of the message of a stream that it came by; nil for what came by none.
     package var stream: Int?
     /// The agent's time as of this line; nil where it tells nothing of that.
@@ -20,8 +20,8 @@ package struct LineOrigin: Sendable, Equatable {
     package var type: String?
 
     package init(
-        _ member: MemberID, _ place: LineID? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
+        _ member: MemberID, _ line: LineID? = nil, stream: Int? = nil, clock: Timestamp? = nil, type: String? = nil
     ) {
-        (self.member, self.place, self.stream, self.clock, self.type) = (member, place, stream, clock, type)
+        (self.member, self.line, self.stream, self.clock, self.type) = (member, line, stream, clock, type)
     }
 }

@@ -831,7 +831,7 @@ package actor EventStore {
     // MARK: Agents whose feeds are sources
 
     /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
-    package func resume(_ positions: [Origin]) {
+    package func resume(_ positions: [AgentPosition]) {
         fleet.resume(positions)
         for wakeup in awaiting ?? [] { wakeup.signal() }
         awaiting = nil
@@ -870,7 +870,7 @@ package actor EventStore {
     }
 
     /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
-    package var knownPositions: [Origin] { fleet.knownPositions }
+    package var knownPositions: [AgentPosition] { fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
         fleet.source(standingFor: id, in: &state, wall: wall.now, now: loop.clock.now)

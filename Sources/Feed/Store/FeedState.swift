@@ -922,7 +922,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
         speaker = Int32(member)
         encoder.setTail(
-            origin.place.map {
+            origin.line.map {
                 LineEncoder.tail(
                     agent: members.name(of: member), $0, stream: origin.stream, time: isFuture(time, wall) ? time : nil)
             } ?? members.tail(of: member))

@@ -182,7 +182,7 @@ package actor NatsInput: Input {
     /// The number of the first message of these that the stream has with the position's line in it; nil for none of those that are
     /// looked at.
     private func find(
-        _ positions: [(position: Origin, number: UInt64)]
+        _ positions: [(position: AgentPosition, number: UInt64)]
     ) async throws -> UInt64? {
         let (stream, subject) = (source.stream, source.subject)
         for (position, number) in positions.prefix(Self.mostLookedAt) {

@@ -173,7 +173,7 @@ package actor JournalOutput {
     }
 
     /// Says once where agents were: they are read as soon as that is known, or that it will not be.
-    private func resume(_ positions: [Origin]) {
+    private func resume(_ positions: [AgentPosition]) {
         guard !hasResumed else { return }
         hasResumed = true
         store.assumeIsolated { $0.resume(positions) }

@@ -45,9 +45,10 @@ package actor FailureReporter {
     private func texts(of bytes: UnsafeRawBufferPointer) -> [String] {
         var texts: [String] = []
         bytes.forEachLine { line in
+            guard let type = LineHead(line)?.type else { return }
             let mayMatter =
-                LineHead(line)?.type.map { $0 == "error" || $0 == "recovered" || (everyRequest && $0 == "latency") }
-                ?? false || line.range(of: "\"value_pointer\":") != nil
+                type == "error" || type == "recovered" || (everyRequest && type == "latency")
+                || line.range(of: "\"value_pointer\":") != nil
             if mayMatter, let text = text(of: line) { texts.append(text) }
         }
         return texts

@@ -27,7 +27,7 @@ import Testing
     }
 
     private func member(after places: [LineID] = []) -> FleetMember {
-        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places.map { Origin("web1", $0) })
+        FleetMember("web1", width: .seconds(10), mostSources: 3, after: places.map { AgentPosition("web1", $0) })
     }
 
     @Test func whatItBeginsWithIsNoLoss() throws {

@@ -120,7 +120,7 @@ import Testing
         try await withLoop(virtual: true) { loop in
             let fleet = await FleetStage(on: loop, at: PeerScript.start)
             try await fleet.store.whileRunning {
-                await fleet.store.resume([Origin("web1", LineID("r1", 1), stream: 1)])
+                await fleet.store.resume([AgentPosition("web1", LineID("r1", 1), stream: 1)])
                 #expect(await fleet.store.knownPositions.map(\.stream) == [1])
                 let id = await fleet.store.member("web1")
                 #expect(await fleet.store.knownPositions.map(\.stream) == [1])
@@ -129,7 +129,7 @@ import Testing
                 _ = await fleet.store.receive(
                     try [.success(script.fact()), .success(script.fact())], from: id, by: old)
                 #expect(
-                    await fleet.store.knownPositions == [Origin("web1", LineID("r1", 3), stream: 2)])
+                    await fleet.store.knownPositions == [AgentPosition("web1", LineID("r1", 3), stream: 2)])
                 try await loop.sleep(for: .seconds(40))
                 #expect(await fleet.store.forget("web1") == nil)
                 try await loop.sleep(for: .seconds(1))

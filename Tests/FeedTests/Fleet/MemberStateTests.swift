@@ -144,7 +144,7 @@ import Testing
 
     /// A stream has lines of an hour ago, and of before a restart of the fleet.
     @Test func whatHasLainSomewhereTellsOfTheClockAsOfThen() throws {
-        var member = FleetMember("web1", width: .seconds(10), after: [Origin("web1", LineID("a", 1))])
+        var member = FleetMember("web1", width: .seconds(10), after: [AgentPosition("web1", LineID("a", 1))])
         var items: [FleetMember.Item] = []
         func hear(_ number: Int, at seconds: Double, heard: Double) throws {
             member.hear(of: StreamMessage(run: "a", sequence: number, heard: Self.at(heard)))

@@ -29,7 +29,7 @@ import Testing
     ///   - log: how many bytes of lines the store keeps.
     ///   - body: what is done in that time, besides.
     private static func run(
-        for duration: Duration, behind positions: [Origin]? = nil, log: Int = 8 << 20,
+        for duration: Duration, behind positions: [AgentPosition]? = nil, log: Int = 8 << 20,
         serve: @escaping @Sendable (Int, Peer) async throws -> Void,
         beside body: @escaping @Sendable (EventStore, PollDesk, EventLoop) async throws -> Void = { _, _, _ in }
     ) async throws -> Came {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func aJournalThatIsSlowIsWaitedForAndTheAgentAskedForWhatItDoesNotHave() async throws {
-        let came = try await Self.run(for: .seconds(3), behind: [Origin("web1", LineID("a", 4))]) { _, peer in
+        let came = try await Self.run(for: .seconds(3), behind: [AgentPosition("web1", LineID("a", 4))]) { _, peer in
             try await peer.value.shakeHands(Self.answer)
             #expect(peer.value.request.hasPrefix("GET /feed?since=4&run=a HTTP/1.0\r\n"))
             try await Self.write([PeerLinesTests.hello("a")] + [4, 5].map { PeerLinesTests.fact($0) }, to: peer)

@@ -178,10 +178,10 @@ import Testing
                 }
             }
             let places = text.split(separator: "\n").compactMap { line in
-                Array(line.utf8).withUnsafeBufferPointer { Origin($0) }
+                Array(line.utf8).withUnsafeBufferPointer { AgentPosition($0) }
             }
             let wanted = [(1, 1), (2, 2), (4, 2), (5, 2)].map { number, message in
-                Origin("web1", LineID("r1", number), stream: message)
+                AgentPosition("web1", LineID("r1", number), stream: message)
             }
             #expect(places == wanted)
         }
@@ -259,8 +259,8 @@ import Testing
         let stream = try Self.stream(1...9)
         try await Self.run(stream) { fleet in
             await fleet.store.resume([
-                Origin("old", LineID("r1", 3), stream: 8), Origin("web1", LineID("r0", 9), stream: 9),
-                Origin("web1", LineID("r1", 5), stream: 5),
+                AgentPosition("old", LineID("r1", 3), stream: 8), AgentPosition("web1", LineID("r0", 9), stream: 9),
+                AgentPosition("web1", LineID("r1", 5), stream: 5),
             ])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             // The second one has looked whether that line is there.
@@ -273,32 +273,32 @@ import Testing
     @Test(
         arguments: [
             // Nothing is known.
-            ([], [], nil), ([Origin("a", LineID("r", 1))], [], nil),
-            ([Origin("other", LineID("r", 1), stream: 7)], [], nil),
+            ([], [], nil), ([AgentPosition("a", LineID("r", 1))], [], nil),
+            ([AgentPosition("other", LineID("r", 1), stream: 7)], [], nil),
             // The newest of all agents that are there.
             (
-                [Origin("b", LineID("r", 1), stream: 2), Origin("a", LineID("r", 1), stream: 5)],
+                [AgentPosition("b", LineID("r", 1), stream: 2), AgentPosition("a", LineID("r", 1), stream: 5)],
                 [5, 2], 5
             ),
             // Of one that has something newer what came behind its last line is not known: it may be windows.
             (
-                [Origin("a", LineID("r", 1), stream: 3), Origin("b", LineID("r", 1), stream: 4)],
+                [AgentPosition("a", LineID("r", 1), stream: 3), AgentPosition("b", LineID("r", 1), stream: 4)],
                 [4, 3], 3
             ),
             // The newest run counts, be its number less.
             (
-                [Origin("a", LineID("r", 1), stream: 5), Origin("a", LineID("s", 1), stream: 2)], [2],
+                [AgentPosition("a", LineID("r", 1), stream: 5), AgentPosition("a", LineID("s", 1), stream: 2)], [2],
                 2
             ),
-        ] as [([Origin], [UInt64], UInt64?)])
-    func whereToBeginIsTold(by positions: [Origin], _ newest: [UInt64], _ start: UInt64?) {
+        ] as [([AgentPosition], [UInt64], UInt64?)])
+    func whereToBeginIsTold(by positions: [AgentPosition], _ newest: [UInt64], _ start: UInt64?) {
         let positions = StreamPositions(positions, last: ["a": 5, "b": 4])
         #expect(positions.newest.map(\.number) == newest)
         #expect(positions.newest.first.map { positions.behind($0.number).first?.number ?? $0.number } == start)
     }
 
     @Test func aPositionIsAStreamsThatHasTheLineInThatMessage() {
-        let position = Origin("web1", LineID("r1", 5), stream: 9)
+        let position = AgentPosition("web1", LineID("r1", 5), stream: 9)
         func message(_ agent: String = "web1", _ run: String? = "r1", _ first: String?, _ last: String?) -> NatsDelivery
         {
             NatsDelivery(
@@ -330,7 +330,7 @@ import Testing
         // The run goes on, so that its names tell nothing, and there are as many messages as there were.
         for number in 11...40 { try stream.publish(Self.message([Self.fact(number)], last: number)) }
         try await Self.run(stream) { fleet in
-            await fleet.store.resume([Origin("web1", LineID("r1", 10), stream: 10)])
+            await fleet.store.resume([AgentPosition("web1", LineID("r1", 10), stream: 10)])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(try await fleet.values("new") == (0..<before).map { Double($0 + 1) })
             #expect(try await fleet.values() == (11...40).map(Double.init))
@@ -351,7 +351,7 @@ import Testing
         try await Self.run(stream) { fleet in
             await fleet.store.resume(
                 [("slow", 1), ("behind", 3), ("web1", 5)].map { name, message in
-                    Origin(name, LineID("r1", 1), stream: message)
+                    AgentPosition(name, LineID("r1", 1), stream: message)
                 })
             try await fleet.whileReading {
                 try await fleet.pass(.seconds(1))
@@ -379,8 +379,8 @@ import Testing
         try stream.publish(Self.message([Self.fact(3)], of: "slow", last: 3))
         try await Self.run(stream) { fleet in
             await fleet.store.resume(
-                [Origin("slow", LineID("r1", 1), stream: 1)]
-                    + (13...20).map { Origin("web1", LineID("r\($0)", 1), stream: kept - 20 + $0) })
+                [AgentPosition("slow", LineID("r1", 1), stream: 1)]
+                    + (13...20).map { AgentPosition("web1", LineID("r\($0)", 1), stream: kept - 20 + $0) })
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(try await fleet.values() == [2])
             #expect(try await fleet.values("slow") == [3])
@@ -405,8 +405,8 @@ import Testing
         stream.remove(through: 8)
         try await Self.run(stream) { fleet in
             await fleet.store.resume(
-                names.enumerated().map { Origin($1, LineID("r1", 1), stream: $0 + 1) }
-                    + [Origin("web1", LineID("r1", 1), stream: 21)])
+                names.enumerated().map { AgentPosition($1, LineID("r1", 1), stream: $0 + 1) }
+                    + [AgentPosition("web1", LineID("r1", 1), stream: 21)])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(stream.starts.last == .sequence(9))
             for name in names { #expect(try await fleet.values(name) == [3]) }
@@ -423,8 +423,8 @@ import Testing
         stream.remove(gone)
         try await Self.run(stream) { fleet in
             await fleet.store.resume([
-                Origin("web1", LineID("r1", 8), stream: 8),
-                Origin("web2", LineID("r1", newest), stream: Int(gone)),
+                AgentPosition("web1", LineID("r1", 8), stream: 8),
+                AgentPosition("web2", LineID("r1", newest), stream: Int(gone)),
             ])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             #expect(stream.starts == [.lastOfEach, .sequence(gone), .sequence(8), .sequence(8)])
@@ -491,7 +491,7 @@ import Testing
         try await Self.run(stream) { fleet in
             await fleet.store.resume(
                 [("web1", 1), ("web2", 3), ("quiet", 4), ("newest", 5)].map { name, message in
-                    Origin(name, LineID("r1", 1), stream: message)
+                    AgentPosition(name, LineID("r1", 1), stream: message)
                 })
             try await fleet.whileReading {
                 try await fleet.pass(.seconds(1))
@@ -509,7 +509,7 @@ import Testing
     @Test func aSourceThatBeginsAnewGoesOnWhereTheFleetIs() async throws {
         let stream = try Self.stream(1...3)
         try await Self.run(stream) { fleet in
-            await fleet.store.resume([Origin("web1", LineID("r1", 1), stream: 1)])
+            await fleet.store.resume([AgentPosition("web1", LineID("r1", 1), stream: 1)])
             try await fleet.whileReading { try await fleet.pass(.seconds(1)) }
             // Longer ago than the history.
             for number in 4...6 { try stream.publish(Self.message([Self.fact(number)])) }
@@ -528,7 +528,7 @@ import Testing
         stream.setTime(Self.now - 3_600 * Self.second)
         for number in 1...5 { try stream.publish(Self.message([Self.fact(number)], last: number)) }
         try await Self.run(stream) { fleet in
-            await fleet.store.resume([Origin("web1", LineID("r1", 2), stream: 2)])
+            await fleet.store.resume([AgentPosition("web1", LineID("r1", 2), stream: 2)])
             fleet.trouble.set(.late, at: .next, times: late)
             try await fleet.whileReading { try await fleet.pass(.seconds(30)) }
             #expect(stream.starts.last == .sequence(2))

@@ -57,6 +57,7 @@ package struct LineFilter: Sendable, Equatable {
     }
 
     private static func isEarlier(_ time: UnsafeRawBufferPointer, than other: [UInt8]) -> Bool {
+        // Both are as long.
         other.withUnsafeBytes { other in
             guard let time = time.baseAddress, let other = other.baseAddress else { return false }
             return memcmp(time, other, LineHead.timeLength) < 0

@@ -5,7 +5,8 @@ package import Reactor
 /// `{"seq":1,"time":"2026-11-20T12:52:56.123456Z","type":"…","source":"…","series":"…","value":1`.
 ///
 /// Each part is read when it is asked for. It is nil when something else stands in its place: `Decoded` finds it anywhere in a
-/// line. The line must be valid JSON, and its bytes must stay where they are for as long as this is used.
+/// line. The line's bytes must stay where they are for as long as this is used. Nothing outside of them is read, whatever they
+/// are; what is said of bytes that are no valid JSON may be anything.
 package struct LineHead {
     private let tokens: JSONTokens
     /// Where the number ends.
@@ -30,60 +31,61 @@ package struct LineHead {
         return UnsafeRawBufferPointer(start: tokens.base + walk.place, count: Self.timeLength)
     }
 
-    package var time: Timestamp? {
-        guard let text = timeText, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else { return nil }
-        return RFC3339.parse(
-            UnsafeBufferPointer(rebasing: text.assumingMemoryBound(to: UInt8.self)[1..<Self.timeLength - 1]))
-    }
+    @inline(__always)
+    package var type: Name? { timeText.flatMap { name(",\"type\":", behind: $0) } }
 
     @inline(__always)
-    package var type: Name? { name(",\"type\":", from: comma + ",\"time\":".utf8.count + Self.timeLength) }
+    package var source: Name? { type.flatMap { name(",\"source\":", behind: $0.token) } }
 
-    @inline(__always)
-    package var source: Name? { type.flatMap { name(",\"source\":", behind: $0) } }
-
-    @inline(__always)
-    package var series: Name? { source.flatMap { name(",\"series\":", behind: $0) } }
-
-    /// The value of a data event.
-    package var value: Double? {
-        // The value of these has another key.
-        guard let type, type != "latency", type != "window", let source = name(",\"source\":", behind: type),
-            let series = name(",\"series\":", behind: source)
+    /// What an event with a value says; nil when one of its names has to be decoded.
+    package var event: Event? {
+        guard let text = timeText, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\""),
+            let time = RFC3339.parse(
+                UnsafeBufferPointer(rebasing: text.assumingMemoryBound(to: UInt8.self)[1..<Self.timeLength - 1]))
         else { return nil }
-        var walk = LineWalk(tokens, at: end(of: series))
-        return walk.skip(",\"value\":") ? walk.number() : nil
+        var walk = LineWalk(tokens, at: end(of: text))
+        guard walk.skip(",\"type\":") else { return nil }
+        let start = walk.place
+        guard let type = walk.plainString() else { return nil }
+        let name = Name(token: UnsafeRawBufferPointer(walk.bytes(from: start)))
+        // The value of these has another key.
+        guard name != "latency", name != "window", walk.skip(",\"source\":"), let source = walk.plainString(),
+            walk.skip(",\"series\":"), let series = walk.plainString(), walk.skip(",\"value\":"),
+            let value = walk.number()
+        else { return nil }
+        return Event(time: time, type: type, source: source, series: series, value: value)
     }
 
     /// The length of `"2026-11-20T12:52:56.123456Z"`, in bytes.
     static let timeLength = 29
 
     @inline(__always)
-    private func name(_ key: StaticString, behind name: Name) -> Name? { self.name(key, from: end(of: name)) }
-
-    @inline(__always)
-    private func name(_ key: StaticString, from place: Int) -> Name? {
-        var walk = LineWalk(tokens, at: place)
+    private func name(_ key: StaticString, behind text: UnsafeRawBufferPointer) -> Name? {
+        var walk = LineWalk(tokens, at: end(of: text))
         guard walk.skip(key) else { return nil }
         let start = walk.place
         return walk.string() ? Name(token: UnsafeRawBufferPointer(walk.bytes(from: start))) : nil
     }
 
+    /// Where a part of the line ends.
     @inline(__always)
-    private func end(of name: Name) -> Int {
-        name.token.baseAddress.map { UnsafeRawPointer(tokens.base).distance(to: $0) + name.token.count } ?? 0
+    private func end(of text: UnsafeRawBufferPointer) -> Int {
+        text.baseAddress.map { UnsafeRawPointer(tokens.base).distance(to: $0) + text.count } ?? 0
+    }
+
+    /// The parts of an event with a value. Its names lie in the line, without their quotes.
+    package struct Event {
+        package let time: Timestamp
+        package let type: UnsafeRawBufferPointer
+        package let source: UnsafeRawBufferPointer
+        package let series: UnsafeRawBufferPointer
+        package let value: Double
     }
 
     /// A string in the line.
     package struct Name {
         /// As it is written, with its quotes.
         package let token: UnsafeRawBufferPointer
-
-        /// Its text; nil when that has to be decoded.
-        package var text: UnsafeRawBufferPointer? {
-            let text = UnsafeRawBufferPointer(rebasing: token[1..<token.count - 1])
-            return text.count <= LineDecoder.stringLimit && !text.contains(UInt8(ascii: "\\")) ? text : nil
-        }
 
         @inline(__always)
         package static func == (name: Name, text: StaticString) -> Bool {

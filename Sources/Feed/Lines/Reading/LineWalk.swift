@@ -46,9 +46,11 @@ struct LineWalk {
     /// Over a time in the form in which an agent writes it, without its quotes.
     @inline(__always)
     mutating func time() -> Timestamp? {
-        guard place &+ 27 <= tokens.count else { return nil }
-        defer { place &+= 27 }
-        return RFC3339.parse(UnsafeBufferPointer(start: tokens.base + place, count: 27))
+        guard place &+ 27 <= tokens.count,
+            let time = RFC3339.parse(UnsafeBufferPointer(start: tokens.base + place, count: 27))
+        else { return nil }
+        place &+= 27
+        return time
     }
 
     /// Over a string.
@@ -59,6 +61,17 @@ struct LineWalk {
         }
         place = end
         return true
+    }
+
+    /// Over a string of plain ASCII that the decoder takes as it is; its text.
+    @inline(__always)
+    mutating func plainString() -> UnsafeRawBufferPointer? {
+        guard tokens[place] == UInt8(ascii: "\"") else { return nil }
+        let start = place &+ 1
+        let end = tokens.plainEnd(from: start)
+        guard tokens[end] == UInt8(ascii: "\""), end &- start <= LineDecoder.stringLimit else { return nil }
+        place = end &+ 1
+        return UnsafeRawBufferPointer(start: tokens.base + start, count: end &- start)
     }
 
     /// Over a number, whatever it is.

@@ -67,11 +67,10 @@ extension LineWalk {
     /// Behind an answer's `ms`.
     @inline(__always)
     fileprivate mutating func restOfLatency() -> Bool {
-        skip(",\"dns_ms\":") && skipNumber() && skip(",\"connect_ms\":") && skipNumber() && skip(",\"tls_ms\":")
-            && skipNumber()
-            && skip(",\"wait_ms\":") && skipNumber() && skip(",\"receive_ms\":") && skipNumber() && skip(",\"bytes\":")
-            && count() && skip(",\"reused\":") && (skip("true") || skip("false")) && skip(",\"late_ms\":")
-            && skipNumber()
+        skip(",\"dns_ms\":") && skipNumber() && skip(",\"connect_ms\":") && skipNumber()
+            && skip(",\"tls_ms\":") && skipNumber() && skip(",\"wait_ms\":") && skipNumber()
+            && skip(",\"receive_ms\":") && skipNumber() && skip(",\"bytes\":") && count()
+            && skip(",\"reused\":") && (skip("true") || skip("false")) && skip(",\"late_ms\":") && skipNumber()
     }
 
     /// Behind a window's type.

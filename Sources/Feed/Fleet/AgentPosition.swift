@@ -1,5 +1,5 @@
-/// Where a line of a fleet came from: the agent, the agent's line, and where a stream had it.
-package struct Origin: Sendable, Hashable {
+/// Where an agent of a fleet is: its last line that was taken, and where a stream had that.
+package struct AgentPosition: Sendable, Hashable {
     package var agent: String
     package var line: LineID
     /// The number of its message in the stream it came by; nil for what came by none.
@@ -10,18 +10,18 @@ package struct Origin: Sendable, Hashable {
     }
 }
 
-extension Origin {
+extension AgentPosition {
     /// Where a line of a fleet says that it came from; nil for any other line. A `lost` line comes from the last line it names.
     package init?(_ line: UnsafeBufferPointer<UInt8>) {
         var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
         guard (try? scanner.begin()) != nil else { return nil }
-        let found = try? LineMembers.with(line, &scanner, isLine: true) { members throws(LineFault) -> Origin? in
+        let found = try? LineMembers.with(line, &scanner, isLine: true) { members throws(LineFault) -> AgentPosition? in
             guard let agent = try members.stringIfAny(.agent), let run = try members.stringIfAny(.originRun),
                 AgentName.isValid(agent), RunName.isValid(run)
             else { return nil }
             let isLost = try members.stringIfAny(.type) == "lost"
             guard let sequence = try members.intIfAny(isLost ? .to : .originSeq, from: 1) else { return nil }
-            return Origin(agent, LineID(run, sequence), stream: try members.intIfAny(.originStream, from: 1))
+            return AgentPosition(agent, LineID(run, sequence), stream: try members.intIfAny(.originStream, from: 1))
         }
         guard let position = found.flatMap({ $0 }).flatMap({ $0 }) else { return nil }
         self = position
