@@ -55,8 +55,8 @@ class Watch:
         page.on("crash", lambda: self.faults.append("the page crashed"))
 
     def _note_message(self, message):
-        # Screens are fetched when there is time, which may be when a test has ended its agent.
-        if "net::ERR_CONNECTION_" in message.text and message.location["url"].endswith((".mjs", ".css")):
+        # Screens and icons are fetched when there is time, which may be when a test has ended its agent or server.
+        if "net::ERR_CONNECTION_" in message.text and message.location["url"].endswith((".mjs", ".css", "/favicon.ico")):
             return
         if message.type in ("error", "warning") and not any(part in message.text for part in self.expected):
             self.faults.append(f"{message.type} in the console: {message.text} at {message.location}")
