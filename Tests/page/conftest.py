@@ -1,6 +1,7 @@
 """What the tests of the page share: one browser, and pages that tell whatever goes wrong in them."""
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,6 +11,8 @@ from playwright.sync_api import expect, sync_playwright
 from agent import ROOT, Agent
 
 SHOTS = ROOT / ".build" / "page"
+# What a browser says of a request whose server ends before it has answered.
+GONE = re.compile(r"net::ERR_(CONNECTION_|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH)")
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1440, "height": 900}
 
@@ -56,7 +59,7 @@ class Watch:
 
     def _note_message(self, message):
         # Screens and icons are fetched when there is time, which may be when a test has ended its agent or server.
-        if "net::ERR_CONNECTION_" in message.text and message.location["url"].endswith((".mjs", ".css", "/favicon.ico")):
+        if GONE.search(message.text) and message.location["url"].endswith((".mjs", ".css", "/favicon.ico")):
             return
         if message.type in ("error", "warning") and not any(part in message.text for part in self.expected):
             self.faults.append(f"{message.type} in the console: {message.text} at {message.location}")
