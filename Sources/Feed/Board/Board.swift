@@ -107,7 +107,6 @@ package struct Board: Sendable {
     private static let longestCode = 64
     private static let longestWord = 64
     private static let defaultHistory: Int64 = 120_000_000
-    private static let day = Duration.seconds(86_400)
 
     /// Names are told apart by their bytes, as the agent does: a `String` takes two spellings of an é for one.
     private struct Name: Sendable, Hashable {
@@ -168,10 +167,11 @@ package struct Board: Sendable {
     /// How many lines had no source for being refused one.
     package private(set) var refusedSources = 0
 
+    private var shownAgents: ShownAgents
     /// The agents of a fleet, in the order of the first line about each.
-    package private(set) var agents: [BoardAgent] = []
+    package var agents: [ShownAgent] { shownAgents.agents }
     /// How many lines were about an agent that was refused.
-    package private(set) var refusedAgents = 0
+    package var refusedAgents: Int { shownAgents.refused }
 
     package private(set) var memory: BoardRing<BoardMemory>
     /// The newest agent line.
@@ -188,9 +188,6 @@ package struct Board: Sendable {
     private var seriesByName: [Name: Int] = [:]
     private var endpointsByName: [EndpointName: Int] = [:]
     private var sourcesByName: [Name: Int] = [:]
-    private var agentsByName: [String: Int] = [:]
-    /// Before when none of them has been unheard of for a day: until then nobody is looked for who could give way.
-    private var agentsKeptUntil: Timestamp?
     private var windowCount = 0
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget
@@ -205,6 +202,7 @@ package struct Board: Sendable {
     package init(limits: Limits = Limits()) {
         self.limits = limits
         points = BoardHistories(limitPerOwner: limits.pointsPerSeries, limit: limits.points)
+        shownAgents = ShownAgents(limit: limits.agents)
         errors = BoardHistories(limitPerOwner: limits.errorsPerSource, limit: limits.errors)
         eventData = BoardBudget(owners: limits.series)
         eventTexts = BoardBudget(owners: limits.series)
@@ -227,11 +225,8 @@ package struct Board: Sendable {
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let name = String(source[..<dot])
-        return hasAgent(named: name) ? name : nil
+        return shownAgents.hasAgent(named: name) ? name : nil
     }
-
-    /// Whether there is an agent of a fleet of this name.
-    func hasAgent(named name: String) -> Bool { agentsByName[name] != nil }
 
     /// The points of a series, the oldest first.
     package func points(of series: Int) -> BoardRing<BoardPoint> { points[series] }
@@ -245,9 +240,7 @@ package struct Board: Sendable {
     // MARK: The fold
 
     /// Folds one line in; see `Board` for what it does.
-    ///
-    /// - Parameter isTimed: whether its endpoint was asked for by `endpoint`, and its duration given to `time`, before.
-    package mutating func apply(_ line: Line, isTimed: Bool = false) {
+    package mutating func apply(_ line: Line) {
         switch line.body {
         case .hello(let hello): begin(hello)
         case .stats(let stats): list(stats, at: line.time)
@@ -267,27 +260,12 @@ package struct Board: Sendable {
         } else {
             clock = line.time
         }
-        if let agent = line.agent { note(line, of: agent) }
-        fold(line, sequence: sequence, isTimed: isTimed)
+        if let agent = line.agent { shownAgents.apply(line, of: agent, at: clock ?? line.time) }
+        fold(line, sequence: sequence)
         lines.append(BoardLine(line, sequence: sequence))
     }
 
-    /// Lines up to this number have come of which nothing is to be kept, and the agent's time is this behind them.
-    mutating func pass(through sequence: Int, clock: Timestamp) {
-        lastSequence = Swift.max(lastSequence, sequence)
-        self.clock = clock
-        isRunning = true
-    }
-
-    /// The index of an answer's endpoint, until the next `hello` or `stats`; nil when it is refused, which is counted.
-    mutating func endpoint(_ name: String, of source: String) -> Int? { endpointIndex(EndpointName(name, source)) }
-
-    /// Rule 6: an answered request alone, of an endpoint's index.
-    mutating func time(_ milliseconds: Double, at endpoint: Int, sequence: Int) {
-        if sequence > statsAsOf { endpoints[endpoint].histogram.record(milliseconds) }
-    }
-
-    private mutating func fold(_ line: Line, sequence: Int, isTimed: Bool) {
+    private mutating func fold(_ line: Line, sequence: Int) {
         let source = line.source ?? ""
         let time = line.time
         switch line.body {
@@ -300,7 +278,7 @@ package struct Board: Sendable {
             if sequence > statsAsOf, let pointer = data.valuePointer { sources[index].valuePointer = pointer }
         case .latency(let sample):
             plot(sample.ms, time, sequence, in: seriesIndex(SeriesKind.latency.prefix + source, source: source))
-            self.time(sample, source: source, time: time, sequence: sequence, isTimed: isTimed)
+            self.time(sample, source: source, time: time, sequence: sequence)
             guard let index = sourceIndex(source, time: time) else { return }
             if sample.status == 304 {
                 enter(.ok, index, at: time)
@@ -518,13 +496,11 @@ package struct Board: Sendable {
     }
 
     /// Rule 6: one answered request.
-    private mutating func time(
-        _ sample: LatencySample, source: String, time: Timestamp, sequence: Int, isTimed: Bool
-    ) {
-        guard let index = endpointIndex(EndpointName(sample.endpoint, source), isCounted: isTimed) else { return }
+    private mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
+        guard let index = endpointIndex(EndpointName(sample.endpoint, source)) else { return }
         endpoints[index].newest = sample
         endpoints[index].newestTime = time
-        if !isTimed { self.time(sample.ms, at: index, sequence: sequence) }
+        if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
     }
 
     /// Rules 6 and 7: an error.
@@ -551,47 +527,6 @@ package struct Board: Sendable {
         sources[index].retryAt = failure.retryIn.map { time + $0 }
     }
 
-    /// Rule 8: a line about an agent.
-    private mutating func note(_ line: Line, of name: String) {
-        let clock = clock ?? line.time
-        if case .peer(let peer) = line.body, peer.state == MemberState.Standing.forgotten.rawValue {
-            return removeAgents { $0.name == name }
-        }
-        guard let index = agentIndex(name, clock) else {
-            refusedAgents += 1
-            return
-        }
-        agents[index].told = clock
-        if line.isForwarded { agents[index].hear(at: clock) }
-        switch line.body {
-        case .peer(let peer): agents[index].take(peer)
-        case .lost(let lost):
-            let count = (lost.numbers.upperBound - lost.numbers.lowerBound).addingSaturated(1)
-            agents[index].lost = agents[index].lost.addingSaturated(count)
-        default: break
-        }
-    }
-
-    private mutating func agentIndex(_ name: String, _ clock: Timestamp) -> Int? {
-        if let index = agentsByName[name] { return index }
-        guard AgentName.isValid(name) else { return nil }
-        if agents.count >= limits.agents, agentsKeptUntil.map({ $0 <= clock }) ?? true {
-            removeAgents { clock - $0.told >= Self.day }
-            agentsKeptUntil = agents.lazy.map(\.told).min().map { $0 + Self.day }
-        }
-        guard agents.count < limits.agents else { return nil }
-        agentsByName[name] = agents.count
-        agents.append(BoardAgent(name: name, told: clock))
-        return agents.count - 1
-    }
-
-    private mutating func removeAgents(where isGone: (BoardAgent) -> Bool) {
-        let count = agents.count
-        agents.removeAll(where: isGone)
-        guard agents.count < count else { return }
-        agentsByName = Dictionary(uniqueKeysWithValues: agents.enumerated().map { ($0.element.name, $0.offset) })
-    }
-
     // MARK: Names
 
     private mutating func seriesIndex(_ name: String, source: String) -> Int? {
@@ -606,11 +541,10 @@ package struct Board: Sendable {
         return series.count - 1
     }
 
-    /// - Parameter isCounted: whether the line was, if it is refused.
-    private mutating func endpointIndex(_ name: EndpointName, isCounted: Bool = false) -> Int? {
+    private mutating func endpointIndex(_ name: EndpointName) -> Int? {
         if let index = endpointsByName[name] { return index }
         guard endpoints.count < limits.endpoints, let bytes = room(for: name.endpoint.text, name.source.text) else {
-            if !isCounted { refusedEndpoints += 1 }
+            refusedEndpoints += 1
             return nil
         }
         endpointNameBytes += bytes

@@ -38,6 +38,33 @@ struct EndpointTable: Sendable {
         return true
     }
 
+    func index(of endpoint: String, source: Int) -> Int? { indices[Key(source: source, endpoint: endpoint)] }
+
+    /// Counts an answered request at the endpoint of an index.
+    mutating func record(_ milliseconds: Double, at index: Int) { statistics[index].histogram.record(milliseconds) }
+
+    /// Has these endpoints and no others, as another agent has counted them, each with the index of its source. Where as much is
+    /// counted here, the histogram stays: a summary tells less.
+    mutating func list(_ said: [(endpoint: Line.Endpoint, source: Int)], birth: inout Int) {
+        let (known, former) = (statistics, indices)
+        (statistics, keys, births, indices) = ([], [], [], [:])
+        for (endpoint, source) in said {
+            let key = Key(source: source, endpoint: LineEncoder.cut(endpoint.endpoint))
+            guard statistics.count < limit, indices[key] == nil else { continue }
+            let summary = endpoint.summary
+            let old = former[key].map { known[$0].histogram }
+            let isSame = old.map { $0.count == summary.count && $0.errors == summary.errors } ?? false
+            birth += 1
+            indices[key] = statistics.count
+            keys.append(key)
+            births.append(birth)
+            statistics.append(
+                EndpointStatistics(
+                    endpoint: key.endpoint, source: endpoint.source,
+                    histogram: isSame ? old ?? LatencyHistogram() : LatencyHistogram(summary)))
+        }
+    }
+
     /// How many endpoints these sources have; costs a look at every one there is.
     func count(of sources: Set<Int>) -> Int { keys.count { sources.contains($0.source) } }
 

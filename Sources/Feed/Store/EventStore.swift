@@ -11,8 +11,6 @@ package actor EventStore {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var state: FeedState
-    /// What the attached agent's lines come to; nil for a feed of our own.
-    private var relayed: Relayed?
     /// Whether the lines are another agent's, or recorded ones.
     package nonisolated let isRelay: Bool
     /// Whether the feed is played back, and the wall clock shows when it was recorded.
@@ -51,13 +49,14 @@ package actor EventStore {
         self.isFleet = isFleet
         awaiting = awaitsPositions ? [] : nil
         self.isRelay = isRelay || isRecording
-        relayed = self.isRelay ? Relayed(series: limits.series) : nil
         self.isRecording = isRecording
         self.loop = loop
         self.wall = wall
         self.identity = identity
         // A recording may stand still, or go slowly, for as long as a person likes: bytes are what bounds its log.
-        state = FeedState(limits: limits, keepingLinesFor: isRecording ? .seconds(1 << 40) : limits.history)
+        state = FeedState(
+            limits: limits, keepingLinesFor: isRecording ? .seconds(1 << 40) : limits.history,
+            isRelay: isRelay || isRecording)
         wakes = ReaderWakes(on: loop)
         limitReached = Wakeup(loop: loop)
     }
@@ -388,7 +387,7 @@ package actor EventStore {
         readers[id] = reader
         if holdsInputs { admission.addHolder(reader) }
         state.counts.readers = readers.count
-        if let relayed, !relayed.hasBegun {
+        if !state.hasBegun {
             reader.owesGreeting = true
             return (id, [])
         }
@@ -414,7 +413,7 @@ package actor EventStore {
             return gap(missing)
         }
         // Not before it is known whose feed this is, or will never be.
-        if reader.owesGreeting || reader.owesNews, relayed?.hasBegun != false || ending != nil {
+        if reader.owesGreeting || reader.owesNews, state.hasBegun || ending != nil {
             let lines = newsGreeting(for: reader)
             reader.owesGreeting = false
             reader.owesNews = false
@@ -526,7 +525,7 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isFiltered = isFiltered
         reader.isAway = false
-        if let relayed, !relayed.hasBegun {
+        if !state.hasBegun {
             reader.wish = ReaderWish(start: start, run: run)
             return []
         }
@@ -547,7 +546,7 @@ package actor EventStore {
 
     /// Whether the lines from a place on are all in the log, or yet to come.
     package func holds(_ place: LineID) -> Bool {
-        relayed?.hasBegun != false && place.run == identity.run && place.sequence >= state.log.firstSequence
+        state.hasBegun && place.run == identity.run && place.sequence >= state.log.firstSequence
     }
 
     /// Has a reader that was away go on here, behind what it has read elsewhere, which may be more than there is here yet.
@@ -560,7 +559,7 @@ package actor EventStore {
         guard let reader = readers[id] else { return [] }
         reader.isAway = false
         reader.isFiltered = isFiltered
-        if let relayed, !relayed.hasBegun {
+        if !state.hasBegun {
             reader.wish = ReaderWish(start: .after(place.sequence - 1), run: place.run)
             return []
         }
@@ -611,7 +610,7 @@ package actor EventStore {
         case .newest: state.log.nextSequence
         case .after(let sequence):
             // A feed that is passed on may be on its way here up to where it was counted.
-            min(max(0, sequence), max(state.log.nextSequence - 1, relayed?.asOf ?? 0)) + 1
+            min(max(0, sequence), state.asOf) + 1
         }
     }
 
@@ -634,7 +633,7 @@ package actor EventStore {
     ///
     /// - Returns: nil before it is known whose feed this is.
     package func newest(bytes: Int) -> [Delivery]? {
-        if let relayed, !relayed.hasBegun { return nil }
+        if !state.hasBegun { return nil }
         var next = max(firstReplayed(of: bytes), state.log.firstSequence)
         var deliveries = [Delivery.greeting(greeting(isFiltered: false, from: next))]
         while true {
@@ -652,19 +651,16 @@ package actor EventStore {
 
     /// - Parameter first: the first line that can be had, if there are older ones.
     private func greeting(isFiltered: Bool, from first: Int, atMost most: Int = .max) -> [UInt8] {
-        settle()
         let now = wall.now
-        // A feed that is passed on has been counted beyond what has come of it while its replay comes.
-        let asOf = max(state.log.nextSequence - 1, relayed?.asOf ?? 0)
+        let asOf = state.asOf
         let hello = ControlLine.hello(
             time: now, identity: identity, isFiltered: isFiltered,
-            interval: relayed?.interval ?? state.limits.interval,
-            history: relayed?.history ?? state.limits.history, firstSequence: max(first, state.log.firstSequence),
+            interval: state.interval, history: state.history, firstSequence: max(first, state.log.firstSequence),
             nextSequence: asOf.addingSaturated(1), journalFirst: journalFirst,
             isFleet: isOfFleet)
         let stats = ControlLine.stats(
             time: now, asOf: asOf, endpoints: endpoints, sources: sourceStates,
-            moreEndpoints: relayed?.moreEndpoints ?? 0, moreSources: relayed?.moreSources ?? 0,
+            moreEndpoints: state.remote?.moreEndpoints ?? 0, moreSources: state.remote?.moreSources ?? 0,
             atMost: most - hello.count)
         return hello + stats
     }
@@ -673,7 +669,7 @@ package actor EventStore {
     package var run: String { identity.run }
 
     /// Whether the feed is a fleet's, this one's or the one that is passed on.
-    package var isOfFleet: Bool { relayed?.isFleet ?? (isFleet || fleet.count > 0) }
+    package var isOfFleet: Bool { state.remote?.isFleet ?? (isFleet || fleet.count > 0) }
 
     /// The number that the next line gets.
     package var nextSequence: Int { state.log.nextSequence }
@@ -748,59 +744,51 @@ package actor EventStore {
 
     /// Of the agent whose feed this is.
     package var numbers: AgentNumbers {
-        settle()
+        let attachment = state.remote.map { remote in
+            let silence = remoteTime.flatMap { time in remote.clock.map { max(.zero, time - $0) } }
+            return AgentNumbers.Attachment(isConnected: remote.isConnected, silence: silence)
+        }
         return AgentNumbers(
-            identity: identity, interval: relayed?.interval ?? state.limits.interval,
-            history: relayed?.history ?? state.limits.history, lines: state.log.nextSequence - 1,
-            counts: relayed.map(\.counts) ?? state.counts, memory: relayed.map(\.memory) ?? state.memory,
-            agent: relayed.map(\.agent) ?? state.agent, attachment: relayed?.attachment(at: relayedTime))
+            identity: identity, interval: state.interval, history: state.history, lines: state.log.nextSequence - 1,
+            counts: state.agentCounts, memory: state.memory, agent: state.agent, attachment: attachment)
     }
 
     /// Now, by the clock of the agent whose feed this is.
-    package var feedTime: Timestamp { relayedTime ?? wall.now }
+    package var feedTime: Timestamp { remoteTime ?? wall.now }
 
     /// Now, by the clock of the agent whose lines are passed on; nil while nothing is known of it.
-    private var relayedTime: Timestamp? {
-        isRecording
-            ? (relayed?.hasBegun == true ? wall.now : nil) : relayed.flatMap { $0.time(at: loop.clock.now) }
+    private var remoteTime: Timestamp? {
+        isRecording ? (state.hasBegun ? wall.now : nil) : state.remote?.time(at: loop.clock.now)
     }
-
-    /// Counts in what was passed on.
-    private func settle() { relayed?.settle() }
 
     /// A walk over what there is now, which goes on by `nextSource`, `nextEndpoint` and `nextSeries`.
-    package var walk: FeedWalk {
-        settle()
-        return state.walk(of: identity.run)
-    }
+    package var walk: FeedWalk { state.walk(of: identity.run) }
 
     /// The next source of a walk, also one that is taken out of the list; nil when that was all.
     package func nextSource(_ walk: inout FeedWalk) -> SourceNumbers? {
         guard walk.run == identity.run else { return nil }
-        let time = relayedTime
-        return relayed.map { $0.nextSource(&walk, at: time) } ?? state.nextSource(&walk, at: loop.clock.now)
+        return state.nextSource(&walk, at: isRelay ? feedTime : loop.clock.now.timestamp)
     }
 
     /// The next series of a walk that has a value newer than the history; nil when that was all.
     package func nextSeries(_ walk: inout FeedWalk) -> SeriesNumbers? {
         guard walk.run == identity.run else { return nil }
-        let time = relayedTime
-        return relayed.map { $0.nextSeries(&walk, at: time) } ?? state.nextSeries(&walk, wall: wall.now)
+        return state.nextSeries(&walk, at: feedTime)
     }
 
     /// The next agent of a fleet; nil when that was all.
     package func nextMember(_ walk: inout FeedWalk) -> MemberNumbers? {
         guard walk.run == identity.run else { return nil }
-        guard let relayed else { return fleet.next(&walk, at: wall.now) }
+        guard let remote = state.remote else { return fleet.next(&walk, at: wall.now) }
         defer { walk.place += 1 }
-        return relayed.member(walk.place, at: relayedTime)
+        return remote.member(walk.place, at: remoteTime)
     }
 
     /// The agent of a fleet that a source is of; nil for one's own.
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.firstIndex(of: ".") else { return nil }
         let name = String(source[..<dot])
-        return relayed?.hasAgent(named: name) ?? (state.members[name] != nil) ? name : nil
+        return state.remote?.agents.hasAgent(named: name) ?? (state.members[name] != nil) ? name : nil
     }
 
     /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
@@ -817,16 +805,10 @@ package actor EventStore {
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
     /// tells no more than percentiles.
     package func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? {
-        relayed == nil ? state.nextEndpoint(&walk) : nil
+        isRelay ? nil : state.nextEndpoint(&walk)
     }
-    package var endpoints: [EndpointStatistics] {
-        settle()
-        return relayed?.endpoints ?? state.endpoints
-    }
-    package var sourceStates: [SourceStatus] {
-        settle()
-        return relayed?.sources ?? state.statuses
-    }
+    package var endpoints: [EndpointStatistics] { state.endpoints }
+    package var sourceStates: [SourceStatus] { state.statuses }
 
     // MARK: Agents whose feeds are sources
 
@@ -1008,7 +990,7 @@ package actor EventStore {
     /// Lines that are here already are left out; numbers that are missing become a gap; another run is begun with a new
     /// `hello`, after a gap for what a reader has not seen of the old one.
     package func relay(_ lines: [RelayedLine]) {
-        if !lines.isEmpty { relayed?.heard = loop.clock.now }
+        if !lines.isEmpty { state.hear(at: loop.clock.now) }
         var rest = lines[...]
         relay(atMost: .max) {
             rest.popFirst().map { .other($0) }
@@ -1033,15 +1015,11 @@ package actor EventStore {
             switch line {
             case .other(let line): if relay(line, now) { isNews = true }
             case .plain(let line, let bytes):
-                if let place = relayed?.place(of: line, bytes) {
-                    if state.relay(line, bytes, at: now) { relayed?.apply(line, at: place) }
-                    continue
-                }
+                if state.relay(line, bytes, at: now) { continue }
                 do throws(LineFault) {
                     let whole = Bytes(bytes)
                     let decoded = try LineDecoder.decode(whole)
-                    relayed?.learn(line, bytes, decoded)
-                    if relay(RelayedLine(decoded, bytes: whole), now) { isNews = true }
+                    if relay(RelayedLine(decoded, bytes: whole), plain: line, now) { isNews = true }
                 } catch {
                     refuse(error)
                 }
@@ -1054,43 +1032,39 @@ package actor EventStore {
     }
 
     /// Says whether the attached agent's lines come.
-    package func noteConnection(_ isConnected: Bool) { relayed?.isConnected = isConnected }
+    package func noteConnection(_ isConnected: Bool) { state.setConnected(isConnected) }
 
     /// Passes one line on; true when readers are to be greeted for it.
-    private func relay(_ relayed: RelayedLine, _ now: LoopInstant) -> Bool {
+    private func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, _ now: LoopInstant) -> Bool {
         let line = relayed.line
         switch line.body {
         case .stats:
             // Readers are told when that is how lines are to be read.
-            let before = self.relayed?.descriptions
-            self.relayed?.apply(line)
-            guard self.relayed?.descriptions != before else { return false }
+            guard state.apply(line) else { return false }
             oweNews()
             return true
         case .hello(let hello):
-            let isFirst = self.relayed?.hasBegun != true
-            let hadEnded = self.relayed?.hasEnded == true
-            self.relayed?.apply(line)
-            guard isFirst || hello.run != identity.run else {
-                // Its end was not one: who keeps it is told.
-                guard hadEnded else { return false }
-                for reader in readers.values where reader.durable != nil {
-                    reader.farewell = nil
-                    reader.owesNews = !reader.owesGreeting
-                }
-                return true
+            let isFirst = !state.hasBegun
+            let hadEnded = state.remote?.hasEnded == true
+            let isNew = isFirst || hello.run != identity.run
+            if isNew { begin(hello, isFirst: isFirst) }
+            _ = state.apply(line)
+            if isNew { return true }
+            // Its end was not one: who keeps it is told.
+            guard hadEnded else { return false }
+            for reader in readers.values where reader.durable != nil {
+                reader.farewell = nil
+                reader.owesNews = !reader.owesGreeting
             }
-            begin(hello, isFirst: isFirst)
             return true
         case .bye(let bye):
-            self.relayed?.apply(line)
+            _ = state.apply(line)
             guard bye.run == identity.run else { return false }
             for reader in readers.values where reader.durable != nil { reader.farewell = Array(relayed.bytes) }
             return true
-        case .gap(let gap): state.skip(through: gap.to)
-        default: guard let sequence = line.seq, state.relay(relayed, sequence: sequence, at: now) else { return false }
+        case .gap: _ = state.apply(line)
+        default: state.relay(relayed, plain: plain, at: now)
         }
-        self.relayed?.apply(line)
         return false
     }
 
@@ -1108,7 +1082,7 @@ package actor EventStore {
             if reader.durable != nil { reader.durable = reader.cursor - 1 }
         }
         journalFirst = nil
-        state.restart(at: hello.firstSeq)
+        state.begin(with: hello)
         identity = AgentIdentity(
             run: hello.run, version: hello.app.version ?? "", started: hello.app.started ?? wall.now, host: hello.host)
     }

@@ -20,6 +20,8 @@ extension FeedState {
         package var memberEndpoints = 100
         /// How many sources are remembered, with their windows and statistics, that nothing more comes from.
         package var released = 1_000
+        /// How many sources of a feed that is passed on are known.
+        package var remoteSources = 10_000
         /// Data events after which no more are taken; nil for no limit.
         package var data: Int?
 

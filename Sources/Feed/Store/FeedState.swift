@@ -46,9 +46,14 @@ package struct FeedState: ~Copyable, Sendable {
     /// The newest of each.
     package private(set) var memory: MemorySample?
     package private(set) var agent: AgentSample?
+    /// The agent whose feed is passed on; nil for a feed of our own.
+    private(set) var remote: RemoteFeed?
 
-    /// - Parameter age: how long lines are kept; nil for the limits' history.
-    package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil) {
+    /// - Parameters:
+    ///   - age: how long lines are kept; nil for the limits' history.
+    ///   - isRelay: whether the lines are another agent's.
+    package init(limits: Limits = Limits(), keepingLinesFor age: Duration? = nil, isRelay: Bool = false) {
+        remote = isRelay ? RemoteFeed(mostAgents: limits.members) : nil
         self.limits = limits
         width = limits.interval.microseconds
         mostData = limits.data ?? .max
@@ -57,6 +62,20 @@ package struct FeedState: ~Copyable, Sendable {
         prefixes = PrefixArena(limit: limits.nameBytes)
         endpointTable = EndpointTable(limit: limits.endpoints)
     }
+
+    /// The width of a window of the feed, and how far back it keeps lines.
+    var interval: Duration { remote?.interval ?? limits.interval }
+    var history: Duration { remote?.history ?? limits.history }
+
+    /// Whether it is known whose feed this is.
+    var hasBegun: Bool { remote?.hasBegun != false }
+
+    /// The number of the last line that is counted in what is known. A feed that is passed on has been counted beyond what has
+    /// come of it while its replay comes.
+    var asOf: Int { max(log.nextSequence - 1, remote?.asOf ?? 0) }
+
+    /// What the agent whose feed this is has counted; nil while another one has not said.
+    var agentCounts: StoreCounts? { remote.map(\.counts) ?? counts }
 
     /// How the endpoints have answered, in the order they were first asked.
     package var endpoints: [EndpointStatistics] { endpointTable.statistics }
@@ -176,7 +195,7 @@ package struct FeedState: ~Copyable, Sendable {
                     publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, pointer, wall, now)
                     if record.source != source {
                         source = record.source
-                        sources.hear(from: SourceID(index: Int(source)), at: now)
+                        sources.hear(from: SourceID(index: Int(source)), at: now.timestamp)
                     }
                 }
                 // A revision is a line too, and comes behind the events.
@@ -392,7 +411,7 @@ package struct FeedState: ~Copyable, Sendable {
             if sources.state(of: event.source) == .starting {
                 sources.setState(.ok, of: event.source, speaker < 0 ? wall : time)
             }
-            sources.hear(from: event.source, at: now)
+            sources.hear(from: event.source, at: now.timestamp)
             if let index = seriesIndex(event.source, kind: .memory, key: nil, wall, now) {
                 record(Double(sample.resident), in: index, at: time, wall, now)
             }
@@ -400,7 +419,7 @@ package struct FeedState: ~Copyable, Sendable {
                 encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .error(let failure):
-            sources.setState(.failing, of: event.source, speaker < 0 ? wall : time)
+            sources.fail(event.source, by: failure.code.rawValue, at: speaker < 0 ? wall : time)
             sources.countError(failure.code.rawValue, of: event.source)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
@@ -453,7 +472,7 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether it was the first time, which no line tells.
     mutating func noteAnswer(from source: SourceID, wall: Timestamp, now: LoopInstant) -> Bool {
-        sources.hear(from: source, at: now)
+        sources.hear(from: source, at: now.timestamp)
         guard sources.state(of: source) == .starting else { return false }
         sources.setState(.ok, of: source, wall)
         return true
@@ -464,7 +483,7 @@ package struct FeedState: ~Copyable, Sendable {
         from source: SourceID, _ time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
     ) {
         sources.setState(.ok, of: source, speaker < 0 ? wall : time)
-        sources.hear(from: source, at: now)
+        sources.hear(from: source, at: now.timestamp)
     }
 
     private mutating func publishAgent(_ sample: AgentSample, _ source: String, _ time: Timestamp, _ now: LoopInstant) {
@@ -568,12 +587,17 @@ package struct FeedState: ~Copyable, Sendable {
             namesOffset: 0)
         if member >= 0 { members.add(series: index, to: member) }
         if index < series.count { series[index] = new } else { series.append(new) }
-        keepPrefix(of: index)
+        // What is passed on is not encoded here.
+        if remote == nil { keepPrefix(of: index) }
         counts.series = table.count
         return index
     }
 
-    private var newRing: WindowRing { WindowRing(width: limits.interval, history: limits.history) }
+    /// The windows of a feed that is passed on come as its lines: of a series only the newest value is wanted.
+    private var newRing: WindowRing {
+        let width = remote == nil ? limits.interval : max(.seconds(1), history)
+        return WindowRing(width: width, history: history)
+    }
 
     private mutating func keepPrefix(of index: Int) {
         let prefix = encodedPrefix(of: index)
@@ -654,16 +678,18 @@ package struct FeedState: ~Copyable, Sendable {
     func walk(of run: String) -> FeedWalk { FeedWalk(run: run, limit: births + 1) }
 
     /// The next source of a walk, also one that was retired.
-    func nextSource(_ walk: inout FeedWalk, at now: LoopInstant) -> SourceNumbers? {
-        sources.next(&walk, at: now, window: limits.interval)
+    ///
+    /// - Parameter time: now, by the clock that `SourceTable.hear` is told.
+    func nextSource(_ walk: inout FeedWalk, at time: Timestamp) -> SourceNumbers? {
+        sources.next(&walk, at: time, window: interval)
     }
 
     /// The next endpoint of a walk.
     func nextEndpoint(_ walk: inout FeedWalk) -> EndpointStatistics? { endpointTable.next(&walk) }
 
     /// The next series of a walk that has a value newer than the history.
-    func nextSeries(_ walk: inout FeedWalk, wall: Timestamp) -> SeriesNumbers? {
-        let past = wall - limits.history
+    func nextSeries(_ walk: inout FeedWalk, at time: Timestamp) -> SeriesNumbers? {
+        let past = time - history
         while walk.place < series.count {
             let index = walk.place
             walk.place += 1
@@ -783,7 +809,8 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant, isComplete: Bool = false) {
-        guard series[index].source >= 0 else { return }  // its place is free
+        // Its place is free, or its windows come as lines.
+        guard series[index].source >= 0, remote == nil else { return }
         // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
         // in its place, or its memory would be shared and copied.
         var ring = newRing
@@ -956,7 +983,7 @@ package struct FeedState: ~Copyable, Sendable {
         members.close(member, before: rest.startIndex)
     }
 
-    // MARK: Another agent's lines
+    // MARK: Lines
 
     /// Keeps lines from this number on, however old they are.
     mutating func hold(from sequence: Int) { log.heldFrom = sequence }
@@ -964,19 +991,79 @@ package struct FeedState: ~Copyable, Sendable {
     /// Lets go of what is too old.
     mutating func expire(at now: LoopInstant) { log.expire(at: now) }
 
+    // MARK: The feed that is passed on
+
+    /// Whether the lines of the feed that is passed on come.
+    mutating func setConnected(_ isConnected: Bool) { remote?.isConnected = isConnected }
+
+    /// Lines came of it.
+    mutating func hear(at now: LoopInstant) { remote?.heard = now }
+
+    /// Begins with a run of it: nothing of the one before is kept.
+    mutating func begin(with hello: Line.Hello) {
+        guard let old = remote else { return }
+        var new = RemoteFeed(mostAgents: limits.members)
+        (new.isConnected, new.heard) = (old.isConnected, old.heard)
+        remote = new
+        sources = SourceTable()
+        series = []
+        table = SeriesTable(limit: limits.series)
+        endpointTable = EndpointTable(limit: limits.endpoints)
+        (memory, agent) = (nil, nil)
+        log.restart(at: hello.firstSeq)
+    }
+
+    /// Applies a line of the agent's that has no number.
+    ///
+    /// - Returns: whether its sources are described otherwise than before.
+    mutating func apply(_ line: Line) -> Bool {
+        let (last, clock) = (remote?.lastSequence ?? 0, remote?.clock)
+        remote?.apply(line)
+        switch line.body {
+        case .stats(let stats) where stats.asOf >= last:
+            let before = sources.descriptions
+            sources.list(stats.sources, heard: clock, at: line.time, birth: &births, atMost: limits.remoteSources)
+            endpointTable.list(
+                stats.endpoints.compactMap { endpoint in
+                    remoteSource(endpoint.source, isListed: false, at: line.time).map { (endpoint, $0.index) }
+                }, birth: &births)
+            return sources.descriptions != before
+        case .gap(let gap): skip(through: gap.to)
+        default: break
+        }
+        return false
+    }
+
     /// Leaves numbers out that another agent has no lines for.
-    mutating func skip(through sequence: Int) {
+    private mutating func skip(through sequence: Int) {
         if sequence >= log.nextSequence, sequence < .max { log.skip(to: sequence + 1) }
     }
 
-    /// Adds a line as it came, or without what not every reader could read; false when it is here already, or left out.
-    mutating func relay(_ relayed: RelayedLine, sequence: Int, at now: LoopInstant) -> Bool {
-        guard sequence >= log.nextSequence, sequence < .max else { return false }
+    /// Adds a line as it came, or without what not every reader could read, unless it is here already.
+    ///
+    /// - Parameter plain: the line as a plain one, if it is one.
+    mutating func relay(_ relayed: RelayedLine, plain: PlainLine? = nil, at now: LoopInstant) {
+        guard let sequence = relayed.line.seq, sequence >= log.nextSequence, sequence < .max else { return }
         guard let bytes = relayed.line.flaws.isEmpty ? relayed.bytes : LineMending.mended(relayed) else {
-            skip(through: sequence)
-            return false
+            return skip(through: sequence)
         }
-        switch relayed.line.body {
+        remote?.apply(relayed.line)
+        let meaning = fold(relayed.line, sequence, now)
+        bytes.withUnsafeBufferPointer { bytes in
+            if let plain, let meaning {
+                remote?.names.learn(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[plain.names])), meaning)
+            }
+            append(bytes, sequence, now)
+        }
+    }
+
+    /// Folds a line into the tables that our own events go into.
+    ///
+    /// - Returns: what its names mean, if a plain line may have the same.
+    private mutating func fold(_ line: Line, _ sequence: Int, _ now: LoopInstant) -> PlainNames.Meaning? {
+        let time = line.time
+        let isCounted = sequence > remote?.asOf ?? 0
+        switch line.body {
         case .data(let data):
             counts.data += 1
             if data.valuePointer != nil { (newestReport, newestPointer) = (sequence, sequence) }
@@ -984,21 +1071,108 @@ package struct FeedState: ~Copyable, Sendable {
         case .error, .progress, .recovered: newestReport = sequence
         default: break
         }
-        bytes.withUnsafeBufferPointer { append($0, sequence, now) }
+        guard let source = remoteSource(line.source, at: time) else { return nil }
+        switch line.body {
+        case .data(let data):
+            var meaning = PlainNames.Meaning(source: source)
+            if data.value != nil { meaning.series = remoteSeries(of: source, .data, data.series, time, now) }
+            fold(data.value, .data, meaning, time, sequence)
+            if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
+            return meaning
+        case .latency(let sample):
+            let endpoint = LineEncoder.cut(sample.endpoint)
+            updateEndpoint(endpoint, of: source, time, now) { _ in }
+            let meaning = PlainNames.Meaning(
+                source: source, series: remoteSeries(of: source, .latency, nil, time, now),
+                endpoint: endpointTable.index(of: endpoint, source: source.index),
+                isConfirmation: sample.status == 304)
+            fold(sample.ms, .latency, meaning, time, sequence)
+            return meaning
+        case .memory(let sample):
+            if let index = remoteSeries(of: source, .memory, nil, time, now) {
+                keep(Double(sample.resident), in: index, at: time, sequence)
+            }
+            if sources.state(of: source) == .starting { confirm(source, at: time) }
+            if line.agent == nil { memory = sample }
+        case .error(let failure):
+            if isCounted, let endpoint = failure.endpoint {
+                updateEndpoint(LineEncoder.cut(endpoint), of: source, time, now) { $0.recordErrors() }
+            }
+            sources.fail(source, by: failure.code.rawValue, at: time)
+        case .progress, .recovered: confirm(source, at: time)
+        case .agent(let said) where line.agent == nil: agent = AgentSample(loopLag: said.loopLag, cpu: said.cpu)
+        default: break
+        }
+        return nil
+    }
+
+    /// Adds a plain line whose names are known; false when it has to be decoded.
+    @inline(__always)
+    mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
+        guard line.sequence >= log.nextSequence else { return true }
+        if line.kind == .window {
+            remote?.advance(to: line.time, onlyForward: false)
+        } else {
+            let names = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[line.names]))
+            guard let meaning = remote?.names.meaning(of: names), line.value == nil || meaning.series != nil else {
+                return false
+            }
+            remote?.advance(to: line.time, onlyForward: line.kind == .data)
+            if line.kind == .data { counts.data += 1 } else { newestAnswer = line.sequence }
+            fold(line.value, line.kind, meaning, line.time, line.sequence)
+        }
+        remote?.lastSequence = line.sequence
+        append(bytes, line.sequence, now)
         return true
     }
 
-    /// Adds a plain line; false when it is here already.
+    /// Folds an event or an answer in.
     @inline(__always)
-    mutating func relay(_ line: PlainLine, _ bytes: UnsafeBufferPointer<UInt8>, at now: LoopInstant) -> Bool {
-        guard line.sequence >= log.nextSequence else { return false }
-        switch line.kind {
-        case .data: counts.data += 1
-        case .latency: newestAnswer = line.sequence
-        case .window: break
+    private mutating func fold(
+        _ value: Double?, _ kind: PlainLine.Kind, _ meaning: PlainNames.Meaning, _ time: Timestamp, _ sequence: Int
+    ) {
+        if let value, let index = meaning.series { keep(value, in: index, at: time, sequence) }
+        if let value, let index = meaning.endpoint, sequence > remote?.asOf ?? 0 {
+            endpointTable.record(value, at: index)
         }
-        append(bytes, line.sequence, now)
-        return true
+        if kind == .data || meaning.isConfirmation { confirm(meaning.source, at: time) }
+    }
+
+    /// The source of this name of the feed that is passed on, added when it is new; nil when there is no room for it.
+    private mutating func remoteSource(_ name: String?, isListed: Bool = true, at time: Timestamp) -> SourceID? {
+        sources.find(name ?? "", isListed: isListed, at: time, birth: &births, atMost: limits.remoteSources)
+    }
+
+    /// Something good came from a source of the feed that is passed on.
+    @inline(__always)
+    private mutating func confirm(_ source: SourceID, at time: Timestamp) {
+        sources.setState(.ok, of: source, time)
+        sources.hear(from: source, at: remote?.clock ?? time)
+    }
+
+    /// The index of a series of the feed that is passed on; nil when there is no room for it.
+    ///
+    /// - Parameter name: of an event's series. One that does not begin with its source's is no agent's, and is a key.
+    private mutating func remoteSeries(
+        of source: SourceID, _ kind: SeriesKind, _ name: String?, _ time: Timestamp, _ now: LoopInstant
+    ) -> Int? {
+        let own = sources.name(of: source.index)
+        guard let name, !name.utf8.elementsEqual(own.utf8) else {
+            return seriesIndex(source, kind: kind, key: nil, time, now)
+        }
+        return Array((FleetMember.key(of: name, in: own) ?? name[...]).utf8).withUnsafeBufferPointer {
+            seriesIndex(source, kind: kind, key: $0, time, now)
+        }
+    }
+
+    /// Keeps a value of a series whose windows come as lines.
+    @inline(__always)
+    private mutating func keep(_ value: Double, in index: Int, at time: Timestamp, _ sequence: Int) {
+        let clock = remote?.clock ?? time
+        if case .full = series[index].ring.record(value, time: time, sequence: sequence, now: clock) {
+            series[index].ring.flush(now: clock) { _ in }
+            _ = series[index].ring.record(value, time: time, sequence: sequence, now: clock)
+        }
     }
 
     @inline(__always)
@@ -1011,7 +1185,9 @@ package struct FeedState: ~Copyable, Sendable {
             return writer
         }
     }
+}
 
-    /// Begins again with another run's numbers.
-    mutating func restart(at sequence: Int) { log.restart(at: sequence) }
+extension LoopInstant {
+    /// As a time of a clock that does not step.
+    var timestamp: Timestamp { Timestamp(microseconds: nanoseconds / 1_000) }
 }

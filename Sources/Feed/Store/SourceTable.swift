@@ -15,8 +15,8 @@ struct SourceTable: Sendable {
         var releasedAt: LoopInstant?
         /// When it was added, for walks.
         let birth: Int
-        /// When something good came from it last; nil when nothing has.
-        var heard: LoopInstant?
+        /// When something good came from it last, by a clock that does not step; nil when nothing has.
+        var heard: Timestamp?
         /// What it failed with last.
         var code: String?
         /// Whether it has come to its end by itself.
@@ -88,19 +88,70 @@ struct SourceTable: Sendable {
                 valuePointer: description.valuePointer, takesN: description.takesN, rhythm: description.rhythm),
             bands: description.bands.map { Bands($0) },
             birth: indices[name].flatMap { sources[$0]?.birth } ?? birth)
-        guard let index = indices[name], let known = sources[index] else {
-            let index = free.popLast() ?? sources.count
-            indices[name] = index
-            order.append(index)
-            if let head = Self.head(of: name) { heads[head, default: []].append(index) }
-            if index < sources.count { sources[index] = source } else { sources.append(source) }
-            return (SourceID(index: index), false)
-        }
+        guard let index = indices[name], let known = sources[index] else { return (add(source), false) }
         if known.releasedAt != nil { released.removeAll { $0 == index } }
         (source.answers, source.errors) = (known.answers, known.errors)
         sources[index] = source
         return (SourceID(index: index), known.status.type != type)
     }
+
+    private mutating func add(_ source: Source) -> SourceID {
+        let index = free.popLast() ?? sources.count
+        indices[source.name] = index
+        order.append(index)
+        if let head = Self.head(of: source.name) { heads[head, default: []].append(index) }
+        if index < sources.count { sources[index] = source } else { sources.append(source) }
+        return SourceID(index: index)
+    }
+
+    // MARK: Sources of a feed that is passed on
+
+    /// The source of this name, added when it is new; nil when there are so many already.
+    mutating func find(
+        _ name: String, isListed: Bool, at time: Timestamp, birth: inout Int, atMost limit: Int
+    ) -> SourceID? {
+        if let known = source(named: name) { return known }
+        guard sources.count < limit else { return nil }
+        birth += 1
+        let name = LineEncoder.cut(name, at: Self.longestName)
+        let status = SourceStatus(source: name, state: .starting, since: time)
+        return add(Source(name: name, prefix: [], status: status, isRetired: !isListed, birth: birth))
+    }
+
+    /// Has these sources listed and no others, as an agent says of its own; nothing is described any more that it does not list.
+    ///
+    /// - Parameter heard: when those were heard last that are well, if nothing came from them yet.
+    mutating func list(
+        _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, birth: inout Int, atMost limit: Int
+    ) {
+        for index in sources.indices {
+            guard let status = sources[index]?.status else { continue }
+            sources[index]?.status = SourceStatus(source: status.source, state: status.state, since: status.since)
+            sources[index]?.isRetired = true
+        }
+        for var status in said {
+            guard let id = find(status.source, isListed: true, at: time, birth: &birth, atMost: limit),
+                let known = sources[id.index]
+            else { continue }
+            status.source = known.name
+            status.type = status.type.map { LineEncoder.cut($0, at: Self.longestName) }
+            status.since = status.since ?? (known.status.state == status.state ? known.status.since : time)
+            sources[id.index]?.status = status
+            sources[id.index]?.isRetired = false
+            if status.state == .ok, known.heard == nil { sources[id.index]?.heard = heard }
+        }
+    }
+
+    /// How the listed sources are to be read, whatever their state is.
+    var descriptions: [SourceStatus] {
+        statuses.map { status in
+            var status = status
+            (status.state, status.since) = (.starting, nil)
+            return status
+        }
+    }
+
+    // MARK: -
 
     /// The source of this name that was registered.
     func source(named name: String) -> SourceID? {
@@ -188,7 +239,14 @@ struct SourceTable: Sendable {
     }
 
     /// Something good came from a source.
-    mutating func hear(from source: SourceID, at now: LoopInstant) { sources[source.index]?.heard = now }
+    ///
+    /// - Parameter time: by a clock that does not step: the loop's, or that of the agent whose feed is passed on.
+    mutating func hear(from source: SourceID, at time: Timestamp) { sources[source.index]?.heard = time }
+
+    mutating func fail(_ source: SourceID, by code: String, at time: Timestamp) {
+        setState(.failing, of: source, time)
+        sources[source.index]?.code = code
+    }
 
     /// Nothing more is to come from a source, which has come to its end by itself.
     mutating func noteEnd(of source: SourceID) { sources[source.index]?.hasEnded = true }
@@ -199,19 +257,18 @@ struct SourceTable: Sendable {
 
     mutating func countError(_ code: String, of source: SourceID) {
         sources[source.index]?.errors.add(code)
-        sources[source.index]?.code = code
     }
 
     /// The next one of a walk.
     ///
     /// - Parameter window: how wide windows are.
-    func next(_ walk: inout FeedWalk, at now: LoopInstant, window: Duration) -> SourceNumbers? {
+    func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
         while walk.place < sources.count {
             defer { walk.place += 1 }
             guard let source = sources[walk.place], source.birth < walk.limit else { continue }
             let timeliness = Timeliness(
                 state: source.status.state, code: source.code, rhythm: source.status.rhythm,
-                silence: source.heard.map { $0.duration(to: now) }, hasEnded: source.hasEnded, window: window)
+                silence: source.heard.map { max(.zero, time - $0) }, hasEnded: source.hasEnded, window: window)
             return SourceNumbers(
                 name: source.name, state: source.status.state, timeliness: timeliness, isListed: !source.isRetired,
                 answers: source.answers, errors: source.errors)

@@ -524,7 +524,7 @@ export class Board {
             this.#state.agentsKeptUntil = this.agents.reduce((least, { told }) => Math.min(least, told), Infinity) + day
         }
         if (this.agents.length >= this.limits.agents) return null
-        const agent = new BoardAgent(name)
+        const agent = new ShownAgent(name)
         this.agents.push(agent)
         agentsByName.set(name, agent)
         return agent
@@ -597,7 +597,7 @@ export class Board {
 }
 
 /** One agent of a fleet. */
-class BoardAgent {
+class ShownAgent {
     /** The stretch of 10 s in which its newest line came, with how many, and how many came in the one before. */
     #stretch = -Infinity
     #count = 0

@@ -29,7 +29,7 @@ struct AgentTable: Sendable {
     init(_ board: Board, filter: String, at now: Timestamp) {
         made = (filter, board.agents.count, now)
         let wanted = filter.lowercased()
-        func isShown(_ agent: BoardAgent) -> Bool {
+        func isShown(_ agent: ShownAgent) -> Bool {
             wanted.isEmpty || agent.name.lowercased().holds(wanted) || agent.host.name.lowercased().holds(wanted)
         }
         rows = board.agents.indices.filter { isShown(board.agents[$0]) }
@@ -42,7 +42,7 @@ struct AgentTable: Sendable {
             .map(\.index)
     }
 
-    private static func rank(_ agent: BoardAgent) -> Int {
+    private static func rank(_ agent: ShownAgent) -> Int {
         let order: [MemberState.Standing] = [.conflict, .refused, .away, .silent, .ended, .connecting]
         let place =
             standing(agent) == .live
@@ -51,11 +51,11 @@ struct AgentTable: Sendable {
     }
 
     /// Nil for one that nobody has spoken of, or in a state that this version does not know.
-    private static func standing(_ agent: BoardAgent) -> MemberState.Standing? {
+    private static func standing(_ agent: ShownAgent) -> MemberState.Standing? {
         agent.state.flatMap { MemberState.Standing(rawValue: $0) }
     }
 
-    static func look(_ agent: BoardAgent) -> Look {
+    static func look(_ agent: ShownAgent) -> Look {
         switch standing(agent) {
         case .live: .good
         case .conflict, .refused, .away: .bad
@@ -69,7 +69,7 @@ struct AgentTable: Sendable {
         var state, age, rate, host, system, version, skew, lost: String
     }
 
-    static func texts(_ agent: BoardAgent, at now: Timestamp) -> Texts {
+    static func texts(_ agent: ShownAgent, at now: Timestamp) -> Texts {
         func said(_ text: String?) -> String { text.map { $0.isEmpty ? "–" : $0 } ?? "–" }
         let rate = agent.rate(at: now)
         return Texts(
@@ -93,7 +93,7 @@ struct AgentTable: Sendable {
     }
 
     /// Whether an agent's clock is off by more than a window.
-    static func isSkewed(_ agent: BoardAgent, window: Duration) -> Bool {
+    static func isSkewed(_ agent: ShownAgent, window: Duration) -> Bool {
         agent.skew.map { abs($0) > window.milliseconds } ?? false
     }
 }

@@ -126,7 +126,7 @@ import Testing
         )
     }
 
-    @Test func aLineWhoseEndpointWasRefusedBeforeIsCountedOnce() throws {
+    @Test func countsLinesWhoseEndpointIsRefused() throws {
         var limits = Board.Limits()
         limits.endpoints = 1
         var board = Board(limits: limits)
@@ -136,9 +136,8 @@ import Testing
             )
         }
         board.apply(try answer(1, "a"))
-        let refused = board.endpoint("b", of: "s")
-        board.apply(try answer(2, "b"), isTimed: true)
-        #expect(refused == nil && board.refusedEndpoints == 1)
+        board.apply(try answer(2, "b"))
+        #expect(board.refusedEndpoints == 1)
         board.apply(try answer(3, "b"))
         #expect(board.refusedEndpoints == 2)
     }

@@ -135,7 +135,7 @@ extension Board {
     }
 }
 
-extension BoardAgent {
+extension ShownAgent {
     fileprivate func vector(at now: Timestamp) -> VectorJSON {
         .object([
             "name": .string(name), "state": .optional(state), "since": .time(since), "heard": .time(heard),

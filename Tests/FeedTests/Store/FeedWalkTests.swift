@@ -10,7 +10,7 @@ import Testing
 
     private func sources(_ walk: inout FeedWalk, _ state: borrowing FeedState, at now: LoopInstant) -> [SourceNumbers] {
         var all: [SourceNumbers] = []
-        while let source = state.nextSource(&walk, at: now) { all.append(source) }
+        while let source = state.nextSource(&walk, at: now.timestamp) { all.append(source) }
         return all
     }
 
@@ -28,7 +28,8 @@ import Testing
         let ids = (0..<5).map { state.register(SourceDescription(name: "s\($0)"), at: wall) }
         for id in ids { state.publish(EventBatch([event(id), latency(id, 1)]), wall: wall, now: now) }
         var walk = state.walk(of: "r")
-        #expect(state.nextSource(&walk, at: now)?.name == "s0" && state.nextSource(&walk, at: now)?.name == "s1")
+        #expect(state.nextSource(&walk, at: now.timestamp)?.name == "s0")
+        #expect(state.nextSource(&walk, at: now.timestamp)?.name == "s1")
         let new = state.register(SourceDescription(name: "new"), at: wall)
         state.publish(EventBatch([event(new), latency(new, 1), latency(ids[0], 2)]), wall: wall, now: now)
         #expect(sources(&walk, state, at: now).map(\.name) == ["s2", "s3", "s4"])
@@ -39,7 +40,7 @@ import Testing
         #expect(endpoints == (0..<5).map { "s\($0) GET http://h/1" })
         walk.restart()
         var series: [String] = []
-        while let one = state.nextSeries(&walk, wall: wall) { series.append("\(one.kind) \(one.name)") }
+        while let one = state.nextSeries(&walk, at: wall) { series.append("\(one.kind) \(one.name)") }
         #expect(series == (0..<5).flatMap { ["data s\($0)", "latency s\($0)"] })
         var later = state.walk(of: "r")
         #expect(sources(&later, state, at: now).count == 6)
@@ -58,7 +59,7 @@ import Testing
         walk = state.walk(of: "r")
         state.publish(EventBatch([event(id, key: "b")]), wall: wall, now: now)
         var series: [String] = []
-        while let one = state.nextSeries(&walk, wall: wall) { series.append("\(one.kind) \(one.name)") }
+        while let one = state.nextSeries(&walk, at: wall) { series.append("\(one.kind) \(one.name)") }
         #expect(series == ["data s", "latency s"])
     }
 

@@ -20,7 +20,11 @@ import Testing
     /// A feed of some sources: values, some of them late or missing, failures, answers, windows, what the agent says of itself,
     /// what the sources are, and a clock that is set back.
     private static func feed(_ random: inout SeededGenerator, _ count: Int) -> [String] {
-        var lines = [hello]
+        // A board knows a source by its first line, a store by what lists it.
+        let listed = (0..<4).map { "{\"source\":\"s\($0)\",\"state\":\"starting\"}" }.joined(separator: ",")
+        let stats =
+            "{\"type\":\"stats\",\"time\":\(time(0)),\"as_of\":0,\"endpoints\":[],\"sources\":[\(listed)]}"
+        var lines = [hello, stats]
         for seq in 1...count {
             let source = "s\(Int.random(in: 0..<4, using: &random))"
             let late = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<60_000, using: &random) : 0
@@ -123,7 +127,9 @@ import Testing
                 events: numbers.counts?.data, silence: numbers.attachment?.silence)
             var walk = await store.walk
             while let (found, next) = await store.series(behind: walk) {
-                told.series.append("\(found.name) \(found.value) \(found.time.microseconds)")
+                let key = found.key.map { "/" + String(decoding: $0, as: UTF8.self) } ?? ""
+                told.series.append(
+                    "\(found.kind.prefix)\(found.name)\(key) \(found.value) \(found.time.microseconds)")
                 walk = next
             }
             walk = await store.walk
@@ -215,39 +221,64 @@ extension PlayedBackTests {
         }
     }
 
-    @Test func whatIsToldAloneLeavesNoHoles() throws {
-        var tally = PlainTally()
-        var board = Board()
-        board.apply(try LineDecoder.decode(Bytes(Self.hello.utf8)))
-        for (seq, type, rest) in [
-            (1, "memory", #""rss_bytes":1,"peak_bytes":1,"private_bytes":1"#), (4, "progress", #""done":1"#),
-            (9, "recovered", #""down_s":1,"attempts":1"#),
-        ] {
-            // The plain lines in between come to nothing.
-            let isKept = tally.add(
-                try LineDecoder.decode(
-                    Bytes(
-                        "{\"seq\":\(seq),\"time\":\(Self.time(seq)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}".utf8
-                    )))
-            #expect(isKept)
+    /// Names that are not known, as there are too many of them or they are too long, come to the same as known ones.
+    @Test func whatLinesAreOfIsBounded() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
+                isRecording: true)
+            await store.relayOne(Bytes(Self.hello.utf8), try LineDecoder.decode(Bytes(Self.hello.utf8)))
+            let long = String(repeating: "l", count: 1_100)
+            for round in 0..<2 {
+                for index in 0..<4_200 {
+                    let (source, key) = index == 0 ? (long, long) : ("s", "\(index)")
+                    let seq = round * 4_200 + index + 1
+                    let line = Bytes(
+                        "{\"seq\":\(seq),\"time\":\(Self.time(seq)),\"type\":\"t\",\"source\":\"\(source)\",\"series\":\"\(source)/\(key)\",\"value\":\(seq)}"
+                            .utf8)
+                    await store.relayOne(line, try LineDecoder.decode(line))
+                }
+            }
+            var values: [Double] = []
+            var walk = await store.walk
+            while let (found, next) = await store.series(behind: walk) {
+                values.append(found.value)
+                walk = next
+            }
+            // A key of more than 1,024 bytes has no series.
+            #expect(values == (4_202...8_400).map { Double($0) })
+            #expect(await store.sourceStates.map(\.source.utf8.count) == [1_024, 1])
         }
-        tally.settle(into: &board)
-        #expect(board.lastSequence == 9 && board.gapCount == 0 && board.missed == 0)
     }
 
-    @Test func whatIsKeptBackIsBounded() throws {
-        var tally = PlainTally()
-        func line(_ seq: Int, _ type: String, _ rest: String) throws -> Line {
-            try LineDecoder.decode(
-                Bytes("{\"seq\":\(seq),\"time\":\(Self.time(seq)),\"type\":\"\(type)\",\"source\":\"s\",\(rest)}".utf8))
+    @Test func anAgentHasSoManySourcesAtTheMost() async throws {
+        try await withLoop(virtual: true) { loop in
+            let wall = SteppedWallClock(following: loop.clock, startingAt: Timestamp(seconds: 1_600_000_000))
+            var limits = FeedState.Limits()
+            limits.remoteSources = 3
+            let store = EventStore(
+                on: loop, wall: wall, identity: AgentIdentity(run: "own", version: "1", started: wall.now),
+                limits: limits, isRelay: true)
+            func stats(_ names: [String]) throws -> RelayedLine {
+                let sources = names.map { "{\"source\":\"\($0)\",\"state\":\"ok\",\"unit\":\"K\"}" }
+                let bytes = Bytes(
+                    "{\"type\":\"stats\",\"time\":\(Self.time(0)),\"as_of\":0,\"endpoints\":[],\"sources\":[\(sources.joined(separator: ","))]}"
+                        .utf8)
+                return RelayedLine(try LineDecoder.decode(bytes), bytes: bytes)
+            }
+            let hello = Bytes(Self.hello.utf8)
+            let greeting = RelayedLine(try LineDecoder.decode(hello), bytes: hello)
+            await store.relay([greeting, try stats(["a", "b", "c", "d"])])
+            #expect(await store.sourceStates.map(\.source) == ["a", "b", "c"])
+            await store.relay([try stats(["c"])])
+            let states = await store.sourceStates
+            #expect(states.map(\.source) == ["c"] && states.map(\.unit) == ["K"])
+            // Another run begins with nothing.
+            let next = Bytes(Self.hello.replacing("\"r1\"", with: "\"r2\"").utf8)
+            await store.relay([RelayedLine(try LineDecoder.decode(next), bytes: next), try stats(["d", "e"])])
+            #expect(await store.sourceStates.map(\.source) == ["d", "e"])
         }
-        // What agents say of themselves may be long: only the newest is held.
-        for seq in 1...200 {
-            let isKept = tally.add(try line(seq, "agent", #""events":1"#))
-            #expect(isKept)
-        }
-        let kept = try (201...300).count { seq in tally.add(try line(seq, "progress", #""done":1"#)) }
-        #expect(kept == 63)
     }
 }
 
