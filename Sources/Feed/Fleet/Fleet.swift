@@ -36,7 +36,7 @@ struct Fleet: Sendable {
     ///
     /// - Parameter way: the source that its lines come by from now on; nil when nothing changes that.
     mutating func join(
-        _ name: String, by way: SourceID? = nil, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+        _ name: String, by way: SourceID? = nil, in state: inout FeedState, at moment: Moment
     ) -> MemberID {
         let id = state.join(name)
         if id.index == members.count || members[id.index].name != name {
@@ -50,39 +50,39 @@ struct Fleet: Sendable {
                 members[id.index] = member
                 ways[id.index] = nil
             }
-            members[id.index].state = MemberState(joined: now)
+            members[id.index].state = MemberState(joined: moment.now)
         }
-        if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: now) }
-        _ = source(standingFor: id, in: &state, wall: wall, now: now)
+        if members[id.index].state.isForgotten { members[id.index].state = MemberState(joined: moment.now) }
+        _ = source(standingFor: id, in: &state, at: moment)
         if let way { ways[id.index] = way }
         return id
     }
 
     /// Adds one that has a way of its own, or finds it again: its lines come by the source that stands for it.
     mutating func register(
-        _ name: String, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+        _ name: String, in state: inout FeedState, at moment: Moment
     ) -> SourceID {
-        let id = join(name, in: &state, wall: wall, now: now)
-        let own = source(standingFor: id, in: &state, wall: wall, now: now)
+        let id = join(name, in: &state, at: moment)
+        let own = source(standingFor: id, in: &state, at: moment)
         ways[id.index] = own
         return own
     }
 
     /// The source that an agent is itself.
     func source(
-        standingFor id: MemberID, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+        standingFor id: MemberID, in state: inout FeedState, at moment: Moment
     ) -> SourceID {
         if let known = state.source(named: EventStore.ownName, of: id), !state.isRetired(known) { return known }
         // Nobody else has that name: configurations that would are refused.
-        return state.register(state.ownDescription, of: id, at: wall, wall: wall, now: now)?.source
-            ?? state.ownSource(at: wall)
+        return state.register(state.ownDescription, of: id, since: moment.wall, at: moment)?.source
+            ?? state.ownSource(at: moment.wall)
     }
 
     /// The agent that is called so, whose lines come by a source that has those of many; joins it.
     ///
     /// - Returns: the agent, and whether readers are to be told; or why its lines are not taken.
     mutating func member(
-        _ name: String, by source: SourceID, in state: inout FeedState, wall: Timestamp, now: LoopInstant
+        _ name: String, by source: SourceID, in state: inout FeedState, at moment: Moment
     ) -> Result<(member: MemberID, isNews: Bool), EventStore.Stranger> {
         if let known = state.members[name] {
             if let way = ways[known.index] {
@@ -94,9 +94,9 @@ struct Fleet: Sendable {
                 state.counts.refusedAgents += 1
                 return .failure(.tooMany(members.count))
             }
-            if let other = state.makeRoom(forAgent: name, wall: wall, now: now) { return .failure(.taken(by: other)) }
+            if let other = state.makeRoom(forAgent: name, at: moment) { return .failure(.taken(by: other)) }
         }
-        return .success((join(name, by: source, in: &state, wall: wall, now: now), true))
+        return .success((join(name, by: source, in: &state, at: moment), true))
     }
 
     /// The agents that go with a source: the one that it stands for, or all whose lines come by it.
@@ -112,9 +112,9 @@ struct Fleet: Sendable {
     mutating func endWay(to id: MemberID) { ways[id.index] = nil }
 
     /// The agent whose name a source of our own would have, or that of one of its sources; nil when it may be called so.
-    func holder(of name: String, in state: inout FeedState, wall: Timestamp, now: LoopInstant) -> String? {
+    func holder(of name: String, in state: inout FeedState, at moment: Moment) -> String? {
         if let known = state.members[name], !members[known.index].state.isForgotten { return name }
-        return state.makeRoom(forSource: name, wall: wall, now: now).map { members[$0.index].name }
+        return state.makeRoom(forSource: name, at: moment).map { members[$0.index].name }
     }
 
     // MARK: How they are
@@ -125,13 +125,12 @@ struct Fleet: Sendable {
     /// An agent is known by something else than its lines: by the last message that a broker has of it.
     mutating func meet(
         _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, hasEnded: Bool, heard: Timestamp,
-        wall: Timestamp,
-        now: LoopInstant
+        at moment: Moment
     ) {
         if let last { members[id.index].recall(LineID(run, last)) }
         members[id.index].state.identify(run: run, host: host, hasEnded: hasEnded)
         members[id.index].state.hear(at: heard)
-        members[id.index].state.come(at: now.advanced(by: min(heard - wall, .zero)))
+        members[id.index].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
     }
 
     /// What is to be said now of how it is with an agent.
@@ -189,21 +188,20 @@ struct Fleet: Sendable {
 
     /// Takes lines of an agent, in their order: gives what they come to.
     mutating func take(
-        _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, wall: Timestamp,
-        now: LoopInstant
+        _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, at moment: Moment
     ) -> [FleetMember.Item] {
         // A broker's clock is another one.
-        let heard = message.map { min($0.heard, wall) } ?? wall
+        let heard = message.map { min($0.heard, moment.wall) } ?? moment.wall
         if let message { members[id.index].hear(of: message) }
         if !lines.isEmpty {
             members[id.index].state.hear(at: heard)
-            members[id.index].state.come(at: now)
+            members[id.index].state.come(at: moment.now)
         }
         var items: [FleetMember.Item] = []
         for line in lines {
             switch line {
             case .success(let line):
-                members[id.index].take(line, wall: wall, heard: heard, into: &items)
+                members[id.index].take(line, wall: moment.wall, heard: heard, into: &items)
             case .failure(let fault): members[id.index].take(fault, into: &items)
             }
         }
@@ -221,22 +219,23 @@ struct Fleet: Sendable {
     /// - Returns: whether readers are to be told of a source of its.
     mutating func add(
         _ item: FleetMember.Item, of id: MemberID, stream: Int?, to batch: inout EventBatch, in state: inout FeedState,
-        wall: Timestamp, now: LoopInstant
+        at moment: Moment
     ) -> Bool {
         switch item {
         case .line(let line, let place, let clock):
             let origin = LineOrigin(id, place, stream: stream, clock: clock)
-            if let isNews = add(line, origin, to: &batch, in: &state, wall: wall, now: now) { return isNews }
+            if let isNews = add(line, origin, to: &batch, in: &state, at: moment) { return isNews }
             for item in members[id.index].refuse(place, of: line.source ?? "") {
-                _ = add(item, of: id, stream: stream, to: &batch, in: &state, wall: wall, now: now)
+                _ = add(item, of: id, stream: stream, to: &batch, in: &state, at: moment)
             }
         case .lost(let run, let numbers):
             let origin = LineOrigin(id, LineID(run, 0), stream: stream)
-            let own = source(standingFor: id, in: &state, wall: wall, now: now)
-            batch.add(Event(time: wall, source: own, body: .lost(Lost(run: run, numbers: numbers))), from: origin)
+            let own = source(standingFor: id, in: &state, at: moment)
+            batch.add(
+                Event(time: moment.wall, source: own, body: .lost(Lost(run: run, numbers: numbers))), from: origin)
         case .complaint(let failure):
-            let own = source(standingFor: id, in: &state, wall: wall, now: now)
-            batch.add(Event(time: wall, source: own, body: .error(failure)), from: LineOrigin(id))
+            let own = source(standingFor: id, in: &state, at: moment)
+            batch.add(Event(time: moment.wall, source: own, body: .error(failure)), from: LineOrigin(id))
         case .stats, .breach: break
         }
         return false
@@ -246,8 +245,7 @@ struct Fleet: Sendable {
     ///
     /// - Returns: whether readers are to be told of a source of its; nil when the name of its source is somebody else's.
     private func add(
-        _ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState, wall: Timestamp,
-        now: LoopInstant
+        _ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState, at moment: Moment
     ) -> Bool? {
         let name = line.source ?? ""
         var origin = origin
@@ -277,7 +275,7 @@ struct Fleet: Sendable {
         let source =
             known
             ?? state.register(
-                SourceDescription(name: name, type: type), of: origin.member, at: line.time, wall: wall, now: now)?
+                SourceDescription(name: name, type: type), of: origin.member, since: line.time, at: moment)?
             .source
         guard let source else { return nil }
         if case .data = line.body, state.type(of: source) != type { origin.type = type }
@@ -289,7 +287,7 @@ struct Fleet: Sendable {
     /// Takes over how an agent says that its sources are.
     ///
     /// - Returns: whether readers are to be told.
-    func list(_ stats: Line.Stats, of id: MemberID, in state: inout FeedState, wall: Timestamp, now: LoopInstant)
+    func list(_ stats: Line.Stats, of id: MemberID, in state: inout FeedState, at moment: Moment)
         -> Bool
     {
         var isNews = false
@@ -297,16 +295,16 @@ struct Fleet: Sendable {
             let description = SourceDescription(
                 name: status.source, type: status.type ?? status.source, unit: status.unit, bands: status.bands,
                 valuePointer: status.valuePointer, takesN: status.takesN, rhythm: status.rhythm)
-            guard let (source, isNew) = state.register(description, of: id, at: wall, wall: wall, now: now) else {
+            guard let (source, isNew) = state.register(description, of: id, since: moment.wall, at: moment) else {
                 continue
             }
-            state.setState(status, of: source, at: wall)
+            state.setState(status, of: source, at: moment.wall)
             if isNew { isNews = true }
         }
-        let own = source(standingFor: id, in: &state, wall: wall, now: now)
+        let own = source(standingFor: id, in: &state, at: moment)
         for source in state.sources(of: id) where source != own && !state.isRetired(source) {
             guard !members[id.index].sources.contains(state.ownName(of: source, of: id)) else { continue }
-            state.release(source, wall: wall, now: now)
+            state.release(source, at: moment)
             isNews = true
         }
         return isNews

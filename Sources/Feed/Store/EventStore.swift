@@ -61,6 +61,9 @@ package actor EventStore {
         limitReached = Wakeup(loop: loop)
     }
 
+    /// Now, by both clocks.
+    private var moment: Moment { Moment(wall: wall.now, now: loop.clock.now) }
+
     // MARK: Inputs
 
     /// Numbers events, puts them into their windows, encodes their lines, and calls the readers.
@@ -98,9 +101,9 @@ package actor EventStore {
         guard ending == nil else { return batch.count }
         if batch.others.contains(where: { if case .agent = $0.body { true } else { false } }) { updateOutputs() }
         state.hold(from: admission.heldFrom)
-        let (wall, now) = (wall.now, loop.clock.now)
-        if state.notice(wall: wall) { state.closeWindows(atMost: state.slice, wall: wall, now: now) }
-        let next = state.publish(batch, from: first, atMost: growth, wall: wall, now: now)
+        let moment = moment
+        if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
+        let next = state.publish(batch, from: first, atMost: growth, at: moment)
         announce()
         return next
     }
@@ -111,9 +114,9 @@ package actor EventStore {
     package func sayOfItself(_ body: Event.Body, about topic: String) {
         guard ending == nil else { return }
         state.hold(from: admission.heldFrom)
-        let (wall, now) = (wall.now, loop.clock.now)
-        if state.notice(wall: wall) { state.closeWindows(atMost: state.slice, wall: wall, now: now) }
-        state.sayOfItself(body, about: topic, wall: wall, now: now)
+        let moment = moment
+        if state.notice(wall: moment.wall) { state.closeWindows(atMost: state.slice, at: moment) }
+        state.sayOfItself(body, about: topic, at: moment)
         announce()
     }
 
@@ -184,10 +187,10 @@ package actor EventStore {
         let deadline = loop.clock.now.advanced(by: width)
         while ending == nil {
             state.hold(from: admission.heldFrom)
-            let (wall, now) = (wall.now, loop.clock.now)
-            _ = state.notice(wall: wall)
-            let hasMore = state.closeWindows(atMost: state.slice, wall: wall, now: now)
-            state.expire(at: now)
+            let moment = moment
+            _ = state.notice(wall: moment.wall)
+            let hasMore = state.closeWindows(atMost: state.slice, at: moment)
+            state.expire(at: moment.now)
             announce()
             guard hasMore else { return }
             try await loop.sleep(for: .zero)
@@ -200,7 +203,7 @@ package actor EventStore {
         let deadline = loop.clock.now.advanced(by: state.limits.interval)
         while ending == nil, fleet.count > 0 {
             state.hold(from: admission.heldFrom)
-            let hasMore = state.closeMemberWindows(atMost: state.slice, wall: wall.now, now: loop.clock.now)
+            let hasMore = state.closeMemberWindows(atMost: state.slice, at: moment)
             announce()
             guard hasMore else { return }
             try await loop.sleep(for: .zero)
@@ -239,7 +242,7 @@ package actor EventStore {
             try await admit()
             guard ending == nil else { return }
             state.hold(from: admission.heldFrom)
-            next = state.complete(from: first, atMost: state.slice, wall: wall.now, now: loop.clock.now)
+            next = state.complete(from: first, atMost: state.slice, at: moment)
             announce()
         }
     }
@@ -266,7 +269,7 @@ package actor EventStore {
     /// takes the new description: see `FeedState.register`. Readers are told by `greetAll`.
     package func register(_ description: SourceDescription) -> SourceID {
         if let agent = description.agent {
-            return fleet.register(agent, in: &state, wall: wall.now, now: loop.clock.now)
+            return fleet.register(agent, in: &state, at: moment)
         }
         return state.register(description, at: wall.now)
     }
@@ -276,7 +279,7 @@ package actor EventStore {
     /// - Returns: that agent's name; nil when the source is registered.
     package func claim(_ description: SourceDescription) -> String? {
         if description.agent == nil,
-            let agent = fleet.holder(of: description.name, in: &state, wall: wall.now, now: loop.clock.now)
+            let agent = fleet.holder(of: description.name, in: &state, at: moment)
         {
             return agent
         }
@@ -349,9 +352,9 @@ package actor EventStore {
         // While it waits, the source may be registered again.
         while ending == nil, let id = state.source(named: name), state.isRetired(id) {
             state.hold(from: admission.heldFrom)
-            let (wall, now) = (wall.now, loop.clock.now)
-            guard let place = state.complete(id, from: next, atMost: state.slice, wall: wall, now: now) else {
-                state.release(id, wall: wall, now: now)
+            let moment = moment
+            guard let place = state.complete(id, from: next, atMost: state.slice, at: moment) else {
+                state.release(id, at: moment)
                 return announce()
             }
             next = place
@@ -799,7 +802,7 @@ package actor EventStore {
 
     /// A source has answered, and had nothing to say: a stream that is read.
     package func noteAnswer(from source: SourceID) {
-        if state.noteAnswer(from: source, wall: wall.now, now: loop.clock.now) { greetSoon() }
+        if state.noteAnswer(from: source, at: moment) { greetSoon() }
     }
 
     /// The next endpoint of a walk, with the whole of its durations; nil when that was all, and over an attached feed, which
@@ -855,13 +858,13 @@ package actor EventStore {
     package var knownPositions: [AgentPosition] { fleet.knownPositions }
 
     private func source(standingFor id: MemberID) -> SourceID {
-        fleet.source(standingFor: id, in: &state, wall: wall.now, now: loop.clock.now)
+        fleet.source(standingFor: id, in: &state, at: moment)
     }
 
     /// The agent of a fleet that is called so; joins it. What it gives is good until the agent is forgotten: an input whose agents
     /// nobody has configured asks anew for whatever comes.
     package func member(_ name: String) -> MemberID {
-        fleet.join(name, in: &state, wall: wall.now, now: loop.clock.now)
+        fleet.join(name, in: &state, at: moment)
     }
 
     /// Why the lines of an agent that no configuration names are not taken.
@@ -876,7 +879,7 @@ package actor EventStore {
 
     /// The agent that is called so, whose lines come by a source that has those of many; joins it.
     package func member(_ name: String, by source: SourceID) -> Result<MemberID, Stranger> {
-        fleet.member(name, by: source, in: &state, wall: wall.now, now: loop.clock.now).map { member, isNews in
+        fleet.member(name, by: source, in: &state, at: moment).map { member, isNews in
             if isNews { greetSoon() }
             return member
         }
@@ -899,7 +902,7 @@ package actor EventStore {
         heard: Timestamp
     ) {
         fleet.meet(
-            id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, wall: wall.now, now: loop.clock.now)
+            id, run: run, last: last, host: host, hasEnded: hasEnded, heard: heard, at: moment)
     }
 
     /// Takes lines of an agent, in their order, whatever way they came: what is wrong with them is said, what was here already is
@@ -918,7 +921,7 @@ package actor EventStore {
             greetAll()
         }
         let stream = message?.sequence
-        let items = fleet.take(lines, from: id, by: message, wall: wall.now, now: loop.clock.now)
+        let items = fleet.take(lines, from: id, by: message, at: moment)
         var batch = EventBatch()
         for item in items {
             switch item {
@@ -926,13 +929,13 @@ package actor EventStore {
                 // Of lines before it the sources are as they were.
                 await publish(batch, waitingUntil: nil)
                 batch = EventBatch()
-                if fleet.list(stats, of: id, in: &state, wall: wall.now, now: loop.clock.now) { greetSoon(for: id) }
+                if fleet.list(stats, of: id, in: &state, at: moment) { greetSoon(for: id) }
             case .breach(let reason):
                 await publish(batch, waitingUntil: nil)
                 return reason
             default:
-                let (wall, now) = (wall.now, loop.clock.now)
-                if fleet.add(item, of: id, stream: stream, to: &batch, in: &state, wall: wall, now: now) {
+                let moment = moment
+                if fleet.add(item, of: id, stream: stream, to: &batch, in: &state, at: moment) {
                     greetSoon(for: id)
                 }
             }

@@ -133,11 +133,11 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Retires a source that nothing more comes from. It is remembered, should it be registered again, for as long as the
     /// history shows it, while there is room: its series and endpoints count as those of others.
-    package mutating func release(_ source: SourceID, wall: Timestamp, now: LoopInstant) {
-        sources.release(source, at: now)
+    package mutating func release(_ source: SourceID, at moment: Moment) {
+        sources.release(source, at: moment.now)
         // Not one by one, as each time costs a look at every series.
         if sources.releasedCount > limits.released {
-            forget(Set(sources.released(atMost: sources.releasedCount - limits.released / 2)), wall, now)
+            forget(Set(sources.released(atMost: sources.releasedCount - limits.released / 2)), moment)
         }
     }
 
@@ -145,10 +145,10 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: whether there were any.
     @discardableResult
-    private mutating func forget(_ gone: Set<Int>, _ wall: Timestamp, _ now: LoopInstant) -> Bool {
+    private mutating func forget(_ gone: Set<Int>, _ moment: Moment) -> Bool {
         guard !gone.isEmpty else { return false }
         for index in series.indices where gone.contains(series[index].source) {
-            flush(index, wall, now, isComplete: true)
+            flush(index, moment, isComplete: true)
             wastedNames += series[index].prefix.count
             series[index] = Series(ring: newRing, source: -1, kind: .data, birth: 0, prefix: 0..<0, namesOffset: 0)
         }
@@ -174,9 +174,9 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: how many events of the batch are published now, with those before `first`; one more at least.
     @discardableResult
     package mutating func publish(
-        _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, wall: Timestamp, now: LoopInstant
+        _ batch: EventBatch, from first: Int = 0, atMost growth: Int = .max, at moment: Moment
     ) -> Int {
-        advance(wall: wall, now: now)
+        advance(at: moment)
         let start = log.totalCost
         revisions = 0
         var next = first
@@ -186,30 +186,30 @@ package struct FeedState: ~Copyable, Sendable {
         batch.bytes.withUnsafeBufferPointer { bytes in
             while next < batch.records.count {
                 let record = batch.records[next]
-                if isForeign { listen(to: batch.origins[next], at: record.time, wall, now) }
+                if isForeign { listen(to: batch.origins[next], at: record.time, moment) }
                 next += 1
                 if record.other >= 0 {
-                    publishOther(batch.others[Int(record.other)], wall, now)
+                    publishOther(batch.others[Int(record.other)], moment)
                 } else {
                     let pointer = batch.valuePointers.isEmpty ? nil : batch.valuePointers[next - 1]
-                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, pointer, wall, now)
+                    publish(record, bytes, isForeign ? batch.origins[next - 1].type : nil, pointer, moment)
                     if record.source != source {
                         source = record.source
-                        sources.hear(from: SourceID(index: Int(source)), at: now.timestamp)
+                        sources.hear(from: SourceID(index: Int(source)), at: moment.now.timestamp)
                     }
                 }
                 // A revision is a line too, and comes behind the events.
                 if log.totalCost - start + revisions * LineEncoder.fixed >= growth { break }
             }
         }
-        flushRevised(wall, now)
-        if isForeign { stopListening(wall, now) }
+        flushRevised(moment)
+        if isForeign { stopListening(moment) }
         counts.refusedSeries = table.refused + refusedForeignSeries
-        if seriesShortage.note(table.refused, at: now) { reportSeries(wall, now) }
+        if seriesShortage.note(table.refused, at: moment.now) { reportSeries(moment) }
         if endpointTable.statistics.count >= limits.endpoints,
-            endpointShortage.note(counts.refusedEndpoints, at: now)
+            endpointShortage.note(counts.refusedEndpoints, at: moment.now)
         {
-            reportEndpoints(wall, now)
+            reportEndpoints(moment)
         }
         return next
     }
@@ -221,15 +221,15 @@ package struct FeedState: ~Copyable, Sendable {
     @inline(__always)
     private mutating func publish(
         _ record: EventBatch.Record, _ bytes: UnsafeBufferPointer<UInt8>, _ type: String?, _ pointer: String?,
-        _ wall: Timestamp, _ now: LoopInstant
+        _ moment: Moment
     ) {
         guard counts.data < mostData else { return }
         counts.data += 1
         let source = SourceID(index: Int(record.source))
-        let isFuture = isFuture(record.time, wall)
-        let time = isFuture ? wall : record.time
+        let isFuture = isFuture(record.time, moment.wall)
+        let time = isFuture ? moment.wall : record.time
         if isFuture { counts.future += 1 }
-        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, speaker < 0 ? wall : time) }
+        if sources.state(of: source) != .ok { sources.setState(.ok, of: source, speaker < 0 ? moment.wall : time) }
 
         // In bounds: `EventBatch` has these bytes where its records say.
         func lend(_ piece: EventBatch.Piece) -> UnsafeBufferPointer<UInt8>? {
@@ -243,16 +243,16 @@ package struct FeedState: ~Copyable, Sendable {
         let value = record.value.isNaN ? nil : record.value
         if let pointer { sources.setValuePointer(pointer, of: source) }
 
-        if let value, let index = seriesIndex(source, kind: .data, key: key, wall, now) {
-            self.record(value, in: index, at: time, wall, now)
+        if let value, let index = seriesIndex(source, kind: .data, key: key, moment) {
+            self.record(value, in: index, at: time, moment)
             if !series[index].prefix.isEmpty, type == nil {
-                return encode(value, text, data, record.flaws, pointer, time, .whole(names(of: index)), now)
+                return encode(value, text, data, record.flaws, pointer, time, .whole(names(of: index)), moment.now)
             }
         } else if value == nil, let index = table.find(source: place(source, .data), keyBytes: key.map { .init($0) }),
             !series[index].prefix.isEmpty, type == nil
         {
             // Without a value it needs no windows, and so no series; but if there is one, its names are at hand.
-            return encode(nil, text, data, record.flaws, pointer, time, .whole(names(of: index)), now)
+            return encode(nil, text, data, record.flaws, pointer, time, .whole(names(of: index)), moment.now)
         }
         let prefix =
             type.map { type in
@@ -261,7 +261,7 @@ package struct FeedState: ~Copyable, Sendable {
             } ?? sources.prefix(of: source.index)
         prefix.withUnsafeBufferPointer { prefix in
             let key = key.map { LineEncoder.cut($0, at: SeriesTable.longestKey) }
-            encode(value, text, data, record.flaws, pointer, time, .parts(prefix, key: key), now)
+            encode(value, text, data, record.flaws, pointer, time, .parts(prefix, key: key), moment.now)
         }
     }
 
@@ -299,26 +299,26 @@ package struct FeedState: ~Copyable, Sendable {
         newestReport = newestPointer
     }
 
-    private mutating func reportSeries(_ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func reportSeries(_ moment: Moment) {
         let reason =
             table.count < table.limit
             ? "a series' key is longer than \(SeriesTable.longestKey) bytes" : "more than \(limits.series) series"
         let failure = Failure(.config, "\(reason): events of further ones still flow, but have no windows")
-        sayOfItself(.error(failure), about: "series", wall: wall, now: now)
+        sayOfItself(.error(failure), about: "series", at: moment)
     }
 
-    private mutating func reportEndpoints(_ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func reportEndpoints(_ moment: Moment) {
         let text = "more than \(limits.endpoints) endpoints: further ones are asked, but have no statistics"
-        sayOfItself(.error(Failure(.config, text)), about: "endpoints", wall: wall, now: now)
+        sayOfItself(.error(Failure(.config, text)), about: "endpoints", at: moment)
     }
 
     /// Says that there is room again when nothing was refused for as long as the history.
-    private mutating func reportRoom(_ wall: Timestamp, _ now: LoopInstant) {
-        if let recovery = seriesShortage.end(at: now, after: limits.history) {
-            sayOfItself(.recovered(recovery), about: "series", wall: wall, now: now)
+    private mutating func reportRoom(_ moment: Moment) {
+        if let recovery = seriesShortage.end(at: moment.now, after: limits.history) {
+            sayOfItself(.recovered(recovery), about: "series", at: moment)
         }
-        if let recovery = endpointShortage.end(at: now, after: limits.history) {
-            sayOfItself(.recovered(recovery), about: "endpoints", wall: wall, now: now)
+        if let recovery = endpointShortage.end(at: moment.now, after: limits.history) {
+            sayOfItself(.recovered(recovery), about: "endpoints", at: moment)
         }
     }
 
@@ -343,9 +343,9 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// See `EventStore.sayOfItself`.
-    mutating func sayOfItself(_ body: Event.Body, about topic: String, wall: Timestamp, now: LoopInstant) {
-        let source = source(named: EventStore.ownName) ?? ownSource(at: wall)
-        publishOther(Event(time: wall, source: source, body: body), wall, now)
+    mutating func sayOfItself(_ body: Event.Body, about topic: String, at moment: Moment) {
+        let source = source(named: EventStore.ownName) ?? ownSource(at: moment.wall)
+        publishOther(Event(time: moment.wall, source: source, body: body), moment)
         switch body {
         case .error(let failure):
             ownTroubles.removeAll { $0.topic == topic }
@@ -353,13 +353,13 @@ package struct FeedState: ~Copyable, Sendable {
         case .recovered:
             ownTroubles.removeAll { $0.topic == topic }
             guard let rest = ownTroubles.last else { return }
-            publishOther(Event(time: wall, source: source, body: .error(rest.failure)), wall, now)
+            publishOther(Event(time: moment.wall, source: source, body: .error(rest.failure)), moment)
         default: break
         }
     }
 
     /// Says what an agent has too much of.
-    private mutating func report(_ message: String, of member: Int, _ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func report(_ message: String, of member: Int, _ moment: Moment) {
         let failure = Failure(.config, message)
         newestReport = log.nextSequence
         let name = members.ownName(of: member)
@@ -367,14 +367,14 @@ package struct FeedState: ~Copyable, Sendable {
         encoder.setTail(members.tail(of: member))
         defer { encoder.setTail([]) }
         let most = LineEncoder.most(message.utf8.count, name.utf8.count) + encoder.tailCount
-        log.append(atMost: most, at: now) { sequence, writer in
-            encoder.failure(failure, sequence: sequence, time: wall, source: name, to: writer)
+        log.append(atMost: most, at: moment.now) { sequence, writer in
+            encoder.failure(failure, sequence: sequence, time: moment.wall, source: name, to: writer)
         }
     }
 
     /// Everything but data: seldom enough that it need not be fast.
     @inline(never)
-    private mutating func publishOther(_ event: Event, _ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func publishOther(_ event: Event, _ moment: Moment) {
         defer {
             // Windows may come before it.
             let sequence = log.nextSequence - 1
@@ -385,8 +385,8 @@ package struct FeedState: ~Copyable, Sendable {
             }
         }
         let source = sources.name(of: event.source.index)
-        let isFuture = isFuture(event.time, wall)
-        let time = isFuture ? wall : event.time
+        let isFuture = isFuture(event.time, moment.wall)
+        let time = isFuture ? moment.wall : event.time
         if isFuture { counts.future += 1 }
         let most = LineEncoder.most(source.utf8.count) + encoder.tailCount
         switch event.body {
@@ -397,72 +397,73 @@ package struct FeedState: ~Copyable, Sendable {
             // What the line says is what counts, so that a reader who adds lines up comes to the same.
             sample.ms = LineWriter.readBack(milliseconds: sample.ms)
             // Before the window, which names the line that comes next: others' windows may have to come before it.
-            updateEndpoint(sample.endpoint, of: event.source, wall, now) { _ = $0.record(sample.ms) }
-            if let index = seriesIndex(event.source, kind: .latency, key: nil, wall, now) {
-                record(sample.ms, in: index, at: time, wall, now)
+            updateEndpoint(sample.endpoint, of: event.source, moment) { _ = $0.record(sample.ms) }
+            if let index = seriesIndex(event.source, kind: .latency, key: nil, moment) {
+                record(sample.ms, in: index, at: time, moment)
             }
             sources.countAnswer(sample.status, from: event.source)
-            if sample.status == 304 { hear(from: event.source, time, wall, now) }
-            log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: now) { sequence, writer in
+            if sample.status == 304 { hear(from: event.source, time, moment) }
+            log.append(atMost: most + LineEncoder.most(sample.endpoint.utf8.count), at: moment.now) {
+                sequence, writer in
                 encoder.latency(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .memory(let sample):
             if speaker < 0 { memory = sample }
             if sources.state(of: event.source) == .starting {
-                sources.setState(.ok, of: event.source, speaker < 0 ? wall : time)
+                sources.setState(.ok, of: event.source, speaker < 0 ? moment.wall : time)
             }
-            sources.hear(from: event.source, at: now.timestamp)
-            if let index = seriesIndex(event.source, kind: .memory, key: nil, wall, now) {
-                record(Double(sample.resident), in: index, at: time, wall, now)
+            sources.hear(from: event.source, at: moment.now.timestamp)
+            if let index = seriesIndex(event.source, kind: .memory, key: nil, moment) {
+                record(Double(sample.resident), in: index, at: time, moment)
             }
-            log.append(atMost: most, at: now) { sequence, writer in
+            log.append(atMost: most, at: moment.now) { sequence, writer in
                 encoder.memory(sample, sequence: sequence, time: time, source: source, to: writer)
             }
         case .error(let failure):
-            sources.fail(event.source, by: failure.code.rawValue, at: speaker < 0 ? wall : time)
+            sources.fail(event.source, by: failure.code.rawValue, at: speaker < 0 ? moment.wall : time)
             sources.countError(failure.code.rawValue, of: event.source)
             var failure = failure
             failure.endpoint = failure.endpoint.map { LineEncoder.cut($0) }
             failure.message = LineEncoder.message(failure.message)
             if let endpoint = failure.endpoint {
-                updateEndpoint(endpoint, of: event.source, wall, now) { $0.recordErrors() }
+                updateEndpoint(endpoint, of: event.source, moment) { $0.recordErrors() }
             }
             let texts =
                 failure.message.utf8.count + (failure.endpoint?.utf8.count ?? 0) + failure.code.rawValue.utf8.count
-            log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
+            log.append(atMost: most + LineEncoder.most(texts), at: moment.now) { sequence, writer in
                 encoder.failure(failure, sequence: sequence, time: time, source: source, to: writer)
             }
         case .progress(let progress):
-            hear(from: event.source, time, wall, now)  // a page was complete, also one with nothing on it
-            log.append(atMost: most, at: now) { sequence, writer in
+            hear(from: event.source, time, moment)  // a page was complete, also one with nothing on it
+            log.append(atMost: most, at: moment.now) { sequence, writer in
                 encoder.progress(progress, sequence: sequence, time: time, source: source, to: writer)
             }
         case .recovered(let recovery):
-            hear(from: event.source, time, wall, now)
-            log.append(atMost: most, at: now) { sequence, writer in
+            hear(from: event.source, time, moment)
+            log.append(atMost: most, at: moment.now) { sequence, writer in
                 encoder.recovered(recovery, sequence: sequence, time: time, source: source, to: writer)
             }
         case .restart(var restart):
             restart.lastRun = restart.lastRun.map { LineEncoder.cut($0) }
             restart.ended = restart.ended.map { LineEncoder.cut($0) }
             let texts = (restart.lastRun?.utf8.count ?? 0) + (restart.ended?.utf8.count ?? 0)
-            log.append(atMost: most + LineEncoder.most(texts), at: now) { sequence, writer in
+            log.append(atMost: most + LineEncoder.most(texts), at: moment.now) { sequence, writer in
                 encoder.restart(restart, sequence: sequence, time: time, source: source, to: writer)
             }
         case .agent(let sample):
             agent = sample
-            publishAgent(sample, source, time, now)
+            publishAgent(sample, source, time, moment.now)
         case .foreignAgent(let agent):
             let most = LineEncoder.mostAgent(source: source, outputs: OutputState.of(agent)) + encoder.tailCount
-            log.append(atMost: most, at: now) { sequence, writer in
+            log.append(atMost: most, at: moment.now) { sequence, writer in
                 encoder.foreignAgent(agent, sequence: sequence, time: time, source: source, to: writer)
             }
         case .peer(let peer):
-            log.append(atMost: most + LineEncoder.mostPeer(peer), at: now) { sequence, writer in
+            log.append(atMost: most + LineEncoder.mostPeer(peer), at: moment.now) { sequence, writer in
                 encoder.peer(peer, sequence: sequence, time: time, source: source, to: writer)
             }
         case .lost(let lost):
-            log.append(atMost: most, at: now) { sequence, writer in
+            log.append(atMost: most, at: moment.now) { sequence, writer in
                 encoder.lost(lost, sequence: sequence, time: time, source: source, to: writer)
             }
         }
@@ -471,19 +472,19 @@ package struct FeedState: ~Copyable, Sendable {
     /// A source has answered without a line. One that fails does so until a line says that it is over.
     ///
     /// - Returns: whether it was the first time, which no line tells.
-    mutating func noteAnswer(from source: SourceID, wall: Timestamp, now: LoopInstant) -> Bool {
-        sources.hear(from: source, at: now.timestamp)
+    mutating func noteAnswer(from source: SourceID, at moment: Moment) -> Bool {
+        sources.hear(from: source, at: moment.now.timestamp)
         guard sources.state(of: source) == .starting else { return false }
-        sources.setState(.ok, of: source, wall)
+        sources.setState(.ok, of: source, moment.wall)
         return true
     }
 
     /// Something good came from a source, other than data.
     private mutating func hear(
-        from source: SourceID, _ time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
+        from source: SourceID, _ time: Timestamp, _ moment: Moment
     ) {
-        sources.setState(.ok, of: source, speaker < 0 ? wall : time)
-        sources.hear(from: source, at: now.timestamp)
+        sources.setState(.ok, of: source, speaker < 0 ? moment.wall : time)
+        sources.hear(from: source, at: moment.now.timestamp)
     }
 
     private mutating func publishAgent(_ sample: AgentSample, _ source: String, _ time: Timestamp, _ now: LoopInstant) {
@@ -497,7 +498,7 @@ package struct FeedState: ~Copyable, Sendable {
 
     /// Counts something at an endpoint.
     private mutating func updateEndpoint(
-        _ endpoint: String, of source: SourceID, _ wall: Timestamp, _ now: LoopInstant,
+        _ endpoint: String, of source: SourceID, _ moment: Moment,
         _ change: (inout LatencyHistogram) -> Void
     ) {
         let name = sources.name(of: source.index)
@@ -512,7 +513,7 @@ package struct FeedState: ~Copyable, Sendable {
             return isDone
         }
         if update(&self) { return }
-        if mayAdd, forget(Set(sources.released()), wall, now), update(&self) { return }
+        if mayAdd, forget(Set(sources.released()), moment), update(&self) { return }
         counts.refusedEndpoints += 1
         if !mayAdd {
             members.refuse(
@@ -553,18 +554,18 @@ package struct FeedState: ~Copyable, Sendable {
     /// The series' index; made when it is new, nil when it cannot be.
     @inline(__always)
     private mutating func seriesIndex(
-        _ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, _ wall: Timestamp, _ now: LoopInstant
+        _ source: SourceID, kind: SeriesKind, key: UnsafeBufferPointer<UInt8>?, _ moment: Moment
     ) -> Int? {
         let place = place(source, kind)
         if let index = table.find(source: place, keyBytes: key.map { .init($0) }) { return index }
-        return addSeries(source, kind, place, key, wall, now)
+        return addSeries(source, kind, place, key, moment)
     }
 
     /// Adds a series that is not there; those of sources that nothing more comes from give way to it.
     @inline(never)
     private mutating func addSeries(
         _ source: SourceID, _ kind: SeriesKind, _ place: SourceID, _ key: UnsafeBufferPointer<UInt8>?,
-        _ wall: Timestamp, _ now: LoopInstant
+        _ moment: Moment
     ) -> Int? {
         let member = Int(speaker)
         if member >= 0, members.series(of: member).count >= limits.memberSeries {
@@ -575,7 +576,7 @@ package struct FeedState: ~Copyable, Sendable {
             return nil
         }
         if table.count == table.limit {
-            forget(Set(sources.released()), wall, now)
+            forget(Set(sources.released()), moment)
             // Not looked for again, to find that there is no room: every event of such a series comes here.
             if table.count == table.limit { return table.refuse() }
         }
@@ -707,8 +708,8 @@ package struct FeedState: ~Copyable, Sendable {
     // MARK: Windows
 
     /// Closes the windows whose time has come; to be called when `nextBoundary` has come, at least.
-    package mutating func advance(wall: Timestamp, now: LoopInstant) {
-        if notice(wall: wall) { closeWindows(wall: wall, now: now) }
+    package mutating func advance(at moment: Moment) {
+        if notice(wall: moment.wall) { closeWindows(at: moment) }
     }
 
     /// Notices that the time of some windows has come, which `closeWindows` gives their lines.
@@ -723,24 +724,24 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter growth: after which it is enough for now; see `slice`.
     /// - Returns: whether there may be more.
     @discardableResult
-    package mutating func closeWindows(atMost growth: Int = .max, wall: Timestamp, now: LoopInstant) -> Bool {
+    package mutating func closeWindows(atMost growth: Int = .max, at moment: Moment) -> Bool {
         guard var index = closings.place else { return false }
         let start = log.totalCost
         while index < series.count, log.totalCost - start < growth {
             if series[index].member < 0,
-                closings.looksAtAll || series[index].ring.nextDue.map({ $0 <= wall }) == true
+                closings.looksAtAll || series[index].ring.nextDue.map({ $0 <= moment.wall }) == true
             {
-                flush(index, wall, now)
+                flush(index, moment)
             }
             index += 1
         }
         closings.place = index < series.count ? index : nil
-        let past = now.advanced(by: .zero - limits.history - limits.interval)
+        let past = moment.now.advanced(by: .zero - limits.history - limits.interval)
         if closings.place == nil {
-            forget(Set(sources.released(before: past)), wall, now)
-            reportRoom(wall, now)
+            forget(Set(sources.released(before: past)), moment)
+            reportRoom(moment)
         }
-        log.expire(at: now)
+        log.expire(at: moment.now)
         return closings.place != nil
     }
 
@@ -757,7 +758,7 @@ package struct FeedState: ~Copyable, Sendable {
     ///   - growth: after which it is enough for now; see `slice`.
     /// - Returns: where to go on; nil when that was all.
     package mutating func complete(
-        _ source: SourceID? = nil, from first: Int, atMost growth: Int, wall: Timestamp, now: LoopInstant
+        _ source: SourceID? = nil, from first: Int, atMost growth: Int, at moment: Moment
     ) -> Int? {
         let start = log.totalCost
         let owner = source.map { members.owner(of: $0.index) } ?? -1
@@ -768,7 +769,7 @@ package struct FeedState: ~Copyable, Sendable {
         var place = some == nil ? first : 0
         while place < count, place == first || log.totalCost - start < growth {
             let index = some?[place] ?? place
-            if source == nil || series[index].source == source?.index { flush(index, wall, now, isComplete: true) }
+            if source == nil || series[index].source == source?.index { flush(index, moment, isComplete: true) }
             place += 1
         }
         return place < count ? place : nil
@@ -777,15 +778,15 @@ package struct FeedState: ~Copyable, Sendable {
     /// Puts a value into its window; the line it belongs to comes next in the log.
     @inline(__always)
     private mutating func record(
-        _ value: Double, in index: Int, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant
+        _ value: Double, in index: Int, at time: Timestamp, _ moment: Moment
     ) {
         // By the clock of whose event it is.
         let (clock, openSince) =
-            speaker < 0 ? (wall, closings.openSince) : members.clock(of: Int(speaker), or: wall)
+            speaker < 0 ? (moment.wall, closings.openSince) : members.clock(of: Int(speaker), or: moment.wall)
         var outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         if case .full = outcome {
             // Cannot happen again right after a flush, which the ring's documentation promises.
-            flush(index, wall, now)
+            flush(index, moment)
             outcome = series[index].ring.record(value, time: time, sequence: log.nextSequence, now: clock)
         }
         if case .late = outcome {
@@ -798,17 +799,17 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// Says again what late events have changed.
-    private mutating func flushRevised(_ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func flushRevised(_ moment: Moment) {
         guard !revised.isEmpty else { return }
         for index in revised {
             let member = Int(series[index].member)
-            let end = member < 0 ? wall : members.time(of: member, at: now, or: wall)
-            if let due = series[index].ring.nextDue, due <= end { flush(index, wall, now) }
+            let end = member < 0 ? moment.wall : members.time(of: member, at: moment.now, or: moment.wall)
+            if let due = series[index].ring.nextDue, due <= end { flush(index, moment) }
         }
         revised.removeAll(keepingCapacity: true)
     }
 
-    private mutating func flush(_ index: Int, _ wall: Timestamp, _ now: LoopInstant, isComplete: Bool = false) {
+    private mutating func flush(_ index: Int, _ moment: Moment, isComplete: Bool = false) {
         // Its place is free, or its windows come as lines.
         guard series[index].source >= 0, remote == nil else { return }
         // The ring is taken out while it lends its windows, so that the log can be appended to meanwhile; another is put
@@ -816,8 +817,8 @@ package struct FeedState: ~Copyable, Sendable {
         var ring = newRing
         swap(&ring, &series[index].ring)
         let member = Int(series[index].member)
-        let time = member < 0 ? wall : members.time(of: member, at: now, or: wall)
-        let clock = member < 0 ? wall : members.told(of: member, or: wall)
+        let time = member < 0 ? moment.wall : members.time(of: member, at: moment.now, or: moment.wall)
+        let clock = member < 0 ? moment.wall : members.told(of: member, or: moment.wall)
         // It may stand in the middle of what comes from another agent.
         let before = encoder
         if speaker >= 0 || member >= 0 { encoder.setTail(member < 0 ? [] : members.tail(of: member)) }
@@ -829,7 +830,7 @@ package struct FeedState: ~Copyable, Sendable {
                 let most =
                     LineEncoder.mostWindow(names: names.count, band: band?.count ?? 0) + state.encoder.tailCount
                 let width = state.width
-                state.log.append(atMost: most, at: now) { sequence, writer in
+                state.log.append(atMost: most, at: moment.now) { sequence, writer in
                     state.encoder.window(
                         window, width: width, sequence: sequence, time: time, names: names, band: band, to: writer)
                 }
@@ -855,10 +856,10 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Returns: the source that keeps it from being called so, as it has that name or that of one of the agent's; nil when
     ///   none does.
-    mutating func makeRoom(forAgent name: String, wall: Timestamp, now: LoopInstant) -> String? {
+    mutating func makeRoom(forAgent name: String, at moment: Moment) -> String? {
         while let other = sources.source(named: name) ?? sources.source(headedBy: name) {
             guard sources.isReleased(other) else { return self.name(of: other) }
-            forget([other.index], wall, now)
+            forget([other.index], moment)
         }
         return nil
     }
@@ -866,11 +867,11 @@ package struct FeedState: ~Copyable, Sendable {
     /// Makes room for a source of our own, likewise.
     ///
     /// - Returns: the agent whose source has that name; nil when none does.
-    mutating func makeRoom(forSource name: String, wall: Timestamp, now: LoopInstant) -> MemberID? {
+    mutating func makeRoom(forSource name: String, at moment: Moment) -> MemberID? {
         guard let known = sources.source(named: name), case let owner = members.owner(of: known.index), owner >= 0
         else { return nil }
         guard sources.isReleased(known) else { return MemberID(index: owner) }
-        forget([known.index], wall, now)
+        forget([known.index], moment)
         return nil
     }
 
@@ -906,7 +907,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Parameter time: since when it is there.
     /// - Returns: nil when somebody else has one of that name; and whether readers are to be told.
     mutating func register(
-        _ description: SourceDescription, of member: MemberID, at time: Timestamp, wall: Timestamp, now: LoopInstant
+        _ description: SourceDescription, of member: MemberID, since time: Timestamp, at moment: Moment
     ) -> (source: SourceID, isNews: Bool)? {
         var description = description
         let known = source(named: description.name, of: member)
@@ -919,7 +920,7 @@ package struct FeedState: ~Copyable, Sendable {
         }
         if let other = sources.source(named: description.name) {
             guard sources.isReleased(other) else { return nil }
-            forget([other.index], wall, now)
+            forget([other.index], moment)
         }
         let id = register(description, at: time)
         members.add(source: id.index, to: member.index)
@@ -941,44 +942,45 @@ package struct FeedState: ~Copyable, Sendable {
     }
 
     /// What comes now is from there.
-    private mutating func listen(to origin: LineOrigin, at time: Timestamp, _ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func listen(to origin: LineOrigin, at time: Timestamp, _ moment: Moment) {
         let member = origin.member.index
         if let clock = origin.clock {
-            members.hear(clock, of: member, at: now)
-            closeWindows(of: member, until: log.totalCost.addingSaturated(slice), wall, now)
+            members.hear(clock, of: member, at: moment.now)
+            closeWindows(of: member, until: log.totalCost.addingSaturated(slice), moment)
         }
         speaker = Int32(member)
         encoder.setTail(
             origin.line.map {
                 LineEncoder.tail(
-                    agent: members.name(of: member), $0, stream: origin.stream, time: isFuture(time, wall) ? time : nil)
+                    agent: members.name(of: member), $0, stream: origin.stream,
+                    time: isFuture(time, moment.wall) ? time : nil)
             } ?? members.tail(of: member))
     }
 
-    private mutating func stopListening(_ wall: Timestamp, _ now: LoopInstant) {
+    private mutating func stopListening(_ moment: Moment) {
         speaker = -1
         encoder.setTail([])
-        for (member, message) in members.takeRefusals() { report(message, of: member, wall, now) }
+        for (member, message) in members.takeRefusals() { report(message, of: member, moment) }
     }
 
     /// Closes the windows of all agents whose time has come by the clock of each, until the log has grown by so much.
     ///
     /// - Returns: whether there may be more.
-    mutating func closeMemberWindows(atMost growth: Int, wall: Timestamp, now: LoopInstant) -> Bool {
+    mutating func closeMemberWindows(atMost growth: Int, at moment: Moment) -> Bool {
         let end = log.totalCost.addingSaturated(growth)
         for member in 0..<members.count {
             guard log.totalCost < end else { return true }
-            closeWindows(of: member, until: end, wall, now)
+            closeWindows(of: member, until: end, moment)
         }
         return log.totalCost >= end
     }
 
     /// - Parameter end: how large the log may get, until it is enough for now.
-    private mutating func closeWindows(of member: Int, until end: Int, _ wall: Timestamp, _ now: LoopInstant) {
-        guard let due = members.due(member, at: now, width: width) else { return }
+    private mutating func closeWindows(of member: Int, until end: Int, _ moment: Moment) {
+        guard let due = members.due(member, at: moment.now, width: width) else { return }
         var rest = due.series
         while log.totalCost < end, let index = rest.popFirst() {
-            if due.looksAtAll || series[index].ring.nextDue.map({ $0 <= due.time }) == true { flush(index, wall, now) }
+            if due.looksAtAll || series[index].ring.nextDue.map({ $0 <= due.time }) == true { flush(index, moment) }
         }
         members.close(member, before: rest.startIndex)
     }
@@ -1062,6 +1064,7 @@ package struct FeedState: ~Copyable, Sendable {
     /// - Returns: what its names mean, if a plain line may have the same.
     private mutating func fold(_ line: Line, _ sequence: Int, _ now: LoopInstant) -> PlainNames.Meaning? {
         let time = line.time
+        let moment = Moment(wall: time, now: now)
         let isCounted = sequence > remote?.asOf ?? 0
         switch line.body {
         case .data(let data):
@@ -1075,28 +1078,28 @@ package struct FeedState: ~Copyable, Sendable {
         switch line.body {
         case .data(let data):
             var meaning = PlainNames.Meaning(source: source)
-            if data.value != nil { meaning.series = remoteSeries(of: source, .data, data.series, time, now) }
+            if data.value != nil { meaning.series = remoteSeries(of: source, .data, data.series, moment) }
             fold(data.value, .data, meaning, time, sequence)
             if isCounted, let pointer = data.valuePointer { sources.setValuePointer(pointer, of: source) }
             return meaning
         case .latency(let sample):
             let endpoint = LineEncoder.cut(sample.endpoint)
-            updateEndpoint(endpoint, of: source, time, now) { _ in }
+            updateEndpoint(endpoint, of: source, moment) { _ in }
             let meaning = PlainNames.Meaning(
-                source: source, series: remoteSeries(of: source, .latency, nil, time, now),
+                source: source, series: remoteSeries(of: source, .latency, nil, moment),
                 endpoint: endpointTable.index(of: endpoint, source: source.index),
                 isConfirmation: sample.status == 304)
             fold(sample.ms, .latency, meaning, time, sequence)
             return meaning
         case .memory(let sample):
-            if let index = remoteSeries(of: source, .memory, nil, time, now) {
+            if let index = remoteSeries(of: source, .memory, nil, moment) {
                 keep(Double(sample.resident), in: index, at: time, sequence)
             }
             if sources.state(of: source) == .starting { confirm(source, at: time) }
             if line.agent == nil { memory = sample }
         case .error(let failure):
             if isCounted, let endpoint = failure.endpoint {
-                updateEndpoint(LineEncoder.cut(endpoint), of: source, time, now) { $0.recordErrors() }
+                updateEndpoint(LineEncoder.cut(endpoint), of: source, moment) { $0.recordErrors() }
             }
             sources.fail(source, by: failure.code.rawValue, at: time)
         case .progress, .recovered: confirm(source, at: time)
@@ -1154,14 +1157,14 @@ package struct FeedState: ~Copyable, Sendable {
     ///
     /// - Parameter name: of an event's series. One that does not begin with its source's is no agent's, and is a key.
     private mutating func remoteSeries(
-        of source: SourceID, _ kind: SeriesKind, _ name: String?, _ time: Timestamp, _ now: LoopInstant
+        of source: SourceID, _ kind: SeriesKind, _ name: String?, _ moment: Moment
     ) -> Int? {
         let own = sources.name(of: source.index)
         guard let name, !name.utf8.elementsEqual(own.utf8) else {
-            return seriesIndex(source, kind: kind, key: nil, time, now)
+            return seriesIndex(source, kind: kind, key: nil, moment)
         }
         return Array((FleetMember.key(of: name, in: own) ?? name[...]).utf8).withUnsafeBufferPointer {
-            seriesIndex(source, kind: kind, key: $0, time, now)
+            seriesIndex(source, kind: kind, key: $0, moment)
         }
     }
 
@@ -1185,6 +1188,16 @@ package struct FeedState: ~Copyable, Sendable {
             return writer
         }
     }
+}
+
+/// A point in time by both clocks.
+package struct Moment: Sendable {
+    /// By the wall clock, which lines and windows go by. It may step.
+    package let wall: Timestamp
+    /// By the loop's clock, which the log's age goes by.
+    package let now: LoopInstant
+
+    package init(wall: Timestamp, now: LoopInstant) { (self.wall, self.now) = (wall, now) }
 }
 
 extension LoopInstant {

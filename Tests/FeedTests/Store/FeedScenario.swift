@@ -52,12 +52,12 @@ struct FeedScenario {
             now = now.advanced(by: .microseconds(Int64(random.next() % 1_000)))
             if random.next() % 40 == 0 { change(&state, &twin, wall, now, &random, &report) }
             if random.next() % 10 == 0 {
-                state.advance(wall: wall, now: now)
+                state.advance(at: Moment(wall: wall, now: now))
                 twin.advance(wall: wall)
             } else {
                 let batch = (0..<random.next() % 16).map { _ in event(wall, &random) }
                 report.events += batch.count
-                state.publish(EventBatch(batch), wall: wall, now: now)
+                state.publish(EventBatch(batch), at: Moment(wall: wall, now: now))
                 twin.publish(batch, wall: wall)
             }
             report.mismatch = compareLines(state, twin, &cursor) ?? compareRest(state, twin)
@@ -80,7 +80,7 @@ struct FeedScenario {
         switch random.next() % 4 {
         case 0:
             var next: Int? = 0
-            while let first = next { next = state.complete(from: first, atMost: 2, wall: wall, now: now) }
+            while let first = next { next = state.complete(from: first, atMost: 2, at: Moment(wall: wall, now: now)) }
             twin.complete(wall: wall)
         case 1:
             state.retire(SourceID(index: index))

@@ -44,7 +44,7 @@ import Testing
                 var next = 0
                 while next < batch.count {
                     let before = (place: next, cost: state.log.totalCost, sequence: state.log.nextSequence)
-                    next = state.publish(batch, from: next, atMost: state.slice, wall: wall, now: now)
+                    next = state.publish(batch, from: next, atMost: state.slice, at: Moment(wall: wall, now: now))
                     #expect(next > before.place, "seed \(seed): nothing was published")
                     // And perhaps the one line that says that a key was too long.
                     let lines = state.log.nextSequence - before.sequence
@@ -72,7 +72,7 @@ import Testing
             var slices = 0
             while next < batch.count {
                 let before = state.log.totalCost
-                next = state.publish(batch, from: next, atMost: state.slice, wall: wall, now: now)
+                next = state.publish(batch, from: next, atMost: state.slice, at: Moment(wall: wall, now: now))
                 slices += 1
                 #expect(state.log.totalCost - before <= capacity / 4)
             }
@@ -90,13 +90,14 @@ import Testing
             let key = Bytes("k\(number)".utf8)
             batch.add(Event(time: wall, source: source, body: .data(Datum(key: key, value: 1))))
         }
-        state.publish(batch, wall: wall, now: now)
-        state.advance(wall: wall + .seconds(20), now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
+        state.advance(at: Moment(wall: wall + .seconds(20), now: now))
         var next = 0
         var slices = 0
         while next < batch.count {
             let before = state.log.totalCost
-            next = state.publish(batch, from: next, atMost: state.slice, wall: wall + .seconds(20), now: now)
+            next = state.publish(
+                batch, from: next, atMost: state.slice, at: Moment(wall: wall + .seconds(20), now: now))
             slices += 1
             #expect(state.log.totalCost - before <= capacity * 3 / 8)
         }
@@ -112,22 +113,22 @@ import Testing
         for number in 0..<count {
             batch.add(Event(time: wall, source: source, body: .data(Datum(key: Bytes("\(number)".utf8), value: 1))))
         }
-        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
         let first = state.log.nextSequence
         let later = wall + .seconds(20)
-        #expect(state.closeWindows(wall: later, now: now) == false, "nobody has noticed the time")
+        #expect(state.closeWindows(at: Moment(wall: later, now: now)) == false, "nobody has noticed the time")
         #expect(state.notice(wall: later) == true)
         #expect(state.notice(wall: later) == false)
         var slices = 1
         var cost = state.log.totalCost
-        while state.closeWindows(atMost: state.slice, wall: later, now: now) {
+        while state.closeWindows(atMost: state.slice, at: Moment(wall: later, now: now)) {
             #expect(state.log.totalCost - cost <= capacity / 4)
             cost = state.log.totalCost
             slices += 1
         }
         #expect(slices > 8 && state.log.nextSequence - first == count)
         // And once only.
-        state.advance(wall: later, now: now)
+        state.advance(at: Moment(wall: later, now: now))
         #expect(state.log.nextSequence - first == count)
     }
 
@@ -139,12 +140,12 @@ import Testing
         for number in 0..<500 {
             batch.add(Event(time: wall, source: source, body: .data(Datum(key: Bytes("\(number)".utf8), value: 1))))
         }
-        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
         let first = state.log.nextSequence
         #expect(state.notice(wall: wall + .seconds(20)) == true)
-        #expect(state.closeWindows(atMost: 1, wall: wall + .seconds(20), now: now) == true)
+        #expect(state.closeWindows(atMost: 1, at: Moment(wall: wall + .seconds(20), now: now)) == true)
         #expect(state.notice(wall: wall + .seconds(15)) == true)
-        while state.closeWindows(atMost: 1, wall: wall + .seconds(15), now: now) {}
+        while state.closeWindows(atMost: 1, at: Moment(wall: wall + .seconds(15), now: now)) {}
         #expect(state.log.nextSequence - first == 500)
     }
 

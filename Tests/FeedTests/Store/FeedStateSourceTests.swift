@@ -38,7 +38,8 @@ import Testing
         func at(_ seconds: Double) -> Timestamp { wall + .microseconds(Int64(seconds * 1_000_000)) }
         let datum = Datum(key: key.map { Bytes($0.utf8) }, value: value, text: text.map { Bytes($0.utf8) })
         state.publish(
-            EventBatch([Event(time: at(time), source: source, body: .data(datum))]), wall: at(clock ?? time), now: now)
+            EventBatch([Event(time: at(time), source: source, body: .data(datum))]),
+            at: Moment(wall: at(clock ?? time), now: now))
     }
 
     // MARK: Where values are
@@ -59,7 +60,7 @@ import Testing
             batch.add(Event(time: wall, source: source, body: .data(datum)))
             if let pointer { batch.setValuePointer(pointer) }
         }
-        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
         #expect(state.newestReport == 6)
         func pointers() throws -> [String?] {
             try decoded(state).compactMap { if case .data(let data) = $0.body { data.valuePointer } else { nil } }
@@ -69,7 +70,7 @@ import Testing
         // Another batch, and the same one with other events.
         batch.removeAll()
         for _ in 0..<3 { batch.add(Event(time: wall, source: first, body: .data(Datum(value: 6)))) }
-        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
         #expect(try pointers().suffix(3) == [nil, nil, nil])
         // With another description nothing is known of it.
         #expect(state.register(SourceDescription(name: "a"), at: wall) == first)
@@ -83,7 +84,7 @@ import Testing
         let first = state.register(SourceDescription(name: "aqi", type: "old", unit: "a"), at: wall)
         publish(1, key: "Delhi", to: &state, from: first)
         publish(2, to: &state, from: first)
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         let second = state.register(
             SourceDescription(name: "aqi", type: "new", unit: "b", bands: Self.scale(higherIsBetter: true, 0)),
             at: wall + .seconds(12))
@@ -94,7 +95,7 @@ import Testing
         publish(nil, key: "Delhi", to: &state, from: second, at: 13)
         publish(-4, to: &state, from: second, at: 13)
         publish(5, key: "Delhi", to: &state, from: second, at: 3, clock: 14)
-        state.advance(wall: wall + .seconds(20), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(20), now: now))
         let lines = try decoded(state)
         #expect(
             lines.filter { if case .data = $0.body { true } else { false } }.map(\.type)
@@ -116,7 +117,7 @@ import Testing
         state.retire(fact)
         #expect(state.statuses.map(\.source) == ["dogs"])
         publish(2, to: &state, from: fact, at: 1)
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         #expect(try windows(state).map(\.count) == [2])
         #expect(state.register(SourceDescription(name: "fact"), at: wall) == fact && fact != dogs)
         #expect(state.statuses.map(\.source) == ["fact", "dogs"])
@@ -159,7 +160,7 @@ import Testing
         let filler = String(repeating: "\u{1}", count: 1_000)
         for number in 0..<count { publish(1, key: filler + String(number), to: &state, from: source) }
         #expect(state.counts.series == count)
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         var expected = count
         for window in try windows(state).reversed() {
             expected -= 1
@@ -180,15 +181,15 @@ import Testing
         publish(9, key: "k4", to: &state, from: source, at: 7, clock: 3)
         publish(nil, key: "k5", to: &state, from: source, at: 3)
         // One at least, whatever the bound.
-        #expect(state.complete(from: 0, atMost: 0, wall: wall + .seconds(4), now: now) == 1)
-        #expect(state.complete(from: 1, atMost: .max, wall: wall + .seconds(4), now: now) == nil)
-        #expect(state.complete(from: 5, atMost: .max, wall: wall + .seconds(4), now: now) == nil)
-        #expect(state.complete(from: 9, atMost: .max, wall: wall + .seconds(4), now: now) == nil)
-        #expect(state.complete(from: 0, atMost: .max, wall: wall + .seconds(4), now: now) == nil)
+        #expect(state.complete(from: 0, atMost: 0, at: Moment(wall: wall + .seconds(4), now: now)) == 1)
+        #expect(state.complete(from: 1, atMost: .max, at: Moment(wall: wall + .seconds(4), now: now)) == nil)
+        #expect(state.complete(from: 5, atMost: .max, at: Moment(wall: wall + .seconds(4), now: now)) == nil)
+        #expect(state.complete(from: 9, atMost: .max, at: Moment(wall: wall + .seconds(4), now: now)) == nil)
+        #expect(state.complete(from: 0, atMost: .max, at: Moment(wall: wall + .seconds(4), now: now)) == nil)
         let windows = try windows(state)
         #expect(windows.map(\.series) == (0..<5).map { "fact/k\($0)" })
         #expect(windows.map(\.last) == [0, 1, 2, 3, 9] && windows.allSatisfy { $0.revision == 0 })
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         #expect(try self.windows(state).count == 5)
     }
 
@@ -201,10 +202,10 @@ import Testing
         let source = state.register(SourceDescription(name: "aqi", bands: scale), at: wall)
         // The third window is empty; the last one is more than the history later.
         for (second, value) in [(0.0, 5.0), (10, 10), (30, 10.5), (40, 21), (50, 20), (60, -3), (70, 0), (190, 99)] {
-            state.advance(wall: wall + .seconds(Int64(second)), now: now)
+            state.advance(at: Moment(wall: wall + .seconds(Int64(second)), now: now))
             publish(value, to: &state, from: source, at: second)
         }
-        state.advance(wall: wall + .seconds(200), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(200), now: now))
         let windows = try windows(state)
         #expect(windows.map(\.band) == ["b0", "b0", "b1", "b2", "b1", "b0", "b0", "b2"])
         let (up, down) = higherIsBetter ? ("improving", "deteriorating") : ("deteriorating", "improving")
@@ -218,7 +219,7 @@ import Testing
         publish(1, to: &state, from: source, at: 0)
         publish(20, to: &state, from: source, at: 20)
         publish(30, to: &state, from: source, at: 30)
-        state.advance(wall: wall + .seconds(45), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(45), now: now))
         #expect(try windows(state).map(\.trend) == [nil, "deteriorating", nil])
         // A window between the two takes the change upon itself.
         publish(15, to: &state, from: source, at: 12, clock: 46)
@@ -236,8 +237,9 @@ import Testing
         let source = state.register(
             SourceDescription(name: "aqi", bands: Self.scale(higherIsBetter: false, 10)), at: wall)
         let sample = LatencySample(endpoint: "GET http://a/", status: 200, ms: 5)
-        state.publish(EventBatch([Event(time: wall, source: source, body: .latency(sample))]), wall: wall, now: now)
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.publish(
+            EventBatch([Event(time: wall, source: source, body: .latency(sample))]), at: Moment(wall: wall, now: now))
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         #expect(try windows(state).map(\.band) == [nil])
     }
 }

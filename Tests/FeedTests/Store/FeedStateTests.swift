@@ -53,7 +53,7 @@ import Testing
     private func publish(_ body: Event.Body, to state: inout FeedState, from source: SourceID, after: Duration = .zero)
     {
         let event = Event(time: wall + after, source: source, body: body)
-        state.publish(EventBatch([event]), wall: wall + after, now: now.advanced(by: after))
+        state.publish(EventBatch([event]), at: Moment(wall: wall + after, now: now.advanced(by: after)))
     }
 
     private func data(_ line: Line) throws -> Line.Data {
@@ -96,7 +96,7 @@ import Testing
         publish(.error(Failure(.internal, key, endpoint: key)), to: &state, from: source)
         publish(.progress(Progress(done: 1, total: 1, page: 1)), to: &state, from: source)
         publish(.agent(AgentSample(loopLag: 0, cpu: 0)), to: &state, from: source)
-        state.advance(wall: wall + .seconds(20), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(20), now: now))
         let decoded = try decoded(state)
         #expect(decoded.map(\.seq) == Array(1...9))
         #expect(decoded.allSatisfy { $0.source == name })
@@ -235,8 +235,8 @@ import Testing
                     Event(time: wall, source: source, body: .progress(Progress(done: number, total: 8, page: 1))),
                 ]
             })
-        state.publish(batch, wall: wall, now: now)
-        state.publish(batch, wall: wall, now: now)
+        state.publish(batch, at: Moment(wall: wall, now: now))
+        state.publish(batch, at: Moment(wall: wall, now: now))
         #expect(state.counts.data == 5)
         let types = try decoded(state).map(\.type)
         #expect(types.count { $0 == "fact" } == 5 && types.count { $0 == "progress" } == 16)
@@ -248,7 +248,7 @@ import Testing
         for ms in [1.23456, .nan, -1, .infinity] {
             publish(.latency(LatencySample(endpoint: "GET /", status: 200, ms: ms)), to: &state, from: source)
         }
-        state.advance(wall: wall + .seconds(10), now: now)
+        state.advance(at: Moment(wall: wall + .seconds(10), now: now))
         let decoded = try decoded(state)
         guard case .window(let window) = decoded[4].body else { throw Unexpected(line: decoded[4]) }
         #expect(window.max == 1.235 && window.min == 0 && window.last == 0 && window.count == 4)
@@ -295,7 +295,7 @@ import Testing
             var events = [Event(time: wall, source: fact, body: .data(datum))]
             let failure = endpoint.map { Failure(.dns, "", endpoint: $0) }
             if let failure { events.append(Event(time: wall, source: fact, body: .error(failure))) }
-            state.publish(EventBatch(events), wall: wall, now: now)
+            state.publish(EventBatch(events), at: Moment(wall: wall, now: now))
         }
         func own() throws -> [String] { try decoded(state).filter { $0.source == "catwatch" }.map(\.type) }
         pass(0, endpoint: "a")
@@ -320,7 +320,7 @@ import Testing
         publish(.data(Datum(value: 1)), to: &state, from: source)
         let late = Event(time: wall + .seconds(3), source: source, body: .data(Datum(value: 5)))
         // Three late ones in one batch make one more line.
-        state.publish(EventBatch([late, late, late]), wall: wall + .seconds(12), now: now)
+        state.publish(EventBatch([late, late, late]), at: Moment(wall: wall + .seconds(12), now: now))
         let windows = try decoded(state).compactMap { line -> Line.Window? in
             if case .window(let window) = line.body { window } else { nil }
         }
@@ -333,9 +333,9 @@ import Testing
             var state = FeedState()
             let source = state.register(SourceDescription(name: "fact", type: "fact"), at: wall)
             publish(.data(Datum(value: 1)), to: &state, from: source)
-            state.advance(wall: wall + .seconds(step * 100_000), now: now)
+            state.advance(at: Moment(wall: wall + .seconds(step * 100_000), now: now))
             #expect(try decoded(state).map(\.type) == ["fact", "window"], "what was recorded is told")
-            state.advance(wall: wall + .seconds(step * 100_000), now: now)
+            state.advance(at: Moment(wall: wall + .seconds(step * 100_000), now: now))
             #expect(state.log.nextSequence == 3)
         }
     }

@@ -26,12 +26,12 @@ import Testing
     @Test func whatIsAddedMeanwhileIsNotVisitedAndWhatStaysIsVisitedOnce() {
         var state = FeedState()
         let ids = (0..<5).map { state.register(SourceDescription(name: "s\($0)"), at: wall) }
-        for id in ids { state.publish(EventBatch([event(id), latency(id, 1)]), wall: wall, now: now) }
+        for id in ids { state.publish(EventBatch([event(id), latency(id, 1)]), at: Moment(wall: wall, now: now)) }
         var walk = state.walk(of: "r")
         #expect(state.nextSource(&walk, at: now.timestamp)?.name == "s0")
         #expect(state.nextSource(&walk, at: now.timestamp)?.name == "s1")
         let new = state.register(SourceDescription(name: "new"), at: wall)
-        state.publish(EventBatch([event(new), latency(new, 1), latency(ids[0], 2)]), wall: wall, now: now)
+        state.publish(EventBatch([event(new), latency(new, 1), latency(ids[0], 2)]), at: Moment(wall: wall, now: now))
         #expect(sources(&walk, state, at: now).map(\.name) == ["s2", "s3", "s4"])
 
         walk.restart()
@@ -50,14 +50,14 @@ import Testing
     @Test func whatIsAddedFirstOfAllIsNotVisitedEither() {
         var state = FeedState()
         let id = state.register(SourceDescription(name: "s"), at: wall)
-        state.publish(EventBatch([event(id, key: "a"), latency(id, 1)]), wall: wall, now: now)
+        state.publish(EventBatch([event(id, key: "a"), latency(id, 1)]), at: Moment(wall: wall, now: now))
         var walk = state.walk(of: "r")
-        state.publish(EventBatch([latency(id, 2)]), wall: wall, now: now)
+        state.publish(EventBatch([latency(id, 2)]), at: Moment(wall: wall, now: now))
         var endpoints: [String] = []
         while let endpoint = state.nextEndpoint(&walk) { endpoints.append(endpoint.endpoint) }
         #expect(endpoints == ["GET http://h/1"])
         walk = state.walk(of: "r")
-        state.publish(EventBatch([event(id, key: "b")]), wall: wall, now: now)
+        state.publish(EventBatch([event(id, key: "b")]), at: Moment(wall: wall, now: now))
         var series: [String] = []
         while let one = state.nextSeries(&walk, at: wall) { series.append("\(one.kind) \(one.name)") }
         #expect(series == ["data s", "latency s"])
@@ -69,12 +69,12 @@ import Testing
         limits.released = 0
         var state = FeedState(limits: limits)
         let ids = (0..<3).map { state.register(SourceDescription(name: "s\($0)"), at: wall) }
-        for id in ids { state.publish(EventBatch([event(id), latency(id, 1)]), wall: wall, now: now) }
+        for id in ids { state.publish(EventBatch([event(id), latency(id, 1)]), at: Moment(wall: wall, now: now)) }
         var walk = state.walk(of: "r")
         #expect(state.nextEndpoint(&walk)?.source == "s0")
-        state.release(ids[0], wall: wall, now: now)
+        state.release(ids[0], at: Moment(wall: wall, now: now))
         let again = state.register(SourceDescription(name: "s0"), at: wall)
-        state.publish(EventBatch([event(again), latency(again, 1)]), wall: wall, now: now)
+        state.publish(EventBatch([event(again), latency(again, 1)]), at: Moment(wall: wall, now: now))
         #expect(state.nextEndpoint(&walk)?.source == "s1" && state.nextEndpoint(&walk)?.source == "s2")
         #expect(state.nextEndpoint(&walk) == nil)
         walk.restart()
@@ -86,11 +86,12 @@ import Testing
         let ids = (0..<3).map {
             state.register(SourceDescription(name: "s\($0)", rhythm: .every(.seconds(1))), at: wall)
         }
-        state.publish(EventBatch(ids.map { event($0) }), wall: wall, now: now)
+        state.publish(EventBatch(ids.map { event($0) }), at: Moment(wall: wall, now: now))
         let later = now.advanced(by: .seconds(100))
         // All of them are `ok` already, so that nothing else tells.
         state.publish(
-            EventBatch([event(ids[0]), event(ids[2]), event(ids[0])]), wall: wall + .seconds(100), now: later)
+            EventBatch([event(ids[0]), event(ids[2]), event(ids[0])]),
+            at: Moment(wall: wall + .seconds(100), now: later))
         var walk = state.walk(of: "r")
         #expect(
             sources(&walk, state, at: later).map(\.timeliness)
@@ -103,7 +104,8 @@ import Testing
         var state = FeedState(limits: limits)
         let own = state.register(SourceDescription(name: EventStore.ownName), at: wall)
         let source = state.register(SourceDescription(name: "fact"), at: wall)
-        state.publish(EventBatch([event(source), event(source, key: "one too many")]), wall: wall, now: now)
+        state.publish(
+            EventBatch([event(source), event(source, key: "one too many")]), at: Moment(wall: wall, now: now))
         var walk = state.walk(of: "r")
         let numbers = sources(&walk, state, at: now)
         #expect(

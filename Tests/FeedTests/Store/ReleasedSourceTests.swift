@@ -32,7 +32,8 @@ import Testing
 
         mutating func publish(_ bodies: [Event.Body], from source: SourceID) throws {
             state.publish(
-                EventBatch(bodies.map { Event(time: wall, source: source, body: $0) }), wall: wall, now: now)
+                EventBatch(bodies.map { Event(time: wall, source: source, body: $0) }), at: Moment(wall: wall, now: now)
+            )
             try read()
         }
 
@@ -41,14 +42,14 @@ import Testing
         }
 
         mutating func release(_ source: SourceID) throws {
-            state.release(source, wall: wall, now: now)
+            state.release(source, at: Moment(wall: wall, now: now))
             try read()
         }
 
         mutating func pass(_ seconds: Int) throws {
             for _ in 0..<seconds {
                 self.seconds += 1
-                state.advance(wall: wall, now: now)
+                state.advance(at: Moment(wall: wall, now: now))
                 try read()
             }
         }
@@ -173,7 +174,7 @@ import Testing
         var batch = EventBatch()
         for name in ["old", "new"] {
             let description = SourceDescription(name: name)
-            let known = state.register(description, of: member, at: wall, wall: wall, now: now)
+            let known = state.register(description, of: member, since: wall, at: Moment(wall: wall, now: now))
             sources.append(try #require(known).source)
             for number in 0..<60 {
                 let datum = Datum(key: Bytes("\(number)".utf8), value: 1)
@@ -181,12 +182,12 @@ import Testing
                     Event(time: wall, source: sources[sources.count - 1], body: .data(datum)), from: LineOrigin(member))
             }
         }
-        state.publish(batch, wall: wall, now: now)
-        state.release(sources[0], wall: wall, now: now)
-        var next = state.complete(sources[1], from: 0, atMost: 1, wall: wall, now: now)
-        #expect(next != nil && state.makeRoom(forSource: "web1.old", wall: wall, now: now) == nil)
+        state.publish(batch, at: Moment(wall: wall, now: now))
+        state.release(sources[0], at: Moment(wall: wall, now: now))
+        var next = state.complete(sources[1], from: 0, atMost: 1, at: Moment(wall: wall, now: now))
+        #expect(next != nil && state.makeRoom(forSource: "web1.old", at: Moment(wall: wall, now: now)) == nil)
         while let first = next {
-            next = state.complete(sources[1], from: first, atMost: 1, wall: wall, now: now)
+            next = state.complete(sources[1], from: first, atMost: 1, at: Moment(wall: wall, now: now))
         }
         var windows: [String] = []
         var cursor = 1

@@ -24,7 +24,7 @@ enum FuzzLines {
         var state = FeedState()
         let now = Timestamp(seconds: 1_800_000_000)
         _ = state.register(SourceDescription(name: "fuzz"), at: now)
-        state.publish(batch, wall: now, now: LoopInstant(nanoseconds: 0))
+        state.publish(batch, at: Moment(wall: now, now: LoopInstant(nanoseconds: 0)))
         var lines: [Bytes] = []
         var next = 1
         while case .lines(let span) = state.log.read(from: next) {
