@@ -5,7 +5,7 @@ internal import Synchronization
 /// One thread around epoll that runs tasks, timers, descriptor handlers and signals.
 ///
 /// It is a serial executor (an actor whose `unownedExecutor` it is runs on it) and a task executor: under a root task
-/// started by `run`, task groups, `async let` and default actors stay on it too. See docs/architecture.md.
+/// started by `run`, task groups, `async let` and default actors stay on it too. See docs/concurrency.md.
 ///
 /// In *virtual* mode its clock stands still while there is work and jumps to the next deadline when there is none.
 package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked Sendable {

@@ -232,8 +232,7 @@ import Testing
         #expect(board.windows(of: -1, width: .seconds(1), over: all).isEmpty)
     }
 
-    /// What an agent can make a board keep has a bound in bytes, whatever it is made of: see "What is bounded by what" in
-    /// docs/architecture.md.
+    /// What an agent can make a board keep has a bound in bytes, whatever it is made of: see docs/bounds.md.
     @Test func keepsNoMoreOfWindowsThanTheirNumbers() throws {
         var board = Board()
         let emoji = String(repeating: "🐈", count: 50)
