@@ -5,7 +5,7 @@ package import Reactor
 ///
 /// It comes back by itself, resumes behind the last line it has, and notices another run.
 package actor AttachInput {
-    private let transport: any FeedTransport
+    private let peer: PeerReader
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
@@ -45,10 +45,8 @@ package actor AttachInput {
     private var greeted: LoopInstant?
     private var run: String?
     private var lastSequence = 0
-    private let buffer = ReadBuffer(count: 64 << 10)
-
-    /// Lines that are passed on together: what one of them costs is up to who wrote it.
-    private static let linesAtOnce = 16
+    /// Whether it was told what the agent says of what we asked for.
+    private var isWarned = false
 
     /// How long the next run waits for readers that hold nothing up, and have yet to get lines of the one before.
     private static let timeForReaders = Duration.seconds(1)
@@ -68,7 +66,7 @@ package actor AttachInput {
         self.reconnects = reconnects
         self.random = random
         self.tell = tell
-        self.transport = transport
+        peer = PeerReader(of: transport, for: store, on: loop)
     }
 
     /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
@@ -78,16 +76,14 @@ package actor AttachInput {
             return assumeIsolated { $0.ask(source, request) }
         }
         while true {
-            let reason: String
+            let ending: PeerEnding
             do {
-                reason = try await readOnce()
-                if let greeted { backoff.lasted(greeted.duration(to: loop.clock.now)) }
-            } catch let breach as ProtocolBreach {
-                // One that greets in order and then goes wrong is not asked again at once, time after time.
-                reason = "what answers there breaks the protocol: \(breach.reason)"
+                ending = try await readOnce()
             } catch {
                 throw CancellationError()
             }
+            let reason = ending.reason
+            if let greeted, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
             await store.noteConnection(false)
             guard reconnects else { return await tell(.lost(reason: reason, retryIn: nil)) }
             let pause = backoff.fail(using: &random)
@@ -97,109 +93,66 @@ package actor AttachInput {
     }
 
     /// Reads one connection to its end, and says why it ended.
-    ///
-    /// - Throws: `ProtocolBreach`, `CancellationError`.
-    private func readOnce() async throws -> String {
-        greeted = nil
-        let stream: any ByteStream
+    private func readOnce() async throws -> PeerEnding {
+        (greeted, isWarned) = (nil, false)
+        let connection: LoopBound<any ByteStream>
         do {
             // The greeting and a replay come first all the same; what is known of it is left out.
-            stream = try await transport.open(behind: run.map { LineID($0, lastSequence) }).value
+            connection = try await peer.transport.open(behind: run.map { LineID($0, lastSequence) })
         } catch let error as CancellationError {
             throw error
-        } catch let failure as HTTPFailure {
-            return "no agent to attach to: \(failure.message)"
         } catch {
-            return "no agent to attach to: \(error)"
+            let reason = (error as? HTTPFailure)?.message ?? "\(error)"
+            return PeerEnding(code: .connect, reason: "no agent to attach to: \(reason)")
         }
         defer {
-            self.stream = nil
-            stream.close()
+            stream = nil
+            connection.value.close()
         }
         do {
-            return try await read(stream)
+            return try await peer.read(connection, isResuming: run != nil, silence: { nil }) { items in
+                try await self.pass(items, of: connection.value)
+                return nil
+            }
         } catch let error as SystemError {
-            return "the connection to the agent broke: \(error.reason)"
+            return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }
     }
 
-    private func read(_ stream: any ByteStream) async throws -> String {
-        var peer = PeerLines(isResuming: run != nil, greetsFirst: transport.greetsFirst)
-        var slice = TimeSlice(of: loop)
-        var isWarned = false
-        var hasMore = false
-        while true {
-            // A slow output slows this connection, and then the agent says what was missed.
-            try await store.admit()
-            if !hasMore {
-                guard let count = try stream.read(into: buffer.memory) else {
-                    try await stream.waitUntilReadable()
-                    continue
-                }
-                guard count > 0 else {
-                    return peer.ending()
-                }
-                peer.push(Bytes(buffer.memory[..<count]))
-                hasMore = true
+    /// Passes lines on. What is no line is left out: its number is missing, and becomes a gap.
+    private func pass(_ items: [PeerLines.Item], of stream: any ByteStream) async throws {
+        var lines: [RelayedLine] = []
+        for case .line(let line, let bytes) in items {
+            if self.stream == nil {
+                self.stream = stream
+                greeted = loop.clock.now
+                await store.noteConnection(true)
+                await tell(.connected)
             }
-            slice.restart()
-            repeat {
-                var lines: [RelayedLine] = []
-                var breach: ProtocolBreach?
-                for _ in 0..<Self.linesAtOnce {
-                    guard let item = peer.next() else {
-                        hasMore = false
-                        break
-                    }
-                    switch item {
-                    case .refused(let reason): return reason
-                    case .breach(let reason): breach = ProtocolBreach(reason: reason)
-                    case .fault: continue  // its number is missing, and becomes a gap
-                    case .line(let line, let bytes):
-                        if self.stream == nil {
-                            self.stream = stream
-                            greeted = loop.clock.now
-                            await store.noteConnection(true)
-                            await tell(.connected)
-                        }
-                        if case .hello(let hello) = line.body, let run, run != hello.run {
-                            // The log keeps nothing of a run once another one begins.
-                            await store.relay(lines)
-                            lines = []
-                            try await store.waitForReaders(atMost: Self.timeForReaders)
-                        }
-                        if let refusal = PeerLines.refusal(line), !isWarned {
-                            isWarned = true
-                            await tell(.warned(refusal))
-                        }
-                        note(line)
-                        lines.append(RelayedLine(line, bytes: bytes))
-                    }
-                    if breach != nil { break }
-                }
-                // Those before a breach too: they are noted, and nobody would ask for them again.
+            if case .hello(let hello) = line.body, let run, run != hello.run {
+                // The log keeps nothing of a run once another one begins.
                 await store.relay(lines)
-                if let breach { throw breach }
-                if !hasMore, peer.isTooLong { throw ProtocolBreach(reason: PeerLines.tooLong) }
-            } while hasMore && slice.goesOn()
-            // An agent that writes as fast as it is read would otherwise have the loop to itself.
-            try await loop.sleep(for: .zero)
+                lines = []
+                try await store.waitForReaders(atMost: Self.timeForReaders)
+            }
+            if let refusal = PeerLines.refusal(line), !isWarned {
+                isWarned = true
+                await tell(.warned(refusal))
+            }
+            note(line)
+            lines.append(RelayedLine(line, bytes: bytes))
         }
+        await store.relay(lines)
     }
 
     /// Passes on what one of our own readers asks for.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
-        switch transport.ask(source, request, on: stream) {
+        switch peer.transport.ask(source, request, on: stream) {
         case .taken: return nil
         case .refused(let refusal): return refusal
         case .later: return PollRefusal("an agent that is passed on by HTTP is asked at its own page", .away)
         }
-    }
-
-    /// What a peer does that no agent does, after which nothing that it says is heard.
-    private struct ProtocolBreach: Error {
-        let reason: String
     }
 
     private func note(_ line: Line) {

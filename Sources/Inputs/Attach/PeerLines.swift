@@ -97,3 +97,104 @@ struct PeerLines {
 
     private static let stranger = "what answers there is not catwatch"
 }
+
+/// Why a connection to another agent has ended.
+struct PeerEnding {
+    var code: Failure.Code
+    var reason: String
+    /// Whether the peer did what no agent does: then it is not asked again at once, however long it lasted.
+    var isBreach = false
+    /// Whether it will not be otherwise the next time, and was said.
+    var isFinal = false
+
+    static func breach(_ reason: String) -> PeerEnding {
+        PeerEnding(
+            code: .protocol, reason: "what answers there breaks the protocol: \(reason)", isBreach: true)
+    }
+}
+
+/// Reads connections to another agent: the one loop of all inputs that follow a feed.
+struct PeerReader {
+    let transport: any FeedTransport
+    let store: EventStore
+    let loop: EventLoop
+    private let buffer = ReadBuffer(count: 64 << 10)
+
+    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    private static let linesAtOnce = 16
+
+    init(of transport: any FeedTransport, for store: EventStore, on loop: EventLoop) {
+        (self.transport, self.store, self.loop) = (transport, store, loop)
+    }
+
+    /// Reads a connection to its end.
+    ///
+    /// - Parameters:
+    ///   - isResuming: whether the agent was told of a place that the feed is to go on from.
+    ///   - silence: how long nothing may come over a connection whose end does not show by itself; nil for as long as it likes.
+    ///   - receive: gets lines and faults in their order, until it says why nothing more is to be read.
+    /// - Throws: `SystemError`; `CancellationError`.
+    func read(
+        _ connection: LoopBound<any ByteStream>, isResuming: Bool, isolation: isolated any Actor = #isolation,
+        silence: () -> Duration?, receive: ([PeerLines.Item]) async throws -> PeerEnding?
+    ) async throws -> PeerEnding {
+        let stream = connection.value
+        var peer = PeerLines(isResuming: isResuming, greetsFirst: transport.greetsFirst)
+        var slice = TimeSlice(of: loop)
+        var hasMore = false
+        while true {
+            // A slow output slows this connection, and then the agent says what was missed.
+            try await store.admit()
+            if !hasMore {
+                guard let count = try stream.read(into: buffer.memory) else {
+                    guard try await waitForMore(of: stream, atMost: transport.showsItsEnd ? nil : silence()) else {
+                        return PeerEnding(code: .timeout, reason: "the agent has said nothing for 3 windows")
+                    }
+                    continue
+                }
+                guard count > 0 else { return PeerEnding(code: .closed, reason: peer.ending()) }
+                peer.push(Bytes(buffer.memory[..<count]))
+                hasMore = true
+            }
+            slice.restart()
+            repeat {
+                var items: [PeerLines.Item] = []
+                var ending: PeerEnding?
+                while items.count < Self.linesAtOnce, ending == nil {
+                    switch peer.next() {
+                    case nil: hasMore = false
+                    case .refused(let reason): ending = PeerEnding(code: .protocol, reason: reason)
+                    case .breach(let reason): ending = .breach(reason)
+                    case let item?: items.append(item)
+                    }
+                    if !hasMore { break }
+                }
+                // Those before a breach too: nobody would ask for them again.
+                if let ending = try await receive(items) ?? ending { return ending }
+                if !hasMore, peer.isTooLong { return .breach(PeerLines.tooLong) }
+            } while hasMore && slice.goesOn()
+            // An agent that writes as fast as it is read would otherwise have the loop to itself.
+            try await loop.sleep(for: .zero)
+        }
+    }
+
+    /// Waits until there may be more to read; false when nothing has come for too long.
+    private func waitForMore(
+        of stream: any ByteStream, atMost time: Duration?, isolation: isolated any Actor = #isolation
+    ) async throws -> Bool {
+        guard let time else {
+            try await stream.waitUntilReadable()
+            return true
+        }
+        let silence = LoopBound(Silence())
+        let timer = loop.schedule(after: time) {
+            silence.value.isOver = true
+            stream.close()
+        }
+        defer { loop.cancel(timer) }
+        try await stream.waitUntilReadable()
+        return !silence.value.isOver
+    }
+
+    private final class Silence { var isOver = false }
+}

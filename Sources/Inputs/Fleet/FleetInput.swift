@@ -5,7 +5,7 @@ package import Reactor
 /// store. It comes back by itself, and goes on behind the last line that was taken.
 package actor FleetInput: Input {
     private let name: String
-    private let transport: any FeedTransport
+    private let peer: PeerReader
     private let store: EventStore
     private let desk: PollDesk
     private let loop: EventLoop
@@ -20,21 +20,10 @@ package actor FleetInput: Input {
     private var outage = Outage<String>()
     /// How wide the agent's windows are, as it says.
     private var interval = Duration.seconds(10)
-    private let buffer = ReadBuffer(count: 64 << 10)
     /// What was asked of the agent and is to be done for it.
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
     private let hasAsked: Wakeup
 
-    /// How a connection ended.
-    private struct Ending {
-        var code: Failure.Code
-        var reason: String
-        /// Whether it will not be otherwise the next time, and was said.
-        var isFinal = false
-    }
-
-    /// Lines that are passed on together: what one of them costs is up to who wrote it.
-    private static let linesAtOnce = 16
     /// How many windows without a line mean that a connection is dead which does not tell that by itself.
     private static let silentWindows = 3
     /// Polls that wait to be passed on over a connection of their own.
@@ -47,7 +36,7 @@ package actor FleetInput: Input {
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.name = name
-        self.transport = transport
+        peer = PeerReader(of: transport, for: store, on: loop)
         self.store = store
         self.desk = desk
         self.loop = loop
@@ -77,13 +66,13 @@ package actor FleetInput: Input {
     private func read(_ id: MemberID) async throws(CancellationError) {
         try await store.waitForPositions()
         while true {
-            let ending: Ending
+            let ending: PeerEnding
             do {
                 ending = try await readOnce(id)
             } catch {
                 throw CancellationError()
             }
-            if let greeted, !ending.isFinal { backoff.lasted(greeted.duration(to: loop.clock.now)) }
+            if let greeted, !ending.isFinal, !ending.isBreach { backoff.lasted(greeted.duration(to: loop.clock.now)) }
             let pause = ending.isFinal ? Self.refusedPause : backoff.fail(using: &random)
             await note(ending, id, retryIn: pause)
             try await loop.sleep(for: pause)
@@ -91,7 +80,7 @@ package actor FleetInput: Input {
     }
 
     /// Says why nothing comes: once, and again when that changes.
-    private func note(_ ending: Ending, _ id: MemberID, retryIn pause: Duration) async {
+    private func note(_ ending: PeerEnding, _ id: MemberID, retryIn pause: Duration) async {
         let isNews = outage.fail(by: ending.reason, at: loop.clock.now)
         await store.note(ending.isFinal ? .refused : .broken, of: id)
         guard isNews, !ending.isFinal else { return }
@@ -110,114 +99,55 @@ package actor FleetInput: Input {
     }
 
     /// Reads one connection to its end, and says why it ended.
-    private func readOnce(_ id: MemberID) async throws -> Ending {
+    private func readOnce(_ id: MemberID) async throws -> PeerEnding {
         greeted = nil
         let place = await store.member(id).place
-        let stream: any ByteStream
+        let connection: LoopBound<any ByteStream>
         do {
-            stream = try await transport.open(behind: place).value
+            connection = try await peer.transport.open(behind: place)
         } catch let error as CancellationError {
             throw error
         } catch let failure as HTTPFailure {
-            return Ending(code: failure.code, reason: failure.message)
+            return PeerEnding(code: failure.code, reason: failure.message)
         } catch {
-            return Ending(code: .connect, reason: "no agent to attach to: \(error)")
+            return PeerEnding(code: .connect, reason: "no agent to attach to: \(error)")
         }
         defer {
-            self.stream = nil
-            stream.close()
+            stream = nil
+            connection.value.close()
         }
         do {
-            return try await read(stream, place?.run, id)
-        } catch let error as SystemError {
-            return Ending(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
-        }
-    }
-
-    private func read(_ stream: any ByteStream, _ run: String?, _ id: MemberID) async throws -> Ending {
-        var peer = PeerLines(isResuming: run != nil, greetsFirst: transport.greetsFirst)
-        var slice = TimeSlice(of: loop)
-        var hasMore = false
-        while true {
-            // A slow output slows this connection, and then the agent says what was missed.
-            try await store.admit()
-            if !hasMore {
-                guard let count = try stream.read(into: buffer.memory) else {
-                    if try await !waitForMore(of: stream) {
-                        return Ending(
-                            code: .timeout, reason: "the agent has said nothing for \(Self.silentWindows) windows")
-                    }
-                    continue
-                }
-                guard count > 0 else {
-                    return Ending(code: .closed, reason: peer.ending())
-                }
-                peer.push(Bytes(buffer.memory[..<count]))
-                hasMore = true
+            return try await peer.read(
+                connection, isResuming: place != nil, silence: { self.interval * Self.silentWindows }
+            ) { items in
+                await self.receive(items, of: connection.value, id)
             }
-            slice.restart()
-            repeat {
-                var lines: [Result<Line, LineFault>] = []
-                var ending: Ending?
-                for _ in 0..<Self.linesAtOnce where ending == nil {
-                    guard let item = peer.next() else {
-                        hasMore = false
-                        break
-                    }
-                    switch item {
-                    case .refused(let reason): ending = Ending(code: .protocol, reason: reason)
-                    case .breach(let reason):
-                        ending = Ending(
-                            code: .protocol, reason: "what answers there breaks the protocol: \(reason)")
-                    case .fault(let fault): lines.append(.failure(fault))
-                    case .line(let line, _):
-                        if case .hello(let hello) = line.body {
-                            interval = hello.interval
-                            if self.stream == nil, !hello.isFleet { await begin(stream, id) }
-                        }
-                        lines.append(.success(line))
-                    }
-                }
-                if let reason = await store.receive(lines, from: id) {
-                    return Ending(code: .protocol, reason: reason, isFinal: true)
-                }
-                if let ending {
-                    // One that greets in order and then goes wrong is not asked again at once, time after time.
-                    if case .protocol = ending.code { greeted = nil }
-                    return ending
-                }
-                if !hasMore, peer.isTooLong {
-                    greeted = nil
-                    return Ending(
-                        code: .protocol, reason: "what answers there breaks the protocol: \(PeerLines.tooLong)")
-                }
-            } while hasMore && slice.goesOn()
-            // An agent that writes as fast as it is read would otherwise have the loop to itself, and the others nothing.
-            try await loop.sleep(for: .zero)
+        } catch let error as SystemError {
+            return PeerEnding(code: .reset, reason: "the connection to the agent broke: \(error.reason)")
         }
     }
 
-    /// Waits until there may be more to read; false when nothing has come for too long.
-    private func waitForMore(of stream: any ByteStream) async throws -> Bool {
-        guard !transport.showsItsEnd else {
-            try await stream.waitUntilReadable()
-            return true
+    /// Gives lines to the store; says why nothing more is to be read, if the store does.
+    private func receive(_ items: [PeerLines.Item], of stream: any ByteStream, _ id: MemberID) async -> PeerEnding? {
+        var lines: [Result<Line, LineFault>] = []
+        for item in items {
+            switch item {
+            case .line(let line, _):
+                if case .hello(let hello) = line.body {
+                    interval = hello.interval
+                    if self.stream == nil, !hello.isFleet { await begin(stream, id) }
+                }
+                lines.append(.success(line))
+            case .fault(let fault): lines.append(.failure(fault))
+            case .refused, .breach: break  // these end the connection
+            }
         }
-        let silence = LoopBound(Silence())
-        let timer = loop.schedule(after: interval * Self.silentWindows) {
-            silence.value.isOver = true
-            stream.close()
-        }
-        defer { loop.cancel(timer) }
-        try await stream.waitUntilReadable()
-        return !silence.value.isOver
+        return await store.receive(lines, from: id).map { PeerEnding(code: .protocol, reason: $0, isFinal: true) }
     }
-
-    private final class Silence { var isOver = false }
 
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
-        switch transport.ask(source, request, on: stream) {
+        switch peer.transport.ask(source, request, on: stream) {
         case .taken: return nil
         case .refused(let refusal): return refusal
         case .later(let work):

@@ -1,5 +1,4 @@
 internal import Feed
-internal import Journal
 internal import Reactor
 
 /// How a reader gets the feed.
@@ -24,15 +23,6 @@ final class ReaderConnection: @unchecked Sendable {
         case bytes([UInt8])
     }
 
-    /// A span that is being made events of.
-    private struct Events {
-        let span: LineSpan
-        /// Whose lines these are; by the time they are written there may be another one.
-        let run: String
-        var offset = 0
-        var sequence: Int
-    }
-
     /// What the reader is owed besides lines.
     private enum Answer {
         case terms(ReaderRequest.Terms)
@@ -41,12 +31,11 @@ final class ReaderConnection: @unchecked Sendable {
         case lastRefusal(Failure)
     }
 
-    /// Where it is with lines that are older than the log's.
-    private enum Past {
-        /// There may be more of them.
-        case open(PastReading)
-        case asked(HistoryDesk.Ticket)
-        case answered(PastReading, Result<PastReading.Step, JournalFault>)
+    private enum Stage {
+        case open
+        /// It gets the rest, and is not heard any more.
+        case ending
+        case closed
     }
 
     let form: ReaderForm
@@ -55,31 +44,9 @@ final class ReaderConnection: @unchecked Sendable {
     private let readers: FeedReaders
     /// Where `readers` has it.
     var place = 0
-    private var reader: ReaderID?
-    private var terms = ReaderRequest.Terms()
-    private var filter: LineFilter? { terms.filter }
-    /// Nil for one that reads the log.
-    private var past: Past?
-    /// The number of the line before which it ends, and whose `bye` that is if nothing comes of the run that is now.
-    private var goal: Int?
-    /// How many bytes of lines it has come to, one behind the other, that are later than all that it asked for.
-    private var overBytes = 0
-    /// Whether it misses nothing any more: events have times of their own, and one that is later says nothing of what follows.
-    private var isOver: Bool { overBytes >= PastReading.pageBytes }
-    private var pastRun: (name: String, last: Int)?
-    /// What comes before the next line of the log, if one comes.
-    private var owedGreeting: [UInt8] = []
-    /// Whether its connection has begun with a `hello`.
-    private var isGreeted = false
-    /// Whether it has asked before that, as it is not known yet whose feed this is: then the answer follows it. Further
-    /// requests wait.
-    private var owesAnswer = false
-    /// What follows the next `hello`.
-    private var owedFailure: [UInt8] = []
+    private var feed: ReaderFeed?
+    private var stage = Stage.open
     private var outgoing = Outgoing.nothing
-    /// What follows it.
-    private var events: Events?
-    private var owesBeat = false
     /// How much of it has been.
     private var written = 0
     /// Whether it is the last thing this reader gets.
@@ -92,10 +59,7 @@ final class ReaderConnection: @unchecked Sendable {
     /// Whether there may be something to read, and whether what was read may hold more lines.
     private var isReadable = true
     private var holdsLines = false
-    /// Whether nothing is read any more.
-    private var isDeaf = false
     private var hasTurn = false
-    private var isClosed = false
 
     /// A reader that asks faster than it reads is not read from meanwhile.
     private static let mostAnswers = 16
@@ -115,11 +79,9 @@ final class ReaderConnection: @unchecked Sendable {
     ///   - head: what comes before the feed.
     ///   - terms: nil for all there is.
     func begin(behind head: [UInt8] = [], _ terms: ReaderRequest.Terms? = nil) {
-        let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { self.goOn() } }
-        self.reader = reader
-        let first = terms.map { move(reader, to: $0) } ?? greeting
-        isGreeted = !first.isEmpty
-        outgoing = .bytes(head + (form == .events ? EventFraming.opening : []) + framed(first))
+        let (feed, beginning) = ReaderFeed.open(form, among: readers, terms) { self.goOn() }
+        self.feed = feed
+        outgoing = .bytes(head + (form == .events ? EventFraming.opening : []) + beginning)
         stream.whenReady { [unowned self] in ready($0) }
         goOn()
     }
@@ -137,11 +99,11 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Does what can be done now: reads requests, and writes as much as there is, and room for.
     private func goOn() {
-        guard !isClosed, !hasTurn else { return }
+        guard stage != .closed, !hasTurn else { return }
         read()
         write()
         let hasMore = isReadable || holdsLines
-        if !isDeaf, hasMore, answers.count < Self.mostAnswers { goOnLater() }
+        if stage == .open, hasMore, answers.count < Self.mostAnswers { goOnLater() }
     }
 
     /// Goes on, as its turn has come.
@@ -158,13 +120,12 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Gives the reader the rest of the line that it is in the middle of, and closes: now, if there is none.
     func dismiss() {
-        guard !isClosed else { return }
+        guard stage != .closed else { return }
         let rest = restOfLine
         guard !rest.isEmpty else { return close() }
-        isDeaf = true
+        stage = .ending
         answers = []
         outgoing = .bytes(rest)
-        events = nil
         written = 0
         isLast = true
         goOn()
@@ -172,7 +133,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Has a beat follow what is being written.
     func oweBeat() {
-        owesBeat = true
+        feed?.oweBeat()
         goOnLater()
     }
 
@@ -193,21 +154,20 @@ final class ReaderConnection: @unchecked Sendable {
     }
 
     private func goOnLater() {
-        guard !hasTurn, !isClosed else { return }
+        guard !hasTurn, stage != .closed else { return }
         hasTurn = true
         readers.goOnLater(self)
     }
 
     func close() {
-        guard !isClosed else { return }
-        isClosed = true
+        guard stage != .closed else { return }
+        stage = .closed
         outgoing = .nothing
-        events = nil
-        leavePast()
         if let stallTimer { readers.loop.cancel(stallTimer) }
         stallTimer = nil
         stream.close()
-        if let reader { readers.store.assumeIsolated { $0.close(reader) } }
+        feed?.close()
+        feed = nil
         readers.remove(self)
     }
 
@@ -215,80 +175,26 @@ final class ReaderConnection: @unchecked Sendable {
 
     private func write(atMost most: Int = mostBytes) {
         // It may have left while it was read from.
-        guard let reader, !isClosed else { return }
+        guard let feed, stage != .closed else { return }
         var room = most
         while flush() {
             if isLast { return close() }
-            if !answers.isEmpty, !owesAnswer {
-                give(answers.removeFirst(), to: reader)
+            if !answers.isEmpty, feed.takesAnswers {
+                give(answers.removeFirst(), feed)
                 continue
             }
             if room <= 0 { return goOnLater() }
-            if let next = events {
-                give(next, &room)
-                continue
-            }
-            if owesBeat {
-                owesBeat = false
-                outgoing = .bytes(readers.beat)
-                continue
-            }
-            if let past {
-                guard goOn(past, reader, &room) else { return }
-                continue
-            }
-            if let goal, readers.store.assumeIsolated({ $0.place(of: reader) }) >= goal {
-                outgoing = .bytes(framed(byeUntil(goal)))
+            switch feed.next(&room) {
+            case .lines(let span): outgoing = .lines(span)
+            case .bytes(let bytes): outgoing = .bytes(bytes)
+            case .last(let bytes):
+                outgoing = .bytes(bytes)
                 isLast = true
-                continue
-            }
-            switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
-            case .lines(let span) where form == .events:
-                noteTime(of: span)
-                let run = readers.store.assumeIsolated { $0.run }
-                give(Events(span: span, run: run, sequence: span.sequences.lowerBound), &room)
-            case .lines(let span):
-                noteTime(of: span)
-                room -= span.count
-                outgoing = filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
-            case .gap(let line):
-                guard !isOver else { continue }
-                overBytes = 0
-                outgoing = .bytes(greeted(framed(line)))
-            case .greeting(let line): greet(line)
-            case .interrupted: break
-            case .end(let line):
-                outgoing = .bytes(framed(line))
-                isLast = true
-            case nil: return
+            case .again: break
+            case .nothing: return
             }
         }
     }
-
-    /// Counts lines that are too late for who asked for some time.
-    private func noteTime(of span: LineSpan) {
-        guard terms.until != nil, !isOver, let filter else { return }
-        overBytes = span.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
-    }
-
-    /// Has a `hello` and `stats` written, by themselves and as answers to what was asked before.
-    private func greet(_ lines: [UInt8]) {
-        outgoing = .bytes((owesAnswer ? lines : []) + framed(lines) + owedFailure)
-        (isGreeted, owesAnswer, owedGreeting, owedFailure) = (true, false, [], [])
-    }
-
-    /// Has the next events of a span written.
-    private func give(_ next: Events, _ room: inout Int) {
-        let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
-        room -= piece.length
-        outgoing = .bytes(greeted(piece.bytes))
-        var next = next
-        (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
-        events = next.offset < next.span.count ? next : nil
-    }
-
-    /// Lines without a number, as this reader gets them.
-    private func framed(_ lines: [UInt8]) -> [UInt8] { form == .events ? EventFraming.events(of: lines) : lines }
 
     /// Writes what is left of `outgoing`.
     ///
@@ -334,190 +240,20 @@ final class ReaderConnection: @unchecked Sendable {
         readers.store.assumeIsolated { $0.noteStalledReader() }
     }
 
-    private func give(_ answer: Answer, to reader: ReaderID) {
+    private func give(_ answer: Answer, _ feed: ReaderFeed) {
         switch answer {
-        case .terms(let terms): outgoing = .bytes(move(reader, to: terms))
+        case .terms(let terms): outgoing = .bytes(feed.move(to: terms))
         case .refusal(let failure), .lastRefusal(let failure):
             outgoing = .bytes(ControlLine.refusal(failure.code, failure.message, time: readers.store.wallTime))
             if case .lastRefusal = answer { isLast = true }
         }
     }
 
-    /// Goes on by other terms, with the `hello` and `stats` that come before, if they do not come with older lines.
-    private func move(_ reader: ReaderID, to terms: ReaderRequest.Terms) -> [UInt8] {
-        leavePast()
-        self.terms = terms
-        (goal, overBytes, pastRun, owedGreeting, owedFailure) = (nil, 0, nil, [], [])
-        if let reading = reading(terms) {
-            past = .open(reading)
-            readers.store.assumeIsolated { $0.sendAway(reader) }
-            return []
-        }
-        return begin(reader)
-    }
-
-    /// Reads the log by its terms, with the `hello` and `stats` that come before.
-    private func begin(_ reader: ReaderID) -> [UInt8] {
-        let start: ReaderStart
-        var run: String?
-        switch terms.start {
-        case .oldest, .time: start = .oldest
-        case .newest: start = .newest
-        case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
-        }
-        return answering(
-            readers.store.assumeIsolated {
-                if terms.until != nil { goal = $0.nextSequence }
-                return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
-            })
-    }
-
-    /// The greeting that answers a request; none when it comes by `take`. Who asked by HTTP gets no other before.
-    private func answering(_ greeting: [UInt8]) -> [UInt8] {
-        if greeting.isEmpty, !isGreeted, form == .socket { owesAnswer = true }
-        return greeting
-    }
-
-    /// How many bytes of lines that there are already it gets at the most.
-    private var mostReplayed: Int {
-        if case .time = terms.start { return FeedReaders.mostReplayed }
-        return form == .socket ? .max : FeedReaders.mostReplayed
-    }
-
-    // MARK: Older lines
-
-    /// What is asked for that the log does not have.
-    private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
-        guard readers.history != nil else { return nil }
-        let start: PastReading.Start
-        switch terms.start {
-        case .oldest, .newest: return nil
-        case .time(let from): start = .time(from, until: terms.until)
-        case .after(let sequence, let run):
-            let run = run ?? readers.store.assumeIsolated { $0.run }
-            let place = LineID(run, sequence.addingSaturated(1))
-            if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
-            start = .after(sequence, run: run)
-        }
-        return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
-    }
-
-    /// Goes on with older lines.
-    ///
-    /// - Returns: false when it waits for them.
-    private func goOn(_ past: Past, _ reader: ReaderID, _ room: inout Int) -> Bool {
-        switch past {
-        case .asked: return false
-        case .open(var reading):
-            guard let history = readers.history else { return false }
-            reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
-            if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
-                join(reader, behind: reading)
-                return true
-            }
-            self.past = .asked(
-                history.assumeIsolated {
-                    $0.ask(reading) { reading, result in
-                        self.past = .answered(reading, result)
-                        self.goOn()
-                    }
-                })
-            return false
-        case .answered(let reading, .success(.bytes(let bytes))):
-            room -= bytes.count
-            if !bytes.isEmpty { outgoing = .bytes(greetedFirst(bytes)) }
-            self.past = .open(reading)
-        case .answered(let reading, .success(.end)): join(reader, behind: reading)
-        case .answered(_, .failure(let fault)) where terms.until != nil:
-            // An answer that ends is taken for all there is.
-            self.past = nil
-            let refusal = ControlLine.refusal(
-                .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)
-            outgoing = .bytes(framed(refusal))
-            isLast = true
-        case .answered(var reading, .failure(let fault)):
-            var (lost, failure): ([UInt8], [UInt8]) = ([], [])
-            // Of the run that is now the log has the rest, and tells what it has not.
-            if reading.place?.run != readers.store.assumeIsolated({ $0.run }) {
-                lost = reading.giveUp(at: readers.store.wallTime)
-                failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
-            }
-            join(reader, behind: reading, lost, failure)
-        }
-        return true
-    }
-
-    /// Older lines that come before it is known whose feed this is, which answer a request: their `hello` comes twice, as there was
-    /// none when the connection began.
-    private func greetedFirst(_ bytes: [UInt8]) -> [UInt8] {
-        defer { isGreeted = true }
-        guard !isGreeted, form == .socket, let hello = bytes.firstIndex(of: 0x0A),
-            let stats = bytes[(hello + 1)...].firstIndex(of: 0x0A)
-        else { return bytes }
-        return bytes[...stats] + bytes
-    }
-
-    /// Goes on with the log behind the older lines that it has got.
-    ///
-    /// - Parameters:
-    ///   - lost: what comes before the `hello` of that.
-    ///   - failure: what comes behind it.
-    private func join(
-        _ reader: ReaderID, behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []
-    ) {
-        past = nil
-        overBytes = reading.overBytes
-        guard reading.isFound, let place = reading.place else { return goOn(behind: begin(reader), failure) }
-        let (run, greeting) = readers.store.assumeIsolated {
-            if terms.until != nil { goal = $0.nextSequence }
-            return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
-        }
-        if terms.until == nil || reading.end == nil {
-            return goOn(behind: answering(greeting), failure, lost)
-        }
-        outgoing = .bytes(lost + failure)
-        if place.run != run {
-            owedGreeting = framed(greeting)
-            pastRun = (place.run, reading.end ?? 0)
-        }
-    }
-
-    /// Has a `hello` and `stats` written, and what follows those, which may have still to come.
-    private func goOn(behind greeting: [UInt8], _ failure: [UInt8], _ lost: [UInt8] = []) {
-        guard !greeting.isEmpty else {
-            owedFailure = failure
-            outgoing = .bytes(lost)
-            return
-        }
-        // It may have become known meanwhile whose feed this is.
-        outgoing = .bytes(lost + (isGreeted || form != .socket ? [] : greeting) + framed(greeting) + failure)
-        isGreeted = true
-    }
-
-    private func leavePast() {
-        if case .asked(let ticket) = past { readers.history?.assumeIsolated { $0.cancel(ticket) } }
-        past = nil
-    }
-
-    /// Lines of the log, behind the greeting that they are owed.
-    private func greeted(_ lines: [UInt8]) -> [UInt8] {
-        guard !owedGreeting.isEmpty, !lines.isEmpty else { return lines }
-        defer { owedGreeting = [] }
-        return owedGreeting + lines
-    }
-
-    /// The last line for who asked for lines up to some time.
-    private func byeUntil(_ goal: Int) -> [UInt8] {
-        var (run, last) = (readers.store.assumeIsolated { $0.run }, goal - 1)
-        if let pastRun, !owedGreeting.isEmpty { (run, last) = pastRun }
-        return ControlLine.bye(time: readers.store.wallTime, run: run, lastSequence: last, reason: "until")
-    }
-
     // MARK: Reading
 
     /// Reads once, and as many requests of what was read as one turn is for.
     private func read() {
-        guard !isDeaf, answers.count < Self.mostAnswers else { return }
+        guard stage == .open, answers.count < Self.mostAnswers else { return }
         if isReadable, !holdsLines { receive() }
         var requests = 0
         while holdsLines, requests < Self.mostRequests {
@@ -577,23 +313,8 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Says why, and closes.
     private func refuse() {
-        isDeaf = true
+        stage = .ending
         answers.append(
             .lastRefusal(Failure(.lineTooLong, "a request has \(ReaderRequest.longest) bytes at the most")))
-    }
-}
-
-extension LineFilter {
-    /// The lines that are admitted, one behind the other.
-    fileprivate func chosen(of span: LineSpan) -> [UInt8] {
-        span.withUnsafeBytes { bytes in
-            var chosen: [UInt8] = []
-            bytes.forEachLine { line in
-                guard admits(line) else { return }
-                chosen += line
-                chosen.append(UInt8(ascii: "\n"))
-            }
-            return chosen
-        }
     }
 }

@@ -1,0 +1,344 @@
+internal import Feed
+internal import Journal
+internal import Reactor
+
+/// What comes next for one reader, by its terms: lines of the log, or older ones from the journal. Whoever asks does not know which.
+///
+/// It has no task and waits for nothing: `next` says that there is nothing for now, and `call` is called once there may be.
+///
+/// Unchecked: touched on the loop only, as everything it is called by is.
+final class ReaderFeed: @unchecked Sendable {
+    enum Next {
+        case lines(LineSpan)
+        case bytes([UInt8])
+        /// The last thing that this reader gets.
+        case last([UInt8])
+        /// Nothing to write, but there may be more at once.
+        case again
+        /// Nothing for now.
+        case nothing
+    }
+
+    /// A span that is being made events of.
+    private struct Events {
+        let span: LineSpan
+        /// The run of these lines; by the time they are written there may be another one.
+        let run: String
+        var offset = 0
+        var sequence: Int
+    }
+
+    /// Where the lines come from.
+    private enum Position {
+        case log
+        /// The journal, which may have more of them.
+        case journal(PastReading)
+        case asked(HistoryDesk.Ticket)
+        case answered(PastReading, Result<PastReading.Step, JournalFault>)
+    }
+
+    /// How far the beginning of the connection is.
+    private enum Greeting {
+        case owed
+        /// It has asked before it is known whose feed this is: the answer, a second `hello`, follows the first. Further requests
+        /// wait.
+        case owedTwice
+        case given
+    }
+
+    private let form: ReaderForm
+    private let call: @Sendable () -> Void
+    /// Not unowned, which is counted at every use; `close` lets go of the reader.
+    private let readers: FeedReaders
+    private let reader: ReaderID
+    private var terms = ReaderRequest.Terms()
+    private var filter: LineFilter? { terms.filter }
+    private var position = Position.log
+    private var greeting = Greeting.owed
+    /// The number of the line before which it ends.
+    private var goal: Int?
+    /// How many bytes of lines it has come to, one behind the other, that are later than all that it asked for. Events have times
+    /// of their own: with a page of later ones nothing is missed any more.
+    private var overBytes = 0
+    private var isOver: Bool { overBytes >= PastReading.pageBytes }
+    /// What comes before the next line of the log, if one comes; if none does, the run that the journal's lines ended with and
+    /// its last line, for the `bye`.
+    private var pending: (greeting: [UInt8], run: String, last: Int)?
+    /// What follows the next `hello`.
+    private var failure: [UInt8] = []
+    private var events: Events?
+    private var owesBeat = false
+
+    /// Opens a cursor in the feed.
+    ///
+    /// - Parameters:
+    ///   - terms: nil for all there is.
+    ///   - call: called on the loop when there may be more.
+    /// - Returns: the feed, and how the connection begins.
+    static func open(
+        _ form: ReaderForm, among readers: FeedReaders, _ terms: ReaderRequest.Terms?,
+        call: @escaping @Sendable () -> Void
+    ) -> (ReaderFeed, beginning: [UInt8]) {
+        let (reader, greeting) = readers.store.assumeIsolated { $0.open(nil) { call() } }
+        let feed = ReaderFeed(form, readers, reader, call)
+        let first = terms.map { feed.move(to: $0) } ?? greeting
+        feed.greeting = first.isEmpty ? feed.greeting : .given
+        return (feed, feed.framed(first))
+    }
+
+    private init(
+        _ form: ReaderForm, _ readers: FeedReaders, _ reader: ReaderID, _ call: @escaping @Sendable () -> Void
+    ) {
+        (self.form, self.readers, self.reader, self.call) = (form, readers, reader, call)
+    }
+
+    func close() {
+        events = nil
+        leaveJournal()
+        readers.store.assumeIsolated { $0.close(reader) }
+    }
+
+    /// Has a beat follow the events that are being written.
+    func oweBeat() { owesBeat = true }
+
+    /// Whether an answer to a request can be given now.
+    var takesAnswers: Bool { if case .owedTwice = greeting { false } else { true } }
+
+    /// What comes next.
+    ///
+    /// - Parameter room: gets less by as many bytes as were looked at.
+    func next(_ room: inout Int) -> Next {
+        if let next = events { return .bytes(piece(of: next, &room)) }
+        if owesBeat {
+            owesBeat = false
+            return .bytes(readers.beat)
+        }
+        if case .log = position { return nextOfLog(&room) }
+        return nextOfJournal(&room)
+    }
+
+    private func nextOfLog(_ room: inout Int) -> Next {
+        if let goal, readers.store.assumeIsolated({ $0.place(of: reader) }) >= goal {
+            return .last(framed(byeUntil(goal)))
+        }
+        switch readers.store.assumeIsolated({ $0.take(for: reader) }) {
+        case .lines(let span) where form == .events:
+            noteTime(of: span)
+            let run = readers.store.assumeIsolated { $0.run }
+            return .bytes(piece(of: Events(span: span, run: run, sequence: span.sequences.lowerBound), &room))
+        case .lines(let span):
+            noteTime(of: span)
+            room -= span.count
+            return filter.map { .bytes(greeted($0.chosen(of: span))) } ?? .lines(span)
+        case .gap(let line):
+            guard !isOver else { return .again }
+            overBytes = 0
+            return .bytes(greeted(framed(line)))
+        case .greeting(let lines):
+            let isOwedTwice = !takesAnswers
+            let first = framed(lines) + failure
+            (greeting, pending, failure) = (.given, nil, [])
+            return .bytes(isOwedTwice ? lines + first : first)
+        case .interrupted: return .again
+        case .end(let line): return .last(framed(line))
+        case nil: return .nothing
+        }
+    }
+
+    /// Counts lines that are too late for who asked for some time.
+    private func noteTime(of span: LineSpan) {
+        guard terms.until != nil, !isOver, let filter else { return }
+        overBytes = span.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
+    }
+
+    /// The next events of a span.
+    private func piece(of next: Events, _ room: inout Int) -> [UInt8] {
+        let piece = readers.events(of: next.span, from: next.offset, next.sequence, run: next.run, filter)
+        room -= piece.length
+        var next = next
+        (next.offset, next.sequence) = (next.offset + piece.length, piece.next)
+        events = next.offset < next.span.count ? next : nil
+        return greeted(piece.bytes)
+    }
+
+    /// Lines without a number, as this reader gets them.
+    private func framed(_ lines: [UInt8]) -> [UInt8] { form == .events ? EventFraming.events(of: lines) : lines }
+
+    /// Lines of the log, behind the greeting that they are owed.
+    private func greeted(_ lines: [UInt8]) -> [UInt8] {
+        guard let pending, !lines.isEmpty else { return lines }
+        self.pending = nil
+        return pending.greeting + lines
+    }
+
+    /// The last line for who asked for lines up to some time.
+    private func byeUntil(_ goal: Int) -> [UInt8] {
+        let (run, last) =
+            pending.map { ($0.run, $0.last) } ?? (readers.store.assumeIsolated { $0.run }, goal - 1)
+        return ControlLine.bye(time: readers.store.wallTime, run: run, lastSequence: last, reason: "until")
+    }
+
+    // MARK: Terms
+
+    /// Goes on by other terms, with the `hello` and `stats` that come before, if they do not come with older lines.
+    func move(to terms: ReaderRequest.Terms) -> [UInt8] {
+        leaveJournal()
+        self.terms = terms
+        (goal, overBytes, pending, failure) = (nil, 0, nil, [])
+        if let reading = reading(terms) {
+            position = .journal(reading)
+            readers.store.assumeIsolated { $0.sendAway(reader) }
+            return []
+        }
+        return beginLog()
+    }
+
+    /// Reads the log by its terms, with the `hello` and `stats` that come before.
+    private func beginLog() -> [UInt8] {
+        let start: ReaderStart
+        var run: String?
+        switch terms.start {
+        case .oldest, .time: start = .oldest
+        case .newest: start = .newest
+        case .after(let sequence, let wanted): (start, run) = (.after(sequence), wanted)
+        }
+        return answering(
+            readers.store.assumeIsolated {
+                if terms.until != nil { goal = $0.nextSequence }
+                return $0.move(reader, to: start, of: run, isFiltered: filter != nil, replaying: mostReplayed)
+            })
+    }
+
+    /// The greeting that answers a request; none when it comes by `take`. A reader by HTTP has asked before its connection begins, and
+    /// gets one only.
+    private func answering(_ lines: [UInt8]) -> [UInt8] {
+        if lines.isEmpty, case .owed = greeting, form == .socket { greeting = .owedTwice }
+        return lines
+    }
+
+    /// How many bytes of lines that there are already it gets at the most.
+    private var mostReplayed: Int {
+        if case .time = terms.start { return FeedReaders.mostReplayed }
+        return form == .socket ? .max : FeedReaders.mostReplayed
+    }
+
+    // MARK: The journal
+
+    /// What is asked for that the log does not have.
+    private func reading(_ terms: ReaderRequest.Terms) -> PastReading? {
+        guard readers.history != nil else { return nil }
+        let start: PastReading.Start
+        switch terms.start {
+        case .oldest, .newest: return nil
+        case .time(let from): start = .time(from, until: terms.until)
+        case .after(let sequence, let run):
+            let run = run ?? readers.store.assumeIsolated { $0.run }
+            let place = LineID(run, sequence.addingSaturated(1))
+            if readers.store.assumeIsolated({ $0.holds(place) }) { return nil }
+            start = .after(sequence, run: run)
+        }
+        return PastReading(from: start, filter, as: form == .events ? .events : .lines, atMost: mostReplayed)
+    }
+
+    private func nextOfJournal(_ room: inout Int) -> Next {
+        switch position {
+        case .log: return .again
+        case .asked: return .nothing
+        case .journal(var reading):
+            guard let history = readers.history else { return .nothing }
+            reading.log = readers.store.assumeIsolated { LineID($0.run, $0.firstSequence) }
+            if let place = reading.place, readers.store.assumeIsolated({ $0.holds(place) }) {
+                return join(behind: reading)
+            }
+            position = .asked(
+                history.assumeIsolated {
+                    $0.ask(reading) { reading, result in
+                        self.position = .answered(reading, result)
+                        self.call()
+                    }
+                })
+            return .nothing
+        case .answered(let reading, .success(.bytes(let bytes))):
+            room -= bytes.count
+            position = .journal(reading)
+            return bytes.isEmpty ? .again : .bytes(greetedFirst(bytes))
+        case .answered(let reading, .success(.end)): return join(behind: reading)
+        case .answered(_, .failure(let fault)) where terms.until != nil:
+            // An answer that ends is taken for all there is.
+            position = .log
+            return .last(
+                framed(
+                    ControlLine.refusal(
+                        .disk, "the journal cannot be read: \(fault.reason)", time: readers.store.wallTime)))
+        case .answered(var reading, .failure(let fault)):
+            // Of the run that is now the log has the rest, and tells what it has not.
+            if reading.place?.run == readers.store.assumeIsolated({ $0.run }) { return join(behind: reading) }
+            let lost = reading.giveUp(at: readers.store.wallTime)
+            let failure = framed(PastReading.refusal(fault, at: readers.store.wallTime))
+            return join(behind: reading, lost, failure)
+        }
+    }
+
+    /// Older lines that come before it is known whose feed this is, which answer a request: their `hello` comes twice, as there was
+    /// none when the connection began.
+    private func greetedFirst(_ bytes: [UInt8]) -> [UInt8] {
+        defer { greeting = .given }
+        if case .given = greeting { return bytes }
+        guard form == .socket, let hello = bytes.firstIndex(of: 0x0A),
+            let stats = bytes[(hello + 1)...].firstIndex(of: 0x0A)
+        else { return bytes }
+        return bytes[...stats] + bytes
+    }
+
+    /// Goes on with the log behind the older lines that it has got.
+    ///
+    /// - Parameters:
+    ///   - lost: what comes before the `hello` of that.
+    ///   - failure: what comes behind it.
+    private func join(behind reading: PastReading, _ lost: [UInt8] = [], _ failure: [UInt8] = []) -> Next {
+        position = .log
+        overBytes = reading.overBytes
+        guard reading.isFound, let place = reading.place else { return goOn(behind: beginLog(), failure) }
+        let (run, greeting) = readers.store.assumeIsolated {
+            if terms.until != nil { goal = $0.nextSequence }
+            return ($0.run, $0.join(reader, at: place, isFiltered: filter != nil))
+        }
+        if terms.until == nil || reading.end == nil {
+            return goOn(behind: answering(greeting), failure, lost)
+        }
+        if place.run != run, !greeting.isEmpty { pending = (framed(greeting), place.run, reading.end ?? 0) }
+        return .bytes(lost + failure)
+    }
+
+    /// A `hello` and `stats`, and what follows those, which may have still to come.
+    private func goOn(behind lines: [UInt8], _ failure: [UInt8], _ lost: [UInt8] = []) -> Next {
+        guard !lines.isEmpty else {
+            self.failure = failure
+            return .bytes(lost)
+        }
+        // It may have become known meanwhile whose feed this is.
+        let isGiven = if case .given = greeting { true } else { false }
+        greeting = .given
+        return .bytes(lost + (isGiven || form != .socket ? [] : lines) + framed(lines) + failure)
+    }
+
+    private func leaveJournal() {
+        if case .asked(let ticket) = position { readers.history?.assumeIsolated { $0.cancel(ticket) } }
+        position = .log
+    }
+}
+
+extension LineFilter {
+    /// The lines that are admitted, one behind the other.
+    fileprivate func chosen(of span: LineSpan) -> [UInt8] {
+        span.withUnsafeBytes { bytes in
+            var chosen: [UInt8] = []
+            bytes.forEachLine { line in
+                guard admits(line) else { return }
+                chosen += line
+                chosen.append(UInt8(ascii: "\n"))
+            }
+            return chosen
+        }
+    }
+}
