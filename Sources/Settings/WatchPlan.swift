@@ -6,30 +6,30 @@ internal import Nats
 package import Outputs
 internal import Reactor
 
-/// What `catwatch` is to do, worked out as far as that needs no loop: files are read here, before anything runs.
+/// Everything that `catwatch` needs before its event loop starts; files are read here.
 package struct WatchPlan: Sendable {
     package let options: Options
     package let environment: [String: String]
-    /// What a person should know before it starts, a sentence each: what was rounded, what was left out.
+    /// Notices for people before the start, a sentence each: values that were rounded, sources that were left out.
     package let notices: [String]
-    /// From which origins the page may show pictures; none when a feed is passed on, whoever's sources those are.
+    /// The origins from which the page may show pictures; empty when the feed is another agent's or a recording.
     package let pictures: [String]
-    /// What whoever asks by HTTP has to know; nil when that is not asked for.
+    /// The token that HTTP clients must send; nil when none is required.
     package let webToken: WebToken?
-    /// As the program got them.
+    /// The program's arguments.
     private let arguments: [String]
-    /// What every request carries.
+    /// The header fields sent with every request.
     private let headers: [HeaderField]
     private let secrets: SecretValues
-    /// The files that are sources: of this plan, and of the one that ran before it.
+    /// The files that are sources of this plan, and those of the plan that ran before it.
     private let files: Set<String>
     private let filesBefore: Set<String>
 
-    /// Any stand-in will do for checking.
+    /// Any origin will do for checking.
     private static let someOrigin = "http://127.0.0.1:1"
 
-    /// - Parameter arguments: those that the options came from, for `reload`.
-    /// - Throws: `UsageError` when a secret cannot be read or sources do not go together.
+    /// - Parameter arguments: the arguments that the options were parsed from, for `reload`.
+    /// - Throws: `UsageError` when a secret cannot be read or sources contradict each other.
     package init(_ options: Options, environment: [String: String], arguments: [String] = []) throws(UsageError) {
         try self.init(options, environment: environment, arguments: arguments, running: nil)
     }
@@ -82,12 +82,12 @@ package struct WatchPlan: Sendable {
         self.notices = notices
     }
 
-    /// The sources to start; none when a feed is passed on.
+    /// Returns the sources to start; none when the feed is another agent's or a recording.
     ///
-    /// - Parameter demoOrigin: where the stand-in API is, when it runs: `http://127.0.0.1:PORT`.
+    /// - Parameter demoOrigin: the origin of the stand-in API, when it runs: `http://127.0.0.1:PORT`.
     package func sources(demoOrigin: String?) throws(UsageError) -> [Source] {
         guard !options.isRelay else { return [] }
-        // Who asks for the stand-in does not want the real services to be asked instead.
+        // A user of the stand-in API does not want requests to go to the real services.
         guard !options[\.demo] || demoOrigin != nil else {
             throw UsageError(
                 "the stand-in API can only be had from the start: restart for that", option: SettingTable.rows.demo.flag
@@ -100,12 +100,12 @@ package struct WatchPlan: Sendable {
         return sources
     }
 
-    /// Whether other agents' feeds are sources.
+    /// Whether other agents' feeds are among the sources.
     package var isFleet: Bool {
         get throws(UsageError) { try effectiveSources().contains { $0.kind == .feed } }
     }
 
-    /// The agent whose feed is passed on as it is; nil when none is.
+    /// Returns the agent whose feed is passed on unchanged; nil when there is none.
     package func passedOn() throws(UsageError) -> FeedSource? {
         guard options.passedOn != nil else { return nil }
         var resolver = SourceResolver(options: options, scales: [:], demoOrigin: nil, issues: Self.issues(options))
@@ -118,26 +118,26 @@ package struct WatchPlan: Sendable {
         return source
     }
 
-    /// The sources with everything filled in, but secrets.
+    /// Returns the sources with everything filled in but secrets.
     func effectiveSources(demoOrigin: String? = nil) throws(UsageError) -> [EffectiveSource] {
         var notices: [String] = []
         return options.isRelay ? [] : try Self.effective(options, demoOrigin: demoOrigin, notices: &notices)
     }
 
-    /// Reads configuration, secrets and everything else anew, from the same arguments and environment. Blocks.
+    /// Reads configuration, secrets and everything else again, from the same arguments and environment. Blocks.
     ///
-    /// - Parameter running: what runs now, when it is another one already.
+    /// - Parameter running: the plan that runs now, if it is not this one.
     /// - Throws: `UsageError` when something is wrong now.
     package func reload(running: WatchPlan? = nil) throws(UsageError) -> WatchPlan {
         let environment = environment
-        // What was a file is one still, and be it gone.
+        // A word that was a file stays one, even if the file is gone.
         let command = try Command.parse(arguments, environment: environment) { path throws(UsageError) in
             try ConfigFile.find(named: path, environment: environment)
         } isThere: {
             options.feeds.files.contains($0)
         }
         guard case .watch(var options) = command else { throw UsageError("there is nothing to watch") }
-        // What attached by itself would do so still.
+        // An agent that attached by default does so again.
         if !self.options[\.attach].isEmpty, !self.options.values.isSaid(SettingTable.rows.attach),
             options.mayAttachByDefault
         {
@@ -147,8 +147,8 @@ package struct WatchPlan: Sendable {
             options, environment: environment, arguments: arguments, running: running ?? self)
     }
 
-    /// The keys of settings that differ from another plan's and hold from the next start on only: all but those of sources
-    /// and bands.
+    /// The keys of settings that differ from another plan's and take effect only after a restart: those without the
+    /// trait `reloads`.
     package func restartKeys(comparedTo other: WatchPlan) -> [String] {
         let (mine, others) = (options.settings, other.options.settings)
         return SettingTable.inFile.filter { row in
@@ -159,8 +159,8 @@ package struct WatchPlan: Sendable {
         }.map(\.key)
     }
 
-    /// Whether there is anything to read again: a file that was named, or that sets something, or that a service manager may
-    /// have read anew. One that was found and sets nothing does not keep SIGHUP from ending a program in a terminal.
+    /// Whether a reload makes sense: a configuration was named, sets something, or runs under a service manager. A
+    /// default file that sets nothing does not keep SIGHUP from ending a program in a terminal.
     package var canReload: Bool {
         guard let configuration = options.configuration else { return false }
         return !configuration.isEmpty || options[\.config] != nil || environment["NOTIFY_SOCKET"]?.isEmpty == false
@@ -181,7 +181,7 @@ package struct WatchPlan: Sendable {
         ConfigIssues(name: options.configuration?.path ?? "")
     }
 
-    /// Says now that a file cannot be read, not at the first secure connection.
+    /// Reports an unreadable file now rather than at the first TLS connection.
     private static func checkFiles(of options: Options) throws(UsageError) {
         let rows = SettingTable.rows
         var files = [rows.authorities, rows.certificate, rows.keyFile, rows.replay].compactMap { key in
@@ -202,7 +202,7 @@ package struct WatchPlan: Sendable {
 }
 
 extension WatchPlan {
-    /// Everything that holds, as a configuration: defaults filled in, presets written out, secrets left where they are.
+    /// The settings in force as a configuration: defaults filled in, presets written out, secrets as places.
     package func effectiveText() throws(UsageError) -> String {
         let rows = SettingTable.rows
         var members = options.settings.filter { $0.setting !== rows.urls && $0.setting !== rows.presets }
@@ -221,13 +221,13 @@ extension WatchPlan {
         return JSONTree.object(members).text
     }
 
-    /// Each value that holds, who said it, and what it won over, a line each; without secrets.
+    /// One line for each setting in force: its value, its origin, and the values it overrides; without secrets.
     package func explanation() throws(UsageError) -> String {
         func line(_ path: String, _ tree: JSONTree, _ entry: (any AnyEntry)?) -> String {
             var weaker: [String] = []
             for entry in entry?.overridden ?? [] {
                 let text = "; over \(entry.tree.line) from \(entry.origin.text)"
-                // What holds for every source has the same default as the source's own.
+                // A setting for every source has the same default as the source's own.
                 if weaker.last != text { weaker.append(text) }
             }
             return "\(path) = \(tree.line) from \(entry?.origin.text ?? Origin.initial.text)\(weaker.joined())\n"
@@ -242,7 +242,7 @@ extension WatchPlan {
         return text
     }
 
-    /// Which file was used, for stderr.
+    /// The configuration file that was used, for stderr.
     package var origin: String {
         options.configuration.map { "configuration: \(Sanitizer.visible($0.path))" } ?? "no configuration file"
     }

@@ -2,8 +2,8 @@
 package enum ByteSize {
     /// Reads a size in bytes.
     ///
-    /// - Parameter range: what the option allows, both ends included.
-    /// - Throws: `UsageError` when the text is no size, is not a whole number of bytes, or is out of range.
+    /// - Parameter range: the sizes that the option allows, both ends included.
+    /// - Throws: `UsageError` when the text is not a size, is not a whole number of bytes, or is out of range.
     package static func parse(_ text: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
         guard let number = DecimalNumber(prefixOf: text.utf8), let unit = bytes(of: number.rest) else {
             throw UsageError("\(UsageError.quoted(text)) is not a size; write 64KiB, 1MiB, 1MB, or bare bytes")

@@ -5,9 +5,9 @@ extension Command {
     /// The most runs that one command makes.
     private static let mostRuns = 1_000
 
-    /// What `catwatch fibonacci` is to compute; nil when the help or the version is asked for instead.
+    /// Parses the words of `catwatch fibonacci`; returns nil when the first one asks for the help or the version.
     ///
-    /// - Parameter words: what follows `fibonacci`; digits only.
+    /// - Parameter words: the words after `fibonacci`: numbers (digits only), or options.
     /// - Throws: `UsageError`.
     static func fibonacci(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
@@ -30,7 +30,7 @@ extension Command {
             guard !word.isEmpty, word.utf8.allSatisfy(\.isDecimalDigit) else {
                 throw UsageError("fibonacci: \(UsageError.quoted(word)) is no number; write digits only")
             }
-            // As many zeros in front as anybody likes.
+            // Leading zeros are allowed, however many.
             guard let count = Int(word.drop { $0 == "0" }.isEmpty ? "0" : String(word.drop { $0 == "0" })),
                 count <= PollRequest.mostN
             else {

@@ -1,7 +1,7 @@
 extension Command {
-    /// What `catwatch log` is to print.
+    /// Parses the words of `catwatch log`.
     ///
-    /// - Parameter words: what follows `log`.
+    /// - Parameter words: the words after `log`.
     /// - Throws: `UsageError`.
     static func log(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
@@ -15,7 +15,7 @@ extension Command {
         return .log(journal: try order.journal(of: .log, order.words.first, load: load), order.options)
     }
 
-    /// What only holds between options.
+    /// Refuses combinations of options that contradict each other.
     private static func check(_ options: Options) throws(UsageError) {
         let rows = SettingTable.rows
         func refuse(_ row: any Setting, _ isThere: Bool, with other: any Setting, _ why: String) throws(UsageError) {

@@ -1,9 +1,9 @@
 internal import Nats
 
 extension Command {
-    /// What `catwatch nats` is to print.
+    /// Parses the words of `catwatch nats`.
     ///
-    /// - Parameter words: what follows `nats`.
+    /// - Parameter words: the words after `nats`.
     /// - Throws: `UsageError`.
     static func nats(
         _ words: ArraySlice<String>, environment: [String: String], load: Loader
@@ -20,7 +20,7 @@ extension Command {
     }
 }
 
-/// What servers of NATS need, as text: the stream is the operator's, and catwatch never makes it or changes it.
+/// The stream and the permissions that NATS servers need, as text: catwatch itself never creates or changes the stream.
 package struct NatsDefinition {
     package enum Part: String, Sendable, CaseIterable {
         case all, stream, permissions
@@ -49,7 +49,7 @@ package struct NatsDefinition {
         }
     }
 
-    /// As JetStream's interface and `nats stream add --config` take it; times are in nanoseconds.
+    /// The stream's definition, as JetStream's API and `nats stream add --config` take it; times are in nanoseconds.
     private var definition: String {
         JSONTree.object([
             .init(SettingTable.rows.name.name, .string(stream)), .init("subjects", .strings([NatsSubject.all])),

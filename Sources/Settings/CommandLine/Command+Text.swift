@@ -1,5 +1,5 @@
 extension Command {
-    /// What to print on stdout before leaving with 0; nil when there is something to do.
+    /// The text to print on stdout before exiting with 0; nil when the command has to run.
     package var text: String? {
         switch self {
         case .watch, .check, .fibonacci, .fibonacciRuns, .log: nil

@@ -1,23 +1,23 @@
 internal import Journal
 
-/// What a command line asks for.
+/// The action that a command line asks for.
 package enum Command: Sendable, Equatable {
     case watch(Options)
-    /// Check everything and print what it comes to.
+    /// Check the options and the configuration and print the result.
     ///
     /// - Parameters:
-    ///   - online: ask every source once as well.
-    ///   - explain: where each value comes from, instead.
+    ///   - online: also ask every source once.
+    ///   - explain: print where each value comes from instead.
     case check(Options, online: Bool, explain: Bool = false)
     /// Compute F(0) to F(N) for each N, 0 to 100,000.
     case fibonacci([Int])
-    /// Print what a journal holds, or a table of it.
+    /// Print the lines of a journal, or a summary table.
     case log(journal: String, Options)
-    /// Print how long every computation took that a journal knows of.
+    /// Print how long each Fibonacci run in a journal took.
     case fibonacciRuns(journal: String)
-    /// Print what servers of NATS need.
+    /// Print the stream and the permissions that NATS servers need.
     case nats(NatsDefinition.Part, Options)
-    /// Print the help, of every option or of the main ones.
+    /// Print the help: all options, or the main ones.
     case help(all: Bool)
     case version
     case completions(Shell)
@@ -28,24 +28,26 @@ package enum Command: Sendable, Equatable {
         case bash, zsh, fish
     }
 
-    /// What may stand in front of the options.
+    /// The words that may stand in front of the options.
     enum Word: String, Sendable, CaseIterable {
         case check, fibonacci, log, nats
     }
 
     static let words = Word.allCases.map(\.rawValue)
 
-    /// Reads the configuration: the file that is named, or the one that is found; nil when there is none.
+    /// Reads the configuration at `path`, or the one found by default; returns nil when there is none.
     package typealias Loader = (_ path: String?) throws(UsageError) -> ConfigText?
 }
 
 extension Command {
-    /// Reads a command line: of the arguments without the program's name, of the environment, of which words name a file
-    /// that `isThere`, and of the configuration that `load` finds. It is a pure function of these.
+    /// Parses a command line. A pure function of the arguments (without the program's name), the environment,
+    /// `isThere`, which says whether a word names a file, and `load`, which finds the configuration.
     ///
-    /// Flags win over the environment, and the environment over the configuration, option by option. An option with one value
-    /// is given once; `--url`, `--preset` and `--header` add up, but do not add to what the environment says, and words that say what to watch replace all that it says of that. Empty variables count as unset. `--help` and its like win over everything that
-    /// comes after them. When the command line or the environment says what to watch, the configuration does not.
+    /// For each option, flags win over the environment, and the environment over the configuration. An option with one
+    /// value is given once; `--url`, `--preset` and `--header` add up, but replace the environment's. Words that say
+    /// what to watch replace all that the environment says to watch. Empty variables count as unset. `--help` and other
+    /// requests win over everything after them. When the command line or the environment says what to watch, the
+    /// configuration's sources are ignored.
     /// - Throws: `UsageError`.
     package static func parse(
         _ arguments: [String], environment: [String: String] = [:],
@@ -67,7 +69,7 @@ extension Command {
         var words = scan.operands[...]
         let isCheck = words.first == Word.check.rawValue
         if isCheck { words = words.dropFirst() }
-        /// Whether words say what to watch, and that of the environment's, whatever it is, is not meant.
+        /// Whether the words of the command line replace the environment's value: both say what to watch.
         func isReplaced(_ option: Option) -> Bool { !words.isEmpty && option.traits.contains(.choosesFeed) }
         var values = SettingValues()
         for (index, row) in rows.enumerated() {
@@ -81,7 +83,7 @@ extension Command {
                 }
                 values = said
             } catch {
-                // What the command line replaces may be wrong.
+                // A wrong value does not matter when the command line replaces it.
                 if !given.contains(index), !isReplaced(row.option) { throw UsageError(error.message, option: name) }
             }
         }
@@ -91,7 +93,7 @@ extension Command {
             let (option, setting) = rows[occurrence.entry]
             let command = try UsageError.about(option.flag) { () throws(UsageError) -> Command? in
                 if case .request(let request) = option.effect { return try request(occurrence.argument) }
-                // It would be polled.
+                // Otherwise the address would be polled as a source.
                 if option.flag == SettingTable.rows.http.flag, occurrence.argument.isEmpty, let next = occurrence.next,
                     (try? HTTPAddress(next)) != nil
                 {
@@ -114,7 +116,7 @@ extension Command {
             do throws(UsageError) {
                 try feeds.take(word, isThere: isThere, into: &commandLine)
             } catch {
-                // What may be left out has to stand behind `=`, or getopt_long takes it for a word.
+                // getopt_long takes an optional argument only behind `=`; without it, the argument becomes a word.
                 let (listen, attach) = (SettingTable.rows.listen, SettingTable.rows.attach)
                 guard word.contains("/") || word.hasSuffix(".sock") else { throw error }
                 if commandLine.entry(of: listen)?.value == .usual {
@@ -149,9 +151,9 @@ extension Command {
             options, online: checks.contains(table.online.flag), explain: checks.contains(table.explain.flag))
     }
 
-    /// What an address needs that others than this machine get to.
+    /// Requires `--http-token-file` or `--http-open` for an address that other machines can reach.
     ///
-    /// - Throws: `UsageError`, when nobody has said whom to let in.
+    /// - Throws: `UsageError` when neither is given.
     package static func checkAccess(to address: String, _ options: Options) throws(UsageError) {
         let rows = SettingTable.rows
         guard options[\.httpTokenFile] == nil, !options[\.httpOpen] else { return }
@@ -160,7 +162,7 @@ extension Command {
             option: rows.http.flag)
     }
 
-    /// What a command line says of a page has one. A configuration, and variables, may be of a service that is handed the port.
+    /// Refuses the page's options on the command line without `--http`; elsewhere they may be for a port handed over.
     private static func checkPage(_ options: Options, environment: [String: String]) throws(UsageError) {
         let rows = SettingTable.rows
         let isHandedOver = environment["LISTEN_FDNAMES"]?.split(separator: ":").contains(rows.http.name[...]) == true
@@ -172,7 +174,7 @@ extension Command {
         }
     }
 
-    /// What only holds between options.
+    /// Refuses combinations of options that contradict each other.
     private static func check(_ options: Options) throws(UsageError) {
         let rows = SettingTable.rows
         let interval = options[\.interval]
@@ -190,7 +192,7 @@ extension Command {
                         + (options.feeds.files.isEmpty ? "" : "; one file is played back at a time"),
                     option: rows.replay.flag)
             }
-            // It would be closed under whoever writes it, which ends what this process has locked of it.
+            // Closing the recording would release the locks of the journal's writer: they are the process's (fcntl(2)).
             if let recording = options[\.replay], let journal = options[\.journal],
                 JournalFile.areSame(recording == "-" ? "/dev/stdin" : recording, journal)
             {

@@ -1,6 +1,6 @@
 /// Completion scripts for shells, made from the option table.
 package enum Completions {
-    /// The script for that shell; how to load it stands in its first lines.
+    /// The script for that shell; its first lines say how to load it.
     package static func script(for shell: Command.Shell) -> String {
         switch shell {
         case .bash: bash
@@ -52,7 +52,7 @@ package enum Completions {
             case .required(let name): action = ":\(zshName(name)):\(zshAction(entry.completion))"
             case .optional(let name): action = "::\(zshName(name)):\(zshAction(entry.completion))"
             }
-            // An optional argument has to follow its equals sign at once.
+            // An optional argument has to follow its equals sign without a blank.
             let equals =
                 switch entry.argument {
                 case .none: ""
@@ -112,7 +112,7 @@ package enum Completions {
         String(name.lowercased().filter { $0.isLetter || $0 == " " })
     }
 
-    /// Inside single quotes and brackets of an `_arguments` specification.
+    /// Escapes text inside single quotes and brackets of an `_arguments` specification.
     private static func zshEscaped(_ text: String) -> String {
         text.reduce(into: "") { output, character in
             switch character {

@@ -1,11 +1,11 @@
-/// A non-negative decimal number at the front of a text, kept exactly: digits, and perhaps a point and digits.
+/// A non-negative decimal number at the front of a text, kept exactly: digits, then optionally a point and digits.
 struct DecimalNumber {
-    /// What follows the number: its unit.
+    /// The text after the number: its unit.
     let rest: Substring.UTF8View
     private let whole: Substring.UTF8View
     private let fraction: Substring.UTF8View
 
-    /// Nil when the text does not begin with a digit, or a point has no digit after it.
+    /// Returns nil when the text does not begin with a digit, or no digit follows a point.
     init?(prefixOf text: String.UTF8View) {
         let text = text[...]
         whole = text.prefix(while: \.isDecimalDigit)

@@ -2,8 +2,8 @@
 package enum DurationText {
     /// Reads a duration.
     ///
-    /// - Parameter range: what the option allows, both ends included.
-    /// - Throws: `UsageError` when the text is no duration, has a finer fraction than nanoseconds, or is out of range.
+    /// - Parameter range: the durations that the option allows, both ends included.
+    /// - Throws: `UsageError` when the text is not a duration, is finer than nanoseconds, or is out of range.
     package static func parse(_ text: String, in range: ClosedRange<Duration>) throws(UsageError) -> Duration {
         guard let number = DecimalNumber(prefixOf: text.utf8), let unit = nanoseconds(of: number.rest) else {
             throw UsageError(

@@ -1,18 +1,18 @@
 internal import Nats
 
-/// An http, https, ws or wss URL that was checked, `unix:PATH` for an agent's socket, or `nats://HOST,HOST` for the servers that many
-/// agents publish to; it prints without its secrets.
+/// A checked URL: http, https, ws or wss; `unix:PATH` for an agent's socket; or `nats://HOST,HOST` for the servers that
+/// many agents publish to. It prints without its secrets.
 ///
-/// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query, as
-/// API keys live there.
+/// The user name and password (RFC 3986, 3.2.1) are kept for the request and never printed; neither is the query,
+/// because it may hold an API key.
 package struct FeedURL: Sendable, Hashable {
     package enum Scheme: String, Sendable {
         case http, https, ws, wss, unix, nats, tls
 
-        /// Whether servers of NATS are behind it.
+        /// Whether the scheme is one of NATS.
         package var isNats: Bool { self == .nats || self == .tls }
 
-        /// Whether a WebSocket (RFC 6455, 3) is behind it.
+        /// Whether the scheme is one of WebSockets (RFC 6455, 3).
         package var isWebSocket: Bool { self == .ws || self == .wss }
     }
 
@@ -21,18 +21,18 @@ package struct FeedURL: Sendable, Hashable {
     package let userInfo: String?
     /// In lower case; an IPv6 address has its brackets.
     package let host: String
-    /// 1 to 65535; nil when the scheme's own is meant.
+    /// 1 to 65535; nil for the scheme's default port.
     package let port: Int?
-    /// Begins with a slash; not ASCII is percent-encoded. A socket's as it is, empty for the usual one.
+    /// Begins with a slash; non-ASCII is percent-encoded. A socket's path is kept as written, empty for the default.
     package let path: String
-    /// Without its question mark; not ASCII is percent-encoded. May hold a secret.
+    /// Without its question mark; non-ASCII bytes are percent-encoded. May hold a secret.
     package let query: String?
-    /// Of NATS; then there is nothing else.
+    /// The NATS servers; empty for every other scheme. With them, host, port and path are empty.
     private(set) var servers: [NatsAddress] = []
 
-    /// The socket of an agent.
+    /// The URL of an agent's socket.
     ///
-    /// - Parameter path: empty for the usual one.
+    /// - Parameter path: empty for the default socket.
     package init(socket path: String) {
         self = FeedURL(scheme: .unix, path: path)
     }
@@ -46,9 +46,9 @@ package struct FeedURL: Sendable, Hashable {
         query = nil
     }
 
-    /// Checks a URL; a fragment is left off, as it is never sent.
+    /// Checks a URL; a fragment is dropped, because it is never sent.
     ///
-    /// - Throws: `UsageError` that names what is wrong, without the user name and password.
+    /// - Throws: `UsageError` that says what is wrong, without the user name and password.
     package init(_ text: String) throws(UsageError) {
         func fault(_ what: String) -> UsageError { UsageError("\(Self.redact(text)) \(what)") }
 
@@ -70,7 +70,7 @@ package struct FeedURL: Sendable, Hashable {
         for byte in text.utf8 where byte <= 0x20 || byte == 0x7F {
             throw fault("holds a space or a control character; write %20 for a space")
         }
-        // Some readers take a backslash for a slash and others for a part of the host: nobody gets to choose here.
+        // Some parsers take a backslash for a slash, others for a part of the host: refuse it.
         guard !text.utf8.contains(UInt8(ascii: "\\")) else { throw fault("holds a backslash; write / or %5C") }
 
         let (scheme, rest) = try Self.splitScheme(text, fault)
@@ -91,14 +91,14 @@ package struct FeedURL: Sendable, Hashable {
         query = path.endIndex == target.endIndex ? nil : Self.percentEncoded(target[path.endIndex...].dropFirst())
     }
 
-    /// `https://host:port`: where the requests go, without any secret.
+    /// `https://host:port`: the server, without any secret.
     package var origin: String {
         scheme.isNats
             ? servers.map(\.description).joined(separator: ",")
             : scheme == .unix ? "unix:" : "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
 
-    /// Name and password as they were typed, percent-decoded; nil when the URL has none. Never to be shown.
+    /// User name and password, percent-decoded; nil when the URL has none. Never show them.
     package var credentials: (name: String, password: String)? {
         guard let userInfo else { return nil }
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -121,7 +121,7 @@ package struct FeedURL: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What is asked for, without user name and password. Its query may still hold a secret.
+    /// The URL to request, without user name and password. Its query may still hold a secret.
     package var withoutUserInfo: String { origin + target }
 
     /// Path and query. The query may hold a secret.
@@ -197,11 +197,11 @@ package struct FeedURL: Sendable, Hashable {
         return output
     }
 
-    /// A URL that may be none, in quotes, for a message: what could be a user name, a password or a key is left out.
+    /// The text, which need not be a valid URL, in quotes for a message; user name, password and query are left out.
     package static func redact(_ text: String) -> String {
         var shown = text[...]
         if let at = shown.lastIndex(of: "@") {
-            // Up to the last @ anything may belong to the password, so all of it goes, but not a well-formed scheme.
+            // Everything before the last @ may belong to the password, so only a well-formed scheme is kept.
             let scheme =
                 ["http://", "https://", "ws://", "wss://", "nats://", "tls://"].first {
                     text.lowercased().hasPrefix($0)
@@ -219,6 +219,6 @@ extension FeedURL: CustomStringConvertible, CustomDebugStringConvertible, Custom
 
     package var debugDescription: String { description }
 
-    /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
+    /// Holds only the description, so that `dump` and a failed `#expect` show no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["location": description]) }
 }

@@ -1,16 +1,16 @@
 internal import Feed
 
-/// What a word of the command line names that is no option: see docs/decisions/0031.
+/// A word of the command line that is no option; see docs/decisions/0031.
 enum FeedWord: Equatable {
     /// `-`
     case stdin
-    /// - Parameter isGuessed: whether it had no scheme.
+    /// - Parameter isGuessed: whether the word had no scheme.
     case url(FeedURL, isGuessed: Bool)
     case file(String)
 
-    /// - Parameter isThere: whether there is a file of that path.
-    /// - Throws: `UsageError` when it is nothing of all this, or a file that is named like a configuration; says what it may have
-    ///   been meant to be.
+    /// - Parameter isThere: returns whether a file with that path exists.
+    /// - Throws: `UsageError` when the word is none of these, or names a configuration file; suggests what may have
+    ///   been meant.
     init(_ word: String, isThere: (String) -> Bool) throws(UsageError) {
         if word == "-" {
             self = .stdin
@@ -29,7 +29,7 @@ enum FeedWord: Equatable {
     }
 
     private static func unexpected(_ word: String) -> UsageError {
-        // The program itself says them: what it shows of a word that may hold a password is what is left of it.
+        // The program prints this itself, so a word that may hold a password is redacted first.
         let shown = FeedURL.redact(word)
         if Command.words.contains(word) {
             return UsageError("'\(word)' stands alone or in front: catwatch \(word)")
@@ -51,14 +51,14 @@ enum FeedWord: Equatable {
 }
 
 extension String.UTF8View {
-    /// Whether a scheme and two slashes are in front (RFC 3986, section 3.1), whatever the scheme is.
+    /// Whether the text begins with a scheme and `://` (RFC 3986, section 3), whichever scheme it is.
     var containsScheme: Bool {
         guard let colon = firstIndex(of: UInt8(ascii: ":")), let first, first.isAlphanumeric else { return false }
         let isScheme = self[..<colon].allSatisfy { $0.isAlphanumeric || "+-.".utf8.contains($0) }
         return isScheme && self[colon...].starts(with: "://".utf8)
     }
 
-    /// Whether a host and a port are in front of the path, if there is one, and nothing else.
+    /// Whether the text is a host and a port, with or without a path behind them.
     fileprivate var beginsWithHostAndPort: Bool {
         let authority = prefix { !"/?#".utf8.contains($0) }
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), !authority.contains(UInt8(ascii: "@")) else {

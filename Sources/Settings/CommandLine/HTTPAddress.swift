@@ -1,15 +1,15 @@
 internal import Glibc
 package import Reactor
 
-/// Where the page is served: an address of this machine, and a port.
+/// The address of this machine and the port at which the page is served.
 package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// C-A-T-S on a telephone.
+    /// The default port: C-A-T-S on a telephone.
     package static let usualPort: UInt16 = 2287
     package static let usual = HTTPAddress(host: "127.0.0.1", port: usualPort)
 
-    /// Numeric; one of IPv6 without its brackets.
+    /// Numeric; an IPv6 address has no brackets.
     package let host: String
-    /// 0 has the system choose one.
+    /// 0 lets the system choose a port.
     package let port: UInt16
 
     private init(host: String, port: UInt16) {
@@ -17,7 +17,7 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `HOST:PORT` or `PORT`, which is one on loopback; nothing stands for the usual one.
+    /// Reads `HOST:PORT`, or `PORT` on loopback; an empty text is the default address.
     ///
     /// - Throws: `UsageError`.
     init(_ text: String) throws(UsageError) {
@@ -40,23 +40,23 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         if host.lowercased() == "localhost" { host = Self.usual.host[...] }
         self.init(host: String(host), port: port)
         do throws(SystemError) {
-            // 127.1 is 127.0.0.1, and a browser that asks by the former is none that is known here.
+            // 127.1 is 127.0.0.1, and a request's `Host` is compared with the latter as text.
             if let usual = try address().host { self.init(host: usual, port: port) }
         } catch {
             throw fault("has no address of this machine; write one, such as \(Self.usual), or 0.0.0.0 for all")
         }
     }
 
-    /// For a socket.
+    /// The address for a socket.
     ///
-    /// - Throws: `SystemError` when it is none after all.
+    /// - Throws: `SystemError` when it does not resolve after all.
     package func address() throws(SystemError) -> SocketAddress {
         let addresses = try SocketAddress.resolve(host: host, port: port, isNumeric: true)
         guard let address = addresses.first else { throw SystemError(code: EADDRNOTAVAIL, call: "bind") }
         return address
     }
 
-    /// Whether only this machine gets there.
+    /// Whether only this machine can reach the address.
     var isLoopback: Bool { (try? address())?.isLoopback ?? false }
 
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

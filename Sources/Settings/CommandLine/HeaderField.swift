@@ -1,11 +1,11 @@
-/// A header field of every request; its value is a secret and never printed.
+/// A header field sent with every request; its value is a secret and never printed.
 package struct HeaderField: Sendable, Hashable {
     package let name: String
     package let value: String
 
-    /// Reads `Name: value` (RFC 9110, 5.1 and 5.5); blanks around the value are not part of it.
+    /// Reads `Name: value` (RFC 9110, 5.1 and 5.5); blanks around the value are dropped.
     ///
-    /// - Throws: `UsageError` when the name is no token or the value would break the request apart.
+    /// - Throws: `UsageError` when the name is not a token or the value would break the request apart.
     package init(_ text: String) throws(UsageError) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw UsageError("a header is written 'Name: value'; there is no colon")
@@ -24,10 +24,10 @@ package struct HeaderField: Sendable, Hashable {
         self.value = String(Substring(value))
     }
 
-    /// The `Authorization` header for a bearer token (RFC 6750, 2.1); white space around the token is left off.
+    /// The `Authorization` header for a bearer token (RFC 6750, 2.1); white space around the token is dropped.
     ///
-    /// - Parameter origin: where the token came from, for the message.
-    /// - Throws: `UsageError` when the token is empty or holds what a token cannot.
+    /// - Parameter origin: the token's origin, for the message.
+    /// - Throws: `UsageError` when the token is empty or holds a byte that tokens cannot have.
     package init(bearer token: some StringProtocol, from origin: String) throws(UsageError) {
         let token = token.utf8.split(whereSeparator: { [0x20, 0x09, 0x0A, 0x0D].contains($0) })
         guard token.count == 1, token[0].allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -37,7 +37,7 @@ package struct HeaderField: Sendable, Hashable {
         value = "Bearer " + String(decoding: token[0], as: UTF8.self)
     }
 
-    /// A byte of a token (RFC 9110, 5.6.2).
+    /// Whether a token may hold the byte (RFC 9110, 5.6.2).
     static func isTokenByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte) }
 }
 
@@ -47,6 +47,6 @@ extension HeaderField: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
     package var debugDescription: String { description }
 
-    /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
+    /// Holds only the description, so that `dump` and a failed `#expect` show no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }

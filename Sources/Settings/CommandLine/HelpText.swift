@@ -17,7 +17,7 @@ package enum HelpText {
         """
     }
 
-    /// Every option, and what the environment does.
+    /// Every option, and how the environment is used.
     package static var all: String {
         let groups = Option.Group.allCases.map { "\($0.rawValue):\n\(list($0))\n" }.joined(separator: "\n")
         return """
@@ -42,7 +42,7 @@ package enum HelpText {
             """
     }
 
-    /// One line an option: how it is written, then what it does.
+    /// One line for each option: how to write it, then what it does.
     private static func list(_ group: Option.Group) -> String {
         let entries = Option.all.filter { $0.group == group }
         let width = (entries.map(\.usage.count).max() ?? 0) + 2

@@ -2,10 +2,10 @@ import CLinux
 import Feed
 internal import Reactor
 
-/// Splits a command line with Glibc's `getopt_long(3)` and words its complaints.
+/// Splits a command line with Glibc's `getopt_long(3)` and words its error messages.
 ///
-/// What the field expects comes with it: abbreviated long options, `--name=value`, clustered short options, options
-/// after operands (unless POSIXLY_CORRECT is set), and `--` before operands that begin with a dash.
+/// That brings the usual conventions: abbreviated long options, `--name=value`, clustered short options, options after
+/// operands (unless POSIXLY_CORRECT is set), and `--` before operands that begin with a dash.
 enum LongOptions {
     struct Scan {
         /// The options in the order given.
@@ -18,13 +18,13 @@ enum LongOptions {
         var entry: Int
         /// Empty when there is none.
         var argument: String
-        /// The word behind it that is not its argument; nil when an option follows, or nothing.
+        /// The word after the option, unless that is its argument; nil when an option follows, or nothing.
         var next: String?
     }
 
-    /// - Throws: `UsageError` for an unknown or ambiguous option, a missing argument, one too many, or two where one counts.
+    /// Stops at the first request such as `--help`: the rest of the command line does not matter then.
     ///
-    /// Stops at the first request such as `--help`: what comes after it does not matter any more.
+    /// - Throws: `UsageError` for an unknown, ambiguous or repeated option, or a missing or unexpected argument.
     static func scan(_ arguments: [String], _ entries: [Option]) throws(UsageError) -> Scan {
         try turn.withLock { _ throws(UsageError) in try scan(alone: arguments, entries) }
     }
@@ -36,7 +36,7 @@ enum LongOptions {
             for pointer in names { free(pointer) }
             for pointer in strings { free(pointer) }
         }
-        // getopt_long reorders what it says it takes as constant, so this is memory of its own and no Swift array.
+        // getopt_long reorders the vector although it is declared constant, so this is no Swift array.
         let vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
         for (index, pointer) in strings.enumerated() { (vector + index).initialize(to: pointer) }
         (vector + strings.count).initialize(to: nil)
@@ -62,11 +62,11 @@ enum LongOptions {
             }
             if let index = index(of: step.code, in: entries) {
                 var argument = step.argument.map { String(cString: $0) } ?? ""
-                // `-l=PATH` is what follows from `--listen=PATH`; getopt_long has the sign as a part of the path.
+                // `-l=PATH` means `--listen=PATH`, but getopt_long takes the sign for a part of the path.
                 if case .optional = entries[index].argument, step.code < firstLong, argument.hasPrefix("=") {
                     argument.removeFirst()
                 }
-                // Most likely a variable that is not set, and not meant as nothing at all.
+                // An empty argument is most likely an unset variable, not meant as an empty value.
                 if case .optional(let name) = entries[index].argument, step.argument != nil, argument.isEmpty {
                     throw UsageError(
                         "needs \(name) behind '='; leave '=' out for the usual one", option: "--\(entries[index].long)")
@@ -82,7 +82,7 @@ enum LongOptions {
                 if case .request = entries[index].effect { return scan }
                 continue
             }
-            // The last argument that was looked at: the unknown option, when it is a long one.
+            // The last argument that getopt_long looked at: the unknown option, if that is a long one.
             let current = vector[Int(max(1, step.next)) - 1].map { String(cString: $0) } ?? ""
             throw complaint(missing: step.code == colon, option: step.option, current: current, entries)
         }
@@ -93,14 +93,14 @@ enum LongOptions {
     ) -> UsageError {
         if let index = index(of: code, in: entries) {
             let entry = entries[index]
-            // getopt tells by `optopt` which option it was, but not whether it was written long or short.
+            // getopt's `optopt` says which option it was, but not whether it was written long or short.
             if missing, case .required(let argument) = entry.argument {
                 return UsageError("needs an argument: \(argument)", option: "--\(entry.long)")
             }
             return UsageError("takes no argument", option: "--\(entry.long)")
         }
         if code != 0 {
-            // A byte of a character outside ASCII comes as it is, and negative.
+            // A byte of a character outside ASCII is passed on unchanged, as a negative number.
             let byte = UInt8(truncatingIfNeeded: code)
             return UsageError("unknown option '-\(Sanitizer.visible(bytes: CollectionOfOne(byte)))'")
         }
@@ -110,13 +110,13 @@ enum LongOptions {
             let words = alike.map { "--\($0)" }.joined(separator: ", ")
             return UsageError("option \(UsageError.quoted("--" + name)) is ambiguous: \(words)")
         }
-        // What follows the equals sign may be a secret, so only the name is shown.
+        // The text after the equals sign may be a secret, so only the name is shown.
         let known = entries.map(\.long)
         let hint = EditDistance.suggestion(for: name, among: known).map { "; did you mean '--\($0)'?" } ?? ""
         return UsageError("unknown option \(UsageError.quoted("--" + name))\(hint)")
     }
 
-    /// Begins with a colon: a missing argument is told from an unknown option then.
+    /// Begins with a colon, so that getopt_long reports a missing argument differently from an unknown option.
     private static func shortOptions(_ entries: [Option]) -> String {
         entries.reduce(into: ":") { text, entry in
             guard let short = entry.short else { return }
@@ -139,8 +139,8 @@ enum LongOptions {
     private static let firstLong: Int32 = 256
     private static let colon = Int32(UInt8(ascii: ":"))
 
-    /// `getopt_long` keeps its state in global variables. Not of `Void`, which has no memory: Thread Sanitizer takes what lies at its
-    /// place for it.
+    /// Serialises `getopt_long`, which keeps its state in global variables. Not `Locked<Void>`: Void takes no memory,
+    /// so Thread Sanitizer confuses it with whatever lies at its address.
     private static let turn = Locked(0)
 }
 

@@ -115,7 +115,7 @@ package enum ManualPage {
 
     private static func trimmed(_ usage: String) -> String { String(usage.drop { $0 == " " }) }
 
-    /// Text that roff shows as it is: a hyphen stays one, and nothing becomes a request.
+    /// Escapes text so that roff prints it as it is: hyphens stay hyphens, and nothing becomes a request.
     private static func escaped(_ text: String) -> String {
         var output = ""
         for character in text {

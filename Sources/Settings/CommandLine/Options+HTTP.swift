@@ -1,7 +1,7 @@
 internal import Outputs
 
 extension Options {
-    /// What whoever asks by HTTP has to know; nil when that is not asked for. Blocks.
+    /// The token that HTTP clients must send; nil when none is required. Blocks.
     ///
     /// - Throws: `UsageError` when the file cannot be read or holds no token.
     func httpToken() throws(UsageError) -> WebToken? {

@@ -1,9 +1,9 @@
 extension Options {
     /// All headers to send: `--header`, then those of the header file, then the bearer token. Reads files, so it blocks.
     ///
-    /// In a header file every line is `Name: value`; empty lines and lines that begin with `#` are skipped.
-    /// - Throws: `UsageError` when a file cannot be read, a line is no header, the environment variable is not set, or
-    ///   there are two `Authorization` headers.
+    /// Each line of a header file is `Name: value`; empty lines and lines that begin with `#` are skipped.
+    /// - Throws: `UsageError` when a file cannot be read, a line is not a header, the environment variable is not set,
+    ///   or there are two `Authorization` headers.
     package func headerFields(environment: [String: String]) throws(UsageError) -> [HeaderField] {
         let rows = SettingTable.rows
         func about<Value>(
@@ -38,7 +38,7 @@ extension Options {
     private static func readHeaders(_ path: String) throws(UsageError) -> [HeaderField] {
         let text = try SecretFile.read(path)
         var fields: [HeaderField] = []
-        // By bytes: a carriage return and a line feed are one Character.
+        // Splits bytes, because a carriage return and a line feed are one Character.
         for (index, line) in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let line = Substring(line.last == 0x0D ? line.dropLast() : line)
             if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") { continue }

@@ -1,15 +1,15 @@
 internal import Feed
 
-/// What is asked for, by the command line, the environment and the configuration; every value is checked and in range.
+/// The merged settings of command line, environment and configuration; every value is checked and in range.
 package struct Options: Sendable, Equatable {
-    /// Each setting of the program, and what is said of every source.
+    /// The settings of the program, and those that hold for every source.
     package var values: SettingValues
-    /// What the words name that are no options.
+    /// The feeds named by words that are no options.
     var feeds = Feeds()
-    /// What the configuration says of sources; its options are among the values.
+    /// The sources and scales of the configuration; its options are in `values` already.
     var configuration: Configuration?
 
-    /// What holds when nobody says anything.
+    /// Creates options from `values` over the defaults.
     package init(_ values: SettingValues = .init()) {
         self.values = .initial()
         self.values.overlay(values)
@@ -17,7 +17,7 @@ package struct Options: Sendable, Equatable {
 
     package subscript<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Value { values[key] }
 
-    /// Says of what a check of these throws where in the configuration it stands, when that is what says it.
+    /// Runs a check; when it fails for a value from the configuration, adds the value's place there to the error.
     func placing<Value>(_ check: () throws(UsageError) -> Value) throws(UsageError) -> Value {
         do throws(UsageError) {
             return try check()
@@ -31,9 +31,9 @@ package struct Options: Sendable, Equatable {
         }
     }
 
-    /// Takes over what a configuration says and nobody nearer has said.
+    /// Applies a configuration below the command line and the environment.
     ///
-    /// - Parameter nearer: what the command line and the environment say.
+    /// - Parameter nearer: the values of the command line and the environment.
     mutating func configure(_ file: Configuration, under nearer: SettingValues) {
         var file = file
         if namesSources {
@@ -48,18 +48,18 @@ package struct Options: Sendable, Equatable {
         configuration = file
     }
 
-    /// What the words of the command line name that are no options; addresses are among the URLs.
+    /// The feeds named by words of the command line that are no options; addresses are added to the URLs.
     struct Feeds: Sendable, Equatable {
         private(set) var readsStdin = false
         private(set) var files: [String] = []
-        /// What was taken for more than it says.
+        /// Notices about words that were guessed to be addresses.
         private(set) var notices: [String] = []
 
         var isEmpty: Bool { !readsStdin && files.isEmpty }
 
-        /// Takes the next word; see `FeedWord`.
+        /// Adds the next word; see `FeedWord`.
         ///
-        /// - Parameter values: gets what addresses are there.
+        /// - Parameter values: receives the URL when the word is an address.
         mutating func take(
             _ word: String, isThere: (String) -> Bool, into values: inout SettingValues
         ) throws(UsageError) {
@@ -78,7 +78,7 @@ package struct Options: Sendable, Equatable {
         }
     }
 
-    /// What stderr says.
+    /// How much is printed on stderr.
     package enum Verbosity: Int, Sendable, Comparable {
         /// Errors that end the program.
         case quiet
@@ -92,8 +92,8 @@ package struct Options: Sendable, Equatable {
 
     package var verbosity: Verbosity { self[\.verbose] ? .verbose : self[\.quiet] ? .quiet : .normal }
 
-    /// How far back windows are kept: what was asked for in whole windows, else 2 minutes, or one window when that is
-    /// longer.
+    /// How far back windows are kept: the requested duration, rounded up to whole windows; by default 2 minutes, or one
+    /// window when that is longer.
     package var resolvedHistory: Duration {
         let interval = self[\.interval]
         guard let history = self[\.history] else { return max(FeedState.Limits().history, interval) }
@@ -101,7 +101,7 @@ package struct Options: Sendable, Equatable {
         return rest == 0 ? history : history + interval - .seconds(rest)
     }
 
-    /// Whether they name something to watch.
+    /// Whether the options name anything to watch.
     package var namesSources: Bool {
         hasOwnSources || !self[\.attach].isEmpty || self[\.replay] != nil
     }
@@ -110,25 +110,25 @@ package struct Options: Sendable, Equatable {
         !self[\.urls].isEmpty || !self[\.presets].isEmpty || self[\.demo] || !feeds.isEmpty
     }
 
-    /// The agent whose feed is passed on as it is: one alone, and no source beside it. With others they are a fleet, as are those
-    /// that publish to NATS.
+    /// The agent whose feed is passed on unchanged: the only attached agent, with no source beside it. Several agents,
+    /// or agents that publish to NATS, are a fleet instead.
     package var passedOn: FeedURL? {
         guard self[\.attach].count == 1, !hasOwnSources, configuration?.sources.isEmpty != false else { return nil }
         return self[\.attach].first { !$0.scheme.isNats }
     }
 
-    /// Whether the feed is another agent's, or a recording of one: then there are no sources of one's own.
+    /// Whether the feed comes from another agent or a recording; then this agent has no sources of its own.
     package var isRelay: Bool { passedOn != nil || self[\.replay] != nil }
 
-    /// Whether nobody has said what to watch, or that it is to be served: then a running agent's feed may be shown.
+    /// Whether nothing says what to watch or where to serve it; then a running agent's feed may be shown.
     package var mayAttachByDefault: Bool {
         !namesSources && self[\.config] == nil && self[\.listen] == nil
             && self[\.http] == nil
     }
 
-    /// What the top level of a configuration would say, in the order of the table and without secrets.
+    /// The equivalent top level of a configuration, in the order of the table and without secrets.
     ///
-    /// What is off, or was not given and has no default, is left out.
+    /// Settings that are off, or were not given and have no default, are left out.
     var settings: [(key: String, setting: any Setting, tree: JSONTree)] {
         SettingTable.inFile.compactMap { key, _, setting in
             let tree =
@@ -139,11 +139,11 @@ package struct Options: Sendable, Equatable {
         }
     }
 
-    /// The sources to start: presets, URLs, standard input, files, then the configuration's; `fact` when there is none at
-    /// all.
+    /// The sources to start: presets, URLs, standard input, files, attached agents, then the configuration's; `fact`
+    /// when there are none.
     ///
-    /// - Parameter notices: gets what was left out or guessed, and why.
-    /// - Throws: `UsageError` when a preset needs what was not given.
+    /// - Parameter notices: receives a sentence for each source that was left out or guessed.
+    /// - Throws: `UsageError` when a preset lacks the URL that it needs.
     func drafts(notices: inout [String]) throws(UsageError) -> [SourceDraft] {
         let rows = SettingTable.rows
         let configured = configuration?.sources ?? []
@@ -197,7 +197,7 @@ package struct Options: Sendable, Equatable {
         return drafts + agents + configured
     }
 
-    /// The agents that are attached to, as sources.
+    /// The attached agents, as sources.
     var agents: [SourceDraft] {
         let attach = SettingTable.rows.attach
         return self[\.attach].map { url in

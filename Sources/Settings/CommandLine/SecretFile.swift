@@ -1,22 +1,22 @@
 internal import Glibc
 internal import Reactor
 
-/// Reads small files that hold secrets, so that these need not stand on a command line that everybody can read.
+/// Reads small files that hold secrets, which would be visible to everybody on a command line.
 enum SecretFile {
-    /// The most a secret file may hold, in bytes.
+    /// The largest secret file, in bytes.
     static let limit = 64 << 10
 
-    /// How long to wait for a pipe's writer: no signal is heard meanwhile, and no reload goes on.
+    /// How long to wait for a pipe's writer: signals and reloads have to wait meanwhile.
     private static let patience = Duration.seconds(5)
 
-    /// The text of the file; it may be a pipe.
+    /// Returns the text of the file, which may be a pipe.
     ///
-    /// Blocks: for the start of the program, not for the loop.
+    /// Blocks: for the start of the program, not for the event loop.
     /// - Throws: `UsageError` when the file cannot be read, is too large, or is not UTF-8.
     static func read(_ path: String, patience: Duration = patience) throws(UsageError) -> String {
         let bytes: [UInt8]?
         do throws(SystemError) {
-            // Opening a pipe would wait for its writer without end.
+            // Without O_NONBLOCK, opening a pipe would wait for its writer without end.
             bytes = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 .bytes(limit: limit, patience: Int32(patience.milliseconds))
         } catch  where error.code == ETIMEDOUT {

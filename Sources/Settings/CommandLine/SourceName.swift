@@ -1,20 +1,20 @@
 internal import Feed
 
-/// Names sources.
+/// Chooses and checks the names of sources.
 package enum SourceName {
     /// The longest name, in characters, before a `-2` is added.
     package static let maximumLength = 64
 
-    /// Gives names, no two alike and none reserved.
+    /// Hands out names that are unique and not reserved.
     struct Register {
         private var taken = ReservedNames.all
-        /// How often a base was asked for, so that many alike do not try all suffixes again.
+        /// The next suffix for each base, so that many equal names do not try all suffixes again.
         private var next: [String: Int] = [:]
 
-        /// - Returns: false when somebody has it already.
+        /// - Returns: false when the name is taken already.
         mutating func take(_ name: String) -> Bool { taken.insert(name).inserted }
 
-        /// A name that is free: `base`, or with `-2`, `-3`, … added.
+        /// Returns a free name: `base`, or `base` with `-2`, `-3`, … added.
         mutating func name(_ base: String) -> String {
             var name = base
             while !taken.insert(name).inserted {
@@ -26,9 +26,9 @@ package enum SourceName {
         }
     }
 
-    /// A name that somebody chose, for a source or for its lines' type.
+    /// Checks a name that a person chose for a source, or for the type of its lines.
     ///
-    /// - Throws: `UsageError` when it is reserved or holds what lines and series need for themselves.
+    /// - Throws: `UsageError` when it is reserved or holds characters that lines and series need for themselves.
     static func check(_ name: String) throws(UsageError) -> String {
         try checkReserved(name)
         let quoted = UsageError.quoted(name)
@@ -46,19 +46,19 @@ package enum SourceName {
         return name
     }
 
-    /// - Throws: `UsageError` when no source and no agent may be called so.
+    /// - Throws: `UsageError` when the name is reserved for the agent itself.
     static func checkReserved(_ name: String) throws(UsageError) {
         guard ReservedNames.all.contains(name) else { return }
         throw UsageError("\(UsageError.quoted(name)) is reserved for what the agent says itself; choose another name")
     }
 
-    /// What a source is named after its URL, when nobody else is: the last component of its path, or the host when there
-    /// is none, with `-` for every character outside `[A-Za-z0-9._-]`.
+    /// The default name of a source with this URL: the last component of its path, or the host when there is none, with
+    /// `-` for every character outside `[A-Za-z0-9._-]`.
     static func base(for url: FeedURL) -> String {
         base(forPath: url.path) ?? cleaned(url.host.utf8[...]) ?? "source"
     }
 
-    /// What an agent is called after its address: the host, or the socket's file, as far as a name of an agent has it.
+    /// The default name of an agent at this address: its host or socket's file, reduced to characters that are valid.
     static func agent(at url: FeedURL) -> String {
         var name = url.host
         if url.scheme == .unix {
@@ -68,13 +68,13 @@ package enum SourceName {
         return AgentName.made(of: name) ?? "local"
     }
 
-    /// What a source is named after its file: the last component of the path, as for a URL; nil when there is nothing in it
-    /// that a person could read.
+    /// The default name of a source with this file: the last component of the path, cleaned as for a URL; nil when that
+    /// has no letter or digit.
     static func base(forPath path: String) -> String? {
         path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { cleaned($0) }
     }
 
-    /// Nil when nothing is left that a person could read: a name of dots and dashes only.
+    /// Replaces all but ASCII letters, digits, `.`, `_` and `-` by `-`; nil when no letter or digit is left.
     private static func cleaned(_ bytes: Substring.UTF8View) -> String? {
         var name = ""
         var readable = false

@@ -1,22 +1,22 @@
-/// What is said to a subcommand that watches nothing: its own options, and those of watching that say something to it.
+/// The options and words of a subcommand that watches nothing; it shares some options with watching.
 struct SubcommandOrder {
-    /// Its own options, and the shared ones.
+    /// The subcommand's own options, and the shared ones.
     private(set) var options: Options
     private(set) var words: [String]
-    /// `--help` and its like, which win over everything.
+    /// A request such as `--help`, which wins over everything else.
     private(set) var request: Command?
 
-    /// What the command line and the environment say.
+    /// The values of the command line and the environment.
     private let nearer: SettingValues
 
-    /// The settings of watching that say something to it, too.
+    /// The settings of watching that also apply to this subcommand.
     private static func shared(with word: Command.Word) -> [any Setting] {
         let rows = SettingTable.rows
         return word == .nats ? [rows.nats, rows.agentName, rows.config] : [rows.journal, rows.config, rows.quiet]
     }
 
-    /// - Parameter arguments: what follows the subcommand.
-    /// - Throws: `UsageError`, also for an option that says nothing to it.
+    /// - Parameter arguments: the arguments after the subcommand.
+    /// - Throws: `UsageError`, also for an option that does not apply to the subcommand.
     init(
         _ word: Command.Word, _ arguments: ArraySlice<String>, environment: [String: String]
     ) throws(UsageError) {
@@ -48,16 +48,16 @@ struct SubcommandOrder {
         words = scan.operands
     }
 
-    /// The options, with what a configuration says and nobody nearer.
+    /// Returns the options with the configuration's values below them.
     func configured(load: Command.Loader) throws(UsageError) -> Options {
         var options = options
         if let text = try load(options[\.config]) { options.configure(try Configuration.read(text), under: nearer) }
         return options
     }
 
-    /// Which journal is meant: the word's, or the one that is watched with.
+    /// The journal to read: the given file, or the one that the settings of watching name.
     ///
-    /// A configuration is read only when nobody nearer says it: what is wrong with it does not matter otherwise.
+    /// Reads the configuration only when nothing else names a journal: its errors do not matter otherwise.
     func journal(of word: Command.Word, _ file: String?, load: Command.Loader) throws(UsageError) -> String {
         if let file {
             let row = SettingTable.rows.journal

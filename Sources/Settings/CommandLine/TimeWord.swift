@@ -1,24 +1,25 @@
 internal import Feed
 package import Reactor
 
-/// A point of time as people say it: `2026-11-22T08:00:00Z`, `2026-11-22`, `2026-11-22 08:00`, `08:00`, `yesterday 08:00`,
-/// `-1h`, `1h ago`, `today`.
+/// A point of time as people write it: `2026-11-22T08:00:00Z`, `2026-11-22`, `2026-11-22 08:00`, `08:00`, `yesterday
+/// 08:00`, `-1h`, `1h ago`, `today`.
 package struct TimeWord: Sendable, Equatable {
-    /// As it was said.
+    /// The text as it was written.
     let text: String
     private let meaning: Meaning
 
     private enum Meaning: Equatable {
         case at(Timestamp)
-        /// So long ago.
+        /// This long before now.
         case ago(Duration)
-        /// When the clocks here showed what UTC's show at that time.
+        /// The moment when local clocks showed this time, which is stored as if it were UTC.
         case here(Timestamp)
-        /// When the clocks here showed that, so long after midnight, so many days before today; nil for the last time they did.
+        /// When local clocks showed this time since midnight, that many days before today; nil for the latest time they
+        /// did.
         case clock(Duration, daysAgo: Int?)
     }
 
-    /// What may be said to be ago.
+    /// The durations that may be written as "ago".
     private static let span = Duration.zero...Duration.seconds(100 * 366 * 86_400)
 
     /// - Throws: `UsageError`.
@@ -29,7 +30,7 @@ package struct TimeWord: Sendable, Equatable {
         case "today": meaning = .clock(.zero, daysAgo: 0)
         case "yesterday": meaning = .clock(.zero, daysAgo: 1)
         default:
-            // A space for the T is RFC 3339's as well; what has no offset is here.
+            // RFC 3339 also allows a space for the T; a time without an offset is local.
             let words = text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "T")
             if let time = Self.time(words) {
                 meaning = .at(time)
@@ -58,16 +59,16 @@ package struct TimeWord: Sendable, Equatable {
     private static func ago(_ text: String) -> Duration? {
         let span =
             text.hasSuffix(" ago") ? text.dropLast(" ago".count) : text.hasPrefix("-") ? text.dropFirst() : text[...]
-        // A number alone may be a year.
+        // A number without a unit may be a year.
         guard let unit = span.utf8.last, !unit.isDecimalDigit else { return nil }
         return try? DurationText.parse(String(span), in: Self.span)
     }
 
     private static func time(_ text: String) -> Timestamp? { RFC3339.parse(Array(text.utf8)[...]) }
 
-    /// When that is.
+    /// Returns the point of time.
     ///
-    /// - Parameter offset: how many seconds local time is ahead of UTC at a time.
+    /// - Parameter offset: returns the seconds that local time is ahead of UTC at a given time.
     package func time(now: Timestamp, offset: (Timestamp) -> Int) -> Timestamp {
         switch meaning {
         case .at(let time): return time
@@ -86,7 +87,7 @@ package struct TimeWord: Sendable, Equatable {
         }
     }
 
-    /// When clocks here show what UTC's show at `shown`; where they show it twice, or never, one hour off at the most.
+    /// When local clocks show the time that `shown` is in UTC; at most an hour off where they show it twice or never.
     private static func utc(_ shown: Timestamp, _ offset: (Timestamp) -> Int) -> Timestamp {
         let guess = shown - .seconds(offset(shown))
         return shown - .seconds(offset(guess))

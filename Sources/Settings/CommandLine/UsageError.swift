@@ -1,15 +1,15 @@
 import Feed
 
-/// Wrong usage: the program says so on stderr and leaves with `exitCode`.
+/// Wrong usage: the program prints this on stderr and exits with `exitCode`.
 package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What the program exits with.
+    /// The program's exit status.
     package static let exitCode: Int32 = 2
 
-    /// What was given wrongly, `--every` or `CATWATCH_EVERY`; nil when it is no single option.
+    /// The option or variable that is wrong, `--every` or `CATWATCH_EVERY`; nil when it is no single one.
     package var option: String?
-    /// What is wrong and what to write instead; safe to print, without secrets.
+    /// The mistake and what to write instead; safe to print, without secrets.
     package var message: String
-    /// What is wrong with a configuration file, `FILE:LINE:COLUMN: …` each; empty when it is about something else.
+    /// The mistakes in a configuration file, each as `FILE:LINE:COLUMN: …`; empty for any other error.
     package private(set) var lines: [String] = []
 
     package init(_ message: String, option: String? = nil) {
@@ -18,22 +18,22 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - lines: what is wrong with a configuration file, each with its place.
-    ///   - count: how much is wrong, which may be more than is told.
+    ///   - lines: the mistakes in a configuration file, each with its place.
+    ///   - count: the number of mistakes, which may exceed the number of lines.
     init(lines: [String], count: Int) {
         message = "\(count) \(count == 1 ? "error" : "errors") in the configuration"
         self.lines = lines
     }
 
-    /// The text for stderr: one line that says what is wrong and one that says where to look; of a configuration a line
-    /// for everything that is wrong, and how much that is. Without the last newline.
+    /// The text for stderr: one line that says what is wrong and one that points to the help; for a configuration one
+    /// line for each mistake, then their number. Without the last newline.
     package var description: String {
         if !lines.isEmpty { return (lines + ["catwatch: \(message)"]).joined(separator: "\n") }
         let subject = option.map { "\($0): " } ?? ""
         return "catwatch: \(subject)\(message)\nTry 'catwatch --help'."
     }
 
-    /// Runs `body` and adds to what it throws which option it is about.
+    /// Runs `body` and adds the option's name to the error that it throws.
     static func about<Value>(
         _ option: String, _ body: () throws(UsageError) -> Value
     ) throws(UsageError) -> Value {

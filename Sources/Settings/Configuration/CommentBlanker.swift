@@ -1,12 +1,12 @@
-/// Makes strict JSON of JSON with comments and trailing commas, by writing spaces over them: every offset stays.
+/// Turns JSON with comments and trailing commas into strict JSON by overwriting them with spaces: all offsets stay.
 enum CommentBlanker {
-    /// Blanks `//` and `/* */` comments, and commas before a closing bracket that have a value in front of them.
+    /// Blanks `//` and `/* */` comments, and commas before a closing bracket that follow a value.
     ///
-    /// Line breaks stay. Nothing inside of strings is touched, and nothing else is mended.
-    /// - Returns: where a comment begins that does not end; it is blanked to the end of the text.
+    /// Line breaks stay. Strings are not touched, and nothing else is corrected.
+    /// - Returns: the offset of a comment that does not end, if any; it is blanked to the end of the text.
     static func blank(_ bytes: inout [UInt8]) -> Int? {
         var position = 0
-        // The comma after a value, with nothing but white space and comments behind it so far.
+        // The comma after a value, with only white space and comments behind it so far.
         var comma: Int?
         var previous: UInt8?
         while position < bytes.count {
@@ -46,7 +46,7 @@ enum CommentBlanker {
         return isClosed
     }
 
-    /// Over a string; one that does not end is a fault that the scanner finds.
+    /// Skips a string; the JSON scanner reports one that does not end.
     private static func skipString(_ bytes: [UInt8], from position: inout Int) {
         position += 1
         while position < bytes.count {

@@ -3,7 +3,7 @@ internal import Reactor
 
 /// Finds and reads configuration files.
 package enum ConfigFile {
-    /// Where a configuration is looked for when none is named, in order.
+    /// The paths where a configuration is looked for when none is named, in order.
     package static func places(environment: [String: String]) -> [String] {
         var places: [String] = []
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
@@ -14,31 +14,31 @@ package enum ConfigFile {
         return places + ["/etc/catwatch/config.jsonc"]
     }
 
-    /// The text of the file that is named, else of the first one that is there; nil when there is none. Blocks.
+    /// Returns the text of the named file, else of the first default one that exists; nil when there is none. Blocks.
     ///
-    /// Naming `/dev/null` is the way to have none.
-    /// - Throws: `UsageError` when the named file, or one that is there, cannot be read.
+    /// Naming `/dev/null` means no configuration.
+    /// - Throws: `UsageError` when the named file, or an existing default one, cannot be read.
     package static func find(named path: String?, environment: [String: String]) throws(UsageError) -> ConfigText? {
         if let path { return path == "/dev/null" ? nil : try read(path) }
         for place in places(environment: environment) {
             var status = stat()
-            // A folder that may not be entered, as a service's home may be, holds no configuration either.
+            // A folder that may not be entered, such as a service's home, counts as having no configuration.
             if stat(place, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { continue }
             return try read(place)
         }
         return nil
     }
 
-    /// The text of a file, of `ConfigText.limit` bytes at most.
+    /// Returns the text of a file of at most `ConfigText.limit` bytes.
     package static func read(_ path: String) throws(UsageError) -> ConfigText {
         var refusal = "is larger than \(ByteSize.format(ConfigText.limit))"
         do throws(SystemError) {
             var status = stat()
-            // Not opened and left: a pipe's writer would lose what it says.
+            // Check before opening: opening and closing a pipe would lose what its writer sends.
             try systemCall("stat") { stat(path, &status) }
             switch status.st_mode & S_IFMT {
             case S_IFREG:
-                // Without waiting, should a pipe have taken its place.
+                // Without waiting, in case a pipe has replaced the file since.
                 let file = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 if status.st_size <= ConfigText.limit, let bytes = try file.bytes(limit: ConfigText.limit) {
                     return ConfigText(name: path, bytes: bytes)

@@ -1,24 +1,24 @@
 internal import Feed
 
-/// Where in a configuration something is, as errors say it.
+/// A place in a configuration, for error messages.
 package struct ConfigMark: Sendable, Equatable {
     /// The configuration's name.
     let file: String
     let line: Int
     let column: Int
-    /// `sources[2].every`; empty for the whole.
+    /// Such as `sources[2].every`; empty for the whole file.
     let path: String
 
-    /// `FILE:LINE:COLUMN`, fit for a terminal.
+    /// `FILE:LINE:COLUMN`, safe for a terminal.
     var place: String { "\(Sanitizer.visible(file)):\(line):\(column)" }
 }
 
-/// What is wrong with a configuration: all of it, not only what was found first.
+/// The mistakes in a configuration: all of them, not only the first.
 struct ConfigIssues {
-    /// How many are told; the rest is counted.
+    /// The most mistakes that are listed; the rest is only counted.
     static let limit = 50
 
-    /// The file's name as it is shown.
+    /// The file's name as messages show it.
     let name: String
     private let text: ConfigText?
     private var found: [(mark: ConfigMark?, option: String?, message: String)] = []
@@ -29,7 +29,7 @@ struct ConfigIssues {
         self.text = text
     }
 
-    /// For what is found later, when the text itself is no longer there.
+    /// For checks after reading, when the text itself is no longer there.
     init(name: String) {
         self.name = name
         text = nil
@@ -40,21 +40,21 @@ struct ConfigIssues {
         return ConfigMark(file: name, line: place.line, column: place.column, path: path)
     }
 
-    /// - Parameter message: without secrets; not asked for beyond the limit.
+    /// - Parameter message: without secrets; not evaluated beyond the limit.
     mutating func add(_ offset: Int, _ path: String, _ message: @autoclosure () -> String) {
         count += 1
         if count <= Self.limit { found.append((mark(offset, path), nil, message())) }
     }
 
     /// - Parameters:
-    ///   - mark: nil for what the command line says.
-    ///   - option: which option, when the command line says it.
+    ///   - mark: nil for a value of the command line.
+    ///   - option: the option's name, for a value of the command line.
     mutating func add(_ mark: ConfigMark?, option: String? = nil, _ message: @autoclosure () -> String) {
         count += 1
         if count <= Self.limit { found.append((mark, option, message())) }
     }
 
-    /// What a check comes to; nil, and told, when it throws.
+    /// Returns the result of a check; adds an issue and returns nil when the check throws.
     mutating func noting<Value>(_ mark: ConfigMark?, _ check: () throws(UsageError) -> Value) -> Value? {
         do throws(UsageError) {
             return try check()
@@ -64,7 +64,7 @@ struct ConfigIssues {
         }
     }
 
-    /// - Throws: when there is anything wrong.
+    /// - Throws: `UsageError` when there is any issue.
     func check() throws(UsageError) {
         guard let first = found.first else { return }
         if first.mark == nil { throw UsageError(first.message, option: first.option) }

@@ -1,12 +1,12 @@
 internal import Feed
 
-/// A value of a configuration, and where it is.
+/// A value in a configuration, and its place.
 struct ConfigNode: Sendable {
     enum Value: Sendable {
         case object([Member])
         case array([ConfigNode])
         case string(String)
-        /// As it was written.
+        /// The number as it was written.
         case number(String)
         case boolean(Bool)
         case null
@@ -15,18 +15,18 @@ struct ConfigNode: Sendable {
     /// A name and its value.
     struct Member: Sendable {
         let name: String
-        /// Where the name's opening quote is.
+        /// The offset of the name's opening quote.
         let offset: Int
         let value: ConfigNode
     }
 
     let value: Value
-    /// The bytes it takes up.
+    /// The bytes of the value in the text.
     let range: Range<Int>
 
     var offset: Int { range.lowerBound }
 
-    /// With its article, for messages.
+    /// The kind of value with its article, for messages.
     var kind: String {
         switch value {
         case .object: "an object"
@@ -40,16 +40,16 @@ struct ConfigNode: Sendable {
 }
 
 extension ConfigNode {
-    /// How many arrays and objects may lie in each other.
+    /// The deepest allowed nesting of arrays and objects.
     static let maximumDepth = 64
 
-    /// Why a text is no JSON, and where.
+    /// The reason why a text is not JSON, and where.
     struct Fault: Error, Sendable, Equatable {
         let offset: Int
         let message: String
     }
 
-    /// Reads JSON with comments and trailing commas; everything else is as RFC 8259 has it.
+    /// Parses JSON with comments and trailing commas; everything else follows RFC 8259.
     ///
     /// - Throws: the first fault.
     static func parse(_ text: ConfigText) throws(Fault) -> ConfigNode {
@@ -72,14 +72,14 @@ extension ConfigNode {
     private static func endless(_ offset: Int) -> Fault { Fault(offset: offset, message: "a comment that has no */") }
 }
 
-/// Builds the tree of a text that was validated.
+/// Builds the tree of a text that was validated before.
 private struct ConfigParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// Recursion is as deep as the document, which is bounded here.
+    /// Recurses at most `maximumDepth` levels deep.
     mutating func value(depth: Int) throws(ConfigNode.Fault) -> ConfigNode {
         skip()
         let start = position
@@ -112,7 +112,7 @@ private struct ConfigParser {
         return ConfigNode(value: value, range: start..<position)
     }
 
-    /// Zero behind the end, which a validated text never gets to inside of a value.
+    /// The current byte; 0 at the end, which a validated text never reaches inside a value.
     private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     private func check(_ depth: Int) throws(ConfigNode.Fault) {
@@ -125,7 +125,7 @@ private struct ConfigParser {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
 
-    /// Steps over a comma to the next element, or over the end.
+    /// Steps over a comma to the next element; returns false after stepping over the closing bracket.
     private mutating func more(until end: UInt8) -> Bool {
         skip()
         if byte == UInt8(ascii: ",") {

@@ -1,10 +1,10 @@
 internal import Feed
 
-/// Scales of bands.
+/// Reads scales of bands.
 extension ConfigReader {
     private typealias Key = ConfigScale.Key
 
-    /// The keys of a scale and of a band, for the documentation: name, JSON type, and what it says.
+    /// The keys of a scale and of a band, for the documentation: name and help text.
     static let scaleKeys: [(name: String, help: String)] = [
         (Key.unit, "What the values are measured in, for sources that name no unit of their own."),
         (Key.higherIsBetter, "Whether a higher band is an improvement; false without it."),
@@ -17,7 +17,7 @@ extension ConfigReader {
         (Key.end, "The highest value in it; every band but the last has one."),
     ]
 
-    /// The most bands that a scale has.
+    /// The most bands of a scale.
     static let mostBands = 32
 
     mutating func scaleOrName(_ node: ConfigNode, _ path: String) -> ScaleReference? {
@@ -47,13 +47,13 @@ extension ConfigReader {
         }
         guard let bands else { return nil }
         guard let scale = BandScale(bands, higherIsBetter: higherIsBetter) else {
-            issues.add(node.offset, path, "its bands do not cover every number")  // all reasons are told in `bands`
+            issues.add(node.offset, path, "its bands do not cover every number")  // `bands` reports every reason
             return nil
         }
         return ConfigScale(scale: scale, unit: unit)
     }
 
-    /// Nil, and told, when one of them is none or they do not ascend.
+    /// Returns nil and adds issues when an element is not a band or the bands do not ascend.
     private mutating func bands(_ node: ConfigNode, _ path: String) -> [Band]? {
         guard let elements = elements(node, path, atMost: Self.mostBands) else { return nil }
         let before = issues.count

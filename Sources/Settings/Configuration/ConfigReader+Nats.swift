@@ -1,11 +1,11 @@
 internal import Nats
 
-/// Where a feed is published, and how.
+/// Reads the settings for publishing to NATS.
 extension ConfigReader {
     private enum Key {
         static let urls = "urls"
         static let lines = "lines"
-        // As sources have them.
+        // The keys that sources have too.
         static var stream: String { SettingTable.rows.stream.name }
         static var creds: String { SettingTable.rows.credsFile.name }
         static var nkey: String { SettingTable.rows.nkeyFile.name }
@@ -39,7 +39,7 @@ extension ConfigReader {
         ),
     ]
 
-    /// How many servers may be named.
+    /// The most servers that may be named.
     static let mostServers = 32
 
     mutating func nats(_ node: ConfigNode, _ path: String) -> NatsSettings? {
@@ -109,16 +109,16 @@ extension ConfigReader {
 }
 
 extension NatsSettings {
-    /// Why not all servers would be spoken to alike.
+    /// The error for servers with different schemes.
     static let mixture = "has nats:// beside tls://; write the same for all servers of a cluster"
-    /// Why a token is not taken.
+    /// The error for a token without TLS.
     static let plainToken = "is sent as it is: needs tls://, ca_file or certificate"
     fileprivate static let pace = Types.duration(.milliseconds(10)...(.seconds(60)))
 
-    /// Servers, with commas between them.
+    /// Reads servers separated by commas.
     init(urls text: String) throws(UsageError) { self.init(to: NatsServers(try NatsAddress.list(text))) }
 
-    /// As a configuration has it; its files' names only.
+    /// The settings as a configuration writes them; secrets appear only as the names of their files.
     var tree: JSONTree {
         let keys = ConfigReader.natsKeys.map(\.name)
         func text(_ text: String?) -> JSONTree? { text.map(JSONTree.string) }
@@ -140,9 +140,9 @@ extension NatsSettings {
 }
 
 extension NatsAddress {
-    /// Reads servers with commas between them; those behind the first one need no scheme.
+    /// Reads servers separated by commas; all but the first may lack the scheme.
     static func list(_ text: String) throws(UsageError) -> [NatsAddress] {
-        // A password may have a comma, and each part of it is one.
+        // Checked before splitting, because a password may hold a comma.
         try refusePassword(in: text)
         var addresses: [NatsAddress] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -163,9 +163,9 @@ extension NatsAddress {
             "\(FeedURL.redact(text)) holds a user name or password; write a configuration with a file that has it")
     }
 
-    /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port may be left out.
+    /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port is optional.
     ///
-    /// - Throws: `UsageError`, which does not tell what may be a password.
+    /// - Throws: `UsageError`, which does not show what may be a password.
     init(url text: String) throws(UsageError) {
         func fault(_ what: String) -> UsageError { UsageError("\(FeedURL.redact(text)) \(what)") }
         let scheme = ["nats://", "tls://"].first { text.lowercased().hasPrefix($0) }

@@ -2,7 +2,7 @@ extension ConfigReader {
     /// `{"env": "NAME"}`, `{"env": "NAME", "optional": true}` or `{"file": "PATH"}`.
     mutating func secret(_ node: ConfigNode, _ path: String) -> Secret? {
         if case .string = node.value {
-            // Not repeated: it may be the secret.
+            // The text is not repeated in the message: it may be the secret.
             issues.add(node.offset, path, #"a secret does not stand here; write {"env": "NAME"} or {"file": "PATH"}"#)
             return nil
         }

@@ -25,7 +25,7 @@ extension ConfigReader {
         return words
     }
 
-    /// From where pictures may come.
+    /// Reads the origins that pictures may come from.
     mutating func origins(_ node: ConfigNode, _ path: String) -> [String]? {
         guard let elements = elements(node, path, atMost: Self.mostOrigins) else { return nil }
         var origins: [String] = []
@@ -45,10 +45,10 @@ extension ConfigReader {
         return isWhole ? origins : nil
     }
 
-    /// The most origins of one source's pictures.
+    /// The most picture origins of one source.
     static let mostOrigins = 16
 
-    /// JSON is sent as compact text.
+    /// Reads a message to send: a string, or JSON, which becomes compact text.
     mutating func message(_ node: ConfigNode, _ path: String) -> String? {
         let text: String
         if case .string(let plain) = node.value { text = plain } else { text = node.tree.compact }
@@ -61,7 +61,7 @@ extension ConfigReader {
 }
 
 extension ConfigNode {
-    /// The value as it was, with comments and white space left out.
+    /// The value without comments and white space.
     var tree: JSONTree {
         switch value {
         case .object(let members): .object(members.map { .init($0.name, $0.value.tree) })

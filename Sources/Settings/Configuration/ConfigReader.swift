@@ -1,10 +1,10 @@
 internal import Feed
 
-/// Reads the parts of a configuration and collects what is wrong with them.
+/// Reads the parts of a configuration and collects the mistakes in them.
 struct ConfigReader {
     var issues: ConfigIssues
 
-    /// An object's members; unknown and repeated ones are told and left out. Nil when it is none.
+    /// Returns an object's members without the unknown and repeated ones, which are reported; nil when it is no object.
     mutating func members(
         _ node: ConfigNode, _ path: String, known: [String]
     ) -> [(member: ConfigNode.Member, path: String)]? {
@@ -28,7 +28,7 @@ struct ConfigReader {
         }
     }
 
-    /// An array's elements and their paths. Nil when it is none.
+    /// Returns an array's elements with their paths; reports and returns nil when it is no array or too long.
     mutating func elements(
         _ node: ConfigNode, _ path: String, atMost limit: Int
     ) -> [(node: ConfigNode, path: String)]? {
@@ -47,14 +47,14 @@ struct ConfigReader {
         issues.add(node.offset, path, "is \(node.kind) where \(expected) should be")
     }
 
-    /// Whether it is true or false; nil, and told, when it is neither.
+    /// Reads true or false; reports anything else and returns nil.
     mutating func boolean(_ node: ConfigNode, _ path: String) -> Bool? {
         if case .boolean(let flag) = node.value { return flag }
         wrong(node, path, "true or false")
         return nil
     }
 
-    /// A string of 1 to `limit` characters; nil, and told, when it is none.
+    /// Reads a string of 1 to `limit` characters; reports anything else and returns nil.
     mutating func string(_ node: ConfigNode, _ path: String, limit: Int = 4_096) -> String? {
         guard case .string(let text) = node.value else {
             wrong(node, path, "a string")
@@ -72,7 +72,7 @@ struct ConfigReader {
         return nil
     }
 
-    /// Runs a check of the command line's; nil, and told, when it throws.
+    /// Runs a check that the command line shares; reports its error and returns nil when it throws.
     mutating func checked<Value>(
         _ node: ConfigNode, _ path: String, _ check: () throws(UsageError) -> Value
     ) -> Value? {
@@ -85,7 +85,7 @@ struct ConfigReader {
     }
 
     static func path(_ path: String, _ name: String) -> String {
-        // A key of a megabyte is not repeated.
+        // Cut, because a key may be a megabyte long.
         let name = name.utf8.count > 64 ? String(name.prefix(64)) + "…" : name
         return path.isEmpty ? name : "\(path).\(name)"
     }
@@ -95,7 +95,7 @@ struct ConfigReader {
         return "is no known key\(hint)"
     }
 
-    /// A number as digits, also when it has an exponent.
+    /// Returns a number as digits, also when it is whole and written with an exponent.
     static func plain(_ number: String) -> String {
         guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }), let value = Double(number),
             let whole = Int(exactly: value)

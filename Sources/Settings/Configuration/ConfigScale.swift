@@ -3,7 +3,7 @@ internal import Feed
 /// A scale of bands as a configuration defines it.
 struct ConfigScale: Sendable, Equatable {
     var scale: BandScale
-    /// For sources that name no unit of their own.
+    /// The unit for sources that name none of their own.
     var unit: String?
 
     var tree: JSONTree {
@@ -31,11 +31,11 @@ struct ConfigScale: Sendable, Equatable {
         static let end = "up_to"
     }
 
-    /// The scales that are there without being defined.
+    /// The scales that need no definition.
     ///
-    /// `cpcb`: India's National Air Quality Index. Names and ends are those of the Central Pollution Control Board
-    /// ("National Air Quality Index", CUPS/82/2014-15, 2014; https://cpcb.nic.in/National-Air-Quality-Index/); the
-    /// colours follow its scheme, from green to dark red.
+    /// `cpcb`: India's National Air Quality Index. Names and upper bounds are those of the Central Pollution Control
+    /// Board ("National Air Quality Index", CUPS/82/2014-15, 2014; https://cpcb.nic.in/National-Air-Quality-Index/);
+    /// the colours follow its scheme, from green to dark red.
     static let builtIn: [String: ConfigScale] = {
         let bands: [(name: String, letter: Character, color: String, end: Double?)] = [
             ("good", "G", "#00b050", 50), ("satisfactory", "S", "#92d050", 100), ("moderate", "M", "#ffff00", 200),
@@ -51,10 +51,10 @@ struct ConfigScale: Sendable, Equatable {
     }()
 }
 
-/// What a source says of its scale.
+/// The `bands` key of a source: a scale, or the name of one.
 enum ScaleReference: Sendable, Equatable {
     case own(ConfigScale)
-    /// One that is defined elsewhere.
+    /// A built-in scale, or one of the configuration's top level.
     case named(String)
 
     var tree: JSONTree {

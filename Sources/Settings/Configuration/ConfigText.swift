@@ -1,17 +1,17 @@
 internal import Feed
 
-/// The text of a configuration, and where in it an offset is.
+/// The text of a configuration; converts offsets to lines and columns.
 package struct ConfigText: Sendable {
-    /// The most a configuration may hold, in bytes.
+    /// The largest configuration, in bytes.
     package static let limit = 1 << 20
 
-    /// What errors call it: the file's path.
+    /// The file's path, as errors show it.
     package let name: String
     let bytes: [UInt8]
     /// The offset of every line's first byte.
     private let lineStarts: [Int]
-    /// How many code points begin before every block of `block` bytes: a place is asked for at every key, and all of
-    /// them may stand in one line.
+    /// The number of code points before each block of `block` bytes. Every key needs its column, and all keys may be in
+    /// one line.
     private let blocks: [Int]
     private static let block = 256
 
@@ -48,7 +48,7 @@ package struct ConfigText: Sendable {
         return blocks[block] + bytes[block * Self.block..<offset].count { $0 & 0xC0 != 0x80 }
     }
 
-    /// The first byte that is no UTF-8; nil when all of it is.
+    /// The offset of the first byte that is not valid UTF-8; nil when all are.
     func firstInvalidByte() -> Int? {
         guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
         var parser = Unicode.UTF8.ForwardParser()

@@ -1,19 +1,19 @@
-/// A configuration file that was read and checked as far as that goes without starting anything.
+/// A configuration file, read and checked as far as possible without starting anything.
 struct Configuration: Sendable, Equatable {
-    /// The most sources there may be.
+    /// The most sources of a configuration.
     static let mostSources = 10_000
 
     let path: String
-    /// What its top level says.
+    /// The settings of the top level.
     var values = SettingValues()
     var sources: [SourceDraft] = []
     var scales: [String: ConfigScale] = [:]
-    /// Whether the file says nothing.
+    /// Whether the file sets nothing.
     private(set) var isEmpty = true
 
     /// Reads a configuration.
     ///
-    /// - Throws: `UsageError` with everything that is wrong.
+    /// - Throws: `UsageError` that lists every mistake.
     static func read(_ text: ConfigText) throws(UsageError) -> Configuration {
         var reader = ConfigReader(issues: ConfigIssues(text: text))
         var configuration = Configuration(path: text.name)
@@ -39,7 +39,7 @@ struct Configuration: Sendable, Equatable {
                 reader.option(row.option, row.setting, member.value, path, into: &values)
             }
         }
-        // What only holds between keys.
+        // Checks combinations of keys.
         var resolver = SourceResolver(
             options: Options(values), scales: scales, demoOrigin: nil, issues: reader.issues)
         _ = resolver.resolve(sources)
@@ -47,30 +47,30 @@ struct Configuration: Sendable, Equatable {
         reader.issues = resolver.issues
     }
 
-    /// Whether it says what to watch.
+    /// Whether the configuration names anything to watch.
     var namesSources: Bool {
         !sources.isEmpty
             || SettingTable.inFile.contains { $0.option.traits.contains(.choosesFeed) && values.isSaid($0.setting) }
     }
 
     static let sourcesKey = "sources"
-    /// The scales by name; a source's key of that name says which is its own.
+    /// The key of the scales by name; a source's key of the same name chooses one of them.
     static let scalesKey = SettingTable.rows.bands.name
     private static let schemaKey = "$schema"
 }
 
-/// What somebody said of a source: its keys, checked one by one, and where they are.
+/// A source as it was given: its keys, checked one by one, and their places.
 struct SourceDraft: Sendable, Equatable {
     var values = SettingValues()
-    /// Where every key's value is, also of those that were refused.
+    /// The place of each key's value, also of refused ones.
     private var marks: [ObjectIdentifier: ConfigMark] = [:]
-    /// Where the source is; nil for what the command line says.
+    /// The source's place; nil when the command line gave it.
     var mark: ConfigMark?
-    /// Which option said it, when it was the command line.
+    /// The option that gave the source, if the command line did.
     var option: String?
-    /// Whether what the command line says of every feed overrides the preset.
+    /// Whether the command line's settings for every feed override the preset's.
     var isOfCommandLine = false
-    /// Whether one of its keys was refused, so that what is missing says nothing.
+    /// Whether a key was refused; then a missing key need not be a mistake.
     private(set) var isBroken = false
 
     init(mark: ConfigMark? = nil, option: String? = nil, isOfCommandLine: Bool = false) {
@@ -79,10 +79,10 @@ struct SourceDraft: Sendable, Equatable {
         self.isOfCommandLine = isOfCommandLine
     }
 
-    /// Where the configuration has a key's value; nil when it has none.
+    /// The place of a key's value in the configuration; nil when it has no such key.
     func given(_ setting: any Setting) -> ConfigMark? { marks[ObjectIdentifier(setting)] }
 
-    /// Where a key is, or the source when it has none.
+    /// The place of a key, or of the source when it has no such key.
     func mark(_ setting: any Setting) -> ConfigMark? { given(setting) ?? mark }
 
     fileprivate mutating func read(
@@ -99,7 +99,7 @@ extension ConfigReader {
         (elements(node, path, atMost: Configuration.mostSources) ?? []).compactMap { source($0.node, $0.path) }
     }
 
-    /// A source; its keys' values are checked, not yet how they go together.
+    /// Reads a source; checks each key's value, but not yet their combination.
     private mutating func source(_ node: ConfigNode, _ path: String) -> SourceDraft? {
         guard let members = members(node, path, known: SettingTable.ofSources.map(\.setting.name)) else { return nil }
         var draft = SourceDraft(mark: issues.mark(node.offset, path))
@@ -126,13 +126,13 @@ extension ConfigReader {
             } else if !seen.insert(member.name).inserted {
                 issues.add(member.offset, path, "is given twice; leave one out")
             }
-            // One with a fault is there all the same, for the sources that name it: they are not told of it as well.
+            // A faulty scale keeps its name here, so that sources that use it get no second error.
             scales[member.name] = scale(member.value, path) ?? scales[member.name] ?? ConfigScale.builtIn.first?.value
         }
         return scales
     }
 
-    /// Takes an option's key of the top level; what is wrong with it is told.
+    /// Reads an option's key at the top level and reports its mistakes.
     fileprivate mutating func option(
         _ option: Option, _ setting: any Setting, _ node: ConfigNode, _ path: String, into values: inout SettingValues
     ) {
@@ -151,7 +151,7 @@ extension ConfigReader {
         if let fault = setting.secret(in: values) { issues.add(mark, fault) }
     }
 
-    /// What the command line would say, once for each; nil, and told, when the value is of the wrong kind.
+    /// Returns the arguments that the command line would give; reports a value of the wrong type and returns nil.
     private mutating func texts(_ node: ConfigNode, _ path: String, _ option: Option) -> [String]? {
         switch (option.argument, node.value) {
         case (.none, .boolean(let flag)): return [flag ? "1" : "0"]

@@ -1,6 +1,6 @@
 internal import Feed
 
-/// JSON to be printed, indented; members stay in order.
+/// A JSON value to print, indented; members keep their order.
 indirect enum JSONTree: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         let name: String
@@ -15,7 +15,7 @@ indirect enum JSONTree: Sendable, Equatable {
     case object([Member])
     case array([JSONTree])
     case string(String)
-    /// JSON already: a number, a literal.
+    /// Text that is JSON already: a number, a literal.
     case raw(String)
 
     static func strings(_ words: [String]) -> JSONTree { .array(words.map(JSONTree.string)) }
@@ -32,10 +32,10 @@ indirect enum JSONTree: Sendable, Equatable {
         return output + "\n"
     }
 
-    /// In one line.
+    /// The value in one line.
     var line: String { joined(" ") }
 
-    /// In one line, without any space.
+    /// The value in one line, without any space.
     var compact: String { joined("") }
 
     private func joined(_ space: String) -> String {
@@ -76,7 +76,7 @@ indirect enum JSONTree: Sendable, Equatable {
         }
     }
 
-    /// A JSON string; what would act on a terminal is escaped.
+    /// Returns a JSON string; characters that act on a terminal are escaped.
     static func quoted(_ text: String) -> String {
         var output = "\""
         for scalar in text.unicodeScalars {

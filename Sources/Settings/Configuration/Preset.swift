@@ -1,14 +1,14 @@
-/// A known feed.
+/// The presets: feeds with known settings.
 package enum Preset: String, Sendable, CaseIterable {
     case fact, facts, breeds, dogs, aqi, fibonacci
-    /// Each of the others.
+    /// Each of the other presets.
     case all
 
-    /// Those that are one feed.
+    /// The presets that stand for one feed.
     package static let single = allCases.filter { $0 != .all }
 
-    /// What it says of its source, as the command line would write it, nil for null; the name is only what it is called
-    /// when nobody says otherwise.
+    /// The preset's settings for its source, as the command line would write them; nil for null. The name is only a
+    /// default.
     private var texts: [(setting: any Setting, text: String?)] {
         let rows = SettingTable.rows
         switch self {
@@ -53,7 +53,7 @@ package enum Preset: String, Sendable, CaseIterable {
         ]
     }
 
-    /// The same, read; a test holds that all of it can be.
+    /// The settings, parsed; a test proves that each of them parses.
     var values: SettingValues { Self.values[self] ?? SettingValues() }
 
     private static let values: [Self: SettingValues] = allCases.reduce(into: [:]) { all, preset in
@@ -72,7 +72,7 @@ package enum Preset: String, Sendable, CaseIterable {
     /// The presets' own URLs, which hold no secret.
     static let urls = allCases.compactMap { $0.values[\.url] }
 
-    /// Where the stand-in API has it; nil for what needs none.
+    /// The preset's URL at the stand-in API; nil when the preset needs none.
     ///
     /// - Parameter origin: `http://127.0.0.1:PORT`.
     func standIn(at origin: String) -> FeedURL? {

@@ -1,14 +1,14 @@
 internal import Feed
 
-/// Where a secret is; what it is does not stand in a configuration.
+/// The place of a secret; the secret itself never stands in a configuration.
 package enum Secret: Sendable, Hashable {
     /// An environment variable.
     ///
-    /// - Parameter optional: what it is for is left out when it is not set.
+    /// - Parameter optional: whether the setting is ignored while the variable is not set.
     case environment(String, optional: Bool)
     case file(String)
 
-    /// As a configuration has it.
+    /// The secret as a configuration writes it.
     var tree: JSONTree {
         switch self {
         case .environment(let name, false): .object([.init("env", .string(name))])
@@ -17,9 +17,9 @@ package enum Secret: Sendable, Hashable {
         }
     }
 
-    /// The secret, without the white space around it; nil when it is optional and not there. Blocks.
+    /// Returns the secret without the white space around it; nil when it is optional and not set. Blocks.
     ///
-    /// - Throws: `UsageError`, which does not tell the secret.
+    /// - Throws: `UsageError`, which does not show the secret.
     func read(environment: [String: String]) throws(UsageError) -> String? {
         switch self {
         case .environment(let name, let optional):
@@ -35,7 +35,7 @@ package enum Secret: Sendable, Hashable {
         }
     }
 
-    /// Without the line break that editors leave at the end.
+    /// Removes the line break that editors add at the end, and other white space.
     private static func trimmed(_ text: String) -> String {
         var bytes = text.utf8[...]
         while let last = bytes.last, last <= 0x20 { bytes = bytes.dropLast() }
@@ -74,7 +74,7 @@ struct SecretHeader: Sendable, Equatable {
     }
 }
 
-/// A user's name, and where the password is.
+/// A user name, and the place of the password.
 struct BasicCredentials: Sendable, Equatable {
     let user: String
     let password: Secret
@@ -90,7 +90,7 @@ struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
 
     init(environment: [String: String]) { self.environment = environment }
 
-    /// - Throws: what reading it failed with, every time.
+    /// - Throws: the error of the first attempt to read the secret, every time.
     mutating func value(of secret: Secret) throws(UsageError) -> String? {
         if let value = values[secret] { return value }
         if let failure = failures[secret] { throw failure }

@@ -5,13 +5,13 @@ internal import Inputs
 internal import Nats
 internal import Reactor
 
-/// Makes sources ready to be started: their secrets are read and their files looked at.
+/// Makes sources ready to start: reads their secrets and checks their files.
 struct SourceBuilder {
-    /// What every request carries.
+    /// The header fields sent with every request.
     let headers: [HeaderField]
     var secrets: SecretValues
     var issues: ConfigIssues
-    /// The files that run already, which may be gone by now.
+    /// The files that are sources already; they may be deleted by now.
     private let filesBefore: Set<String>
     private let rows = SettingTable.rows
 
@@ -22,7 +22,7 @@ struct SourceBuilder {
         self.filesBefore = filesBefore
     }
 
-    /// Nil, and told, when a secret or a file cannot be read.
+    /// Returns nil and adds issues when a secret or a file cannot be read.
     mutating func build(_ source: EffectiveSource) -> Source? {
         let description = SourceDescription(
             name: source.name, type: source[\.type], unit: source[\.unit] ?? source.scale?.unit,
@@ -50,18 +50,18 @@ struct SourceBuilder {
         }
     }
 
-    /// When something new is to be expected of a source.
+    /// How often to expect something new from a source.
     private func rhythm(of source: EffectiveSource) -> Rhythm {
         switch source.kind {
         case .http, .fibonacci: Rhythm(every: source[\.every])
         case .pages: Rhythm(every: source[\.oneRun] ? nil : source[\.every])
-        // A pipe of that name goes on for as long as somebody writes into it.
+        // A FIFO continues as long as somebody writes to it.
         case .file: source[\.path].map(mayGoOn) == true ? .stream : .once
         case .stdin, .websocket, .feed: .stream
         }
     }
 
-    /// Whether it is there, and no file that lies on a disk.
+    /// Whether the path exists and is not a regular file.
     private func mayGoOn(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
@@ -100,7 +100,7 @@ struct SourceBuilder {
         return .webSocket(webSocket)
     }
 
-    /// Another agent; nil, and told, when a secret or a file cannot be read.
+    /// Builds a source that reads an agent; adds issues and returns nil when a secret or a file cannot be read.
     mutating func feed(_ source: EffectiveSource) -> FeedSource? {
         guard let url = source[\.url] else { return nil }
         if url.scheme == .unix {
@@ -109,12 +109,12 @@ struct SourceBuilder {
         return request(source).map { FeedSource(source.name, at: .http($0), target: "\(url)") }
     }
 
-    /// A stream of many agents' lines; nil, and told, when a file cannot be read.
+    /// Builds a source that reads many agents' lines from NATS; adds issues and returns nil when a file cannot be read.
     private mutating func nats(_ source: EffectiveSource) -> NatsSource? {
         guard let url = source[\.url] else { return nil }
         let before = issues.count
         var servers = NatsServers(url.servers)
-        // With authorities or a certificate TLS is used: what is said of all sources is no reason for that.
+        // Authorities or a certificate turn TLS on, but not when they are set for every source.
         func path(_ key: SettingKey<String?>) -> String? {
             url.scheme == .tls || source.draft.given(key) != nil ? file(key, source) : nil
         }
@@ -131,7 +131,7 @@ struct SourceBuilder {
     }
 
     private func extraction(_ source: EffectiveSource) -> Extraction {
-        // With a key the first string is mostly the key, which need not be said twice.
+        // With a key, the first string is usually that key, which need not be repeated.
         let text: Extraction.Place =
             if case .at = source[\.key], !source.has(\.text) { .nowhere } else { source[\.text] }
         return Extraction(
@@ -197,7 +197,7 @@ struct SourceBuilder {
         return issues.noting(mark) { () throws(UsageError) in try secrets.value(of: secret) } ?? nil
     }
 
-    /// Whether there is a file to read, and no folder or socket, or there was one before a reload; says so if not.
+    /// Whether the path can be read and is no folder or socket, or was a source before a reload; adds an issue if not.
     private mutating func canRead(_ path: String, _ source: EffectiveSource) -> Bool {
         if filesBefore.contains(path) { return true }
         var status = stat()
@@ -211,7 +211,7 @@ struct SourceBuilder {
         return false
     }
 
-    /// Says now that a file cannot be read, not at the first secure connection.
+    /// Reports an unreadable file now rather than at the first TLS connection.
     private mutating func file(_ key: SettingKey<String?>, _ source: EffectiveSource) -> String? {
         guard let path = source.values.entry(of: key)?.value else { return nil }
         if let mark = source.draft.given(key), access(path, R_OK) != 0 {

@@ -2,18 +2,18 @@
 package enum SourceKind: String, Sendable, CaseIterable {
     case http, pages, websocket, stdin, file, fibonacci, feed
 
-    /// Those that have a URL.
+    /// The kinds that have a URL.
     static let remote: [SourceKind] = asked + [.feed]
-    /// Those whose documents come from a URL.
+    /// The kinds that fetch documents from a URL.
     static let asked: [SourceKind] = [.http, .pages, .websocket]
-    /// Those that say something themselves: all but other agents.
+    /// The kinds that produce data of their own: all but other agents.
     static let own: [SourceKind] = allCases.filter { $0 != .feed }
-    /// Those whose documents are taken apart.
+    /// The kinds whose documents events are extracted from.
     static let documents: [SourceKind] = [.http, .pages, .websocket, .stdin, .file]
 }
 
 extension SourceKind {
-    /// What a URL of this scheme is taken for when nobody says more.
+    /// The default kind for a URL of this scheme.
     init(of scheme: FeedURL.Scheme?) {
         switch scheme {
         case .unix, .nats, .tls: self = .feed

@@ -2,32 +2,32 @@ internal import Feed
 internal import Inputs
 internal import Reactor
 
-/// A source with everything filled in, and nothing read from elsewhere yet.
+/// A source with presets and defaults filled in; its secrets and files are not read yet.
 struct EffectiveSource: Sendable {
     var name = ""
     let kind: SourceKind
-    /// Every key that says something to its kind.
+    /// The values of every key that applies to the source's kind.
     var values: SettingValues
-    /// What its values mean.
+    /// The scale for the source's values.
     var scale: ConfigScale?
     let draft: SourceDraft
-    /// Whether its URL is the preset's own, which is no secret.
+    /// Whether the URL is a preset's own, which holds no secret.
     let hasKnownURL: Bool
-    /// Whether the stand-in API is asked.
+    /// Whether the source asks the stand-in API.
     let isStandIn: Bool
 
     subscript<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Value { values[key] }
 
-    /// Whether it is one agent, which is called what the source is called.
+    /// Whether the source is a single agent, which gets the source's name.
     var isAgent: Bool { kind == .feed && self[\.url]?.scheme.isNats != true }
 
-    /// Whether there is a value, and be it null.
+    /// Whether the key has a value, even null.
     func has<Value>(_ key: KeyPath<SettingTable, SettingKey<Value>>) -> Bool {
         values.entry(of: SettingTable.rows[keyPath: key]) != nil
     }
 
-    /// As a configuration has it, with what holds by default and without secrets; the preset is left out, as all of it
-    /// is here.
+    /// The equivalent configuration, with defaults and without secrets; the preset is left out, because its settings
+    /// are here.
     var settings: [(setting: any Setting, tree: JSONTree)] {
         let rows = SettingTable.rows
         var shown = values
@@ -48,14 +48,14 @@ struct EffectiveSource: Sendable {
     }
 }
 
-/// Puts together what presets, the command line and the configuration say of sources, and checks that it goes together.
+/// Merges what presets, the command line and the configuration set for each source, and checks the combination.
 struct SourceResolver {
     let scales: [String: ConfigScale]
-    /// `http://127.0.0.1:PORT` of the stand-in API.
+    /// The stand-in API's origin, `http://127.0.0.1:PORT`.
     let demoOrigin: String?
     var issues: ConfigIssues
     private let options: Options
-    /// What the options say of every source.
+    /// The options' values for every source.
     private let general: SettingValues
     private let rows = SettingTable.rows
 
@@ -67,10 +67,10 @@ struct SourceResolver {
         general = options.values.ofEverySource
     }
 
-    /// The sources, named; those with something wrong are told and left out.
+    /// Returns the sources with their names; reports and leaves out those with mistakes.
     mutating func resolve(_ drafts: [SourceDraft]) -> [EffectiveSource] {
         var names = SourceName.Register()
-        // Also those of sources that have something else wrong.
+        // Names of sources with other mistakes count, too.
         for draft in drafts {
             guard let name = draft.values[\.name], !names.take(name) else { continue }
             issues.add(draft.mark(rows.name), "\(UsageError.quoted(name)) is another source's name already")
@@ -82,7 +82,7 @@ struct SourceResolver {
         return sources
     }
 
-    /// Names of agents end at the first dot of their sources' names, which nobody else may have.
+    /// An agent's name is the part of its sources' names before the first dot; no other source may use it there.
     private mutating func checkAgents(among sources: [EffectiveSource]) {
         let agents = Set(sources.filter(\.isAgent).map(\.name))
         guard !agents.isEmpty else { return }
@@ -119,7 +119,7 @@ struct SourceResolver {
     }
 
     private mutating func resolve(_ draft: SourceDraft) -> EffectiveSource? {
-        // A kind or a preset that is none has been told; what else it would need, nobody knows.
+        // A wrong kind or preset is reported already; without it nobody knows which keys are missing.
         for key in [rows.kind, rows.preset] as [any Setting]
         where draft.given(key) != nil && draft.values.entry(of: key) == nil { return nil }
         let before = issues.count
@@ -148,16 +148,16 @@ struct SourceResolver {
         return issues.count == before && !draft.isBroken ? source : nil
     }
 
-    /// The defaults, and over them what is more and more about this one source.
+    /// Returns the defaults, overridden layer by layer by what is more specific to this source.
     private func values(of draft: SourceDraft, _ kind: SourceKind) -> SettingValues {
         var values = SettingValues.initial(for: kind)
         let preset = draft.values[\.preset]?.values ?? SettingValues()
         for layer in draft.isOfCommandLine ? [preset, general, draft.values] : [general, preset, draft.values] {
             values.overlay(layer)
         }
-        // One way to go from page to page: the source's own rather than its preset's, which is `next`.
+        // A source's own way of paging replaces its preset's, which is `next`.
         if draft.values[\.pageParameter] != nil, draft.values[\.next] == nil { values.remove(rows.next) }
-        // What says nothing then.
+        // Remove the keys that have no effect now.
         if values[\.oneRun] { values.remove(rows.every) }
         if values[\.pageParameter] == nil { values.remove(rows.firstPage) }
         if values[\.batch] == nil { values.remove(rows.batchParameter) }
@@ -196,7 +196,7 @@ struct SourceResolver {
         }
     }
 
-    /// What is said of a stream says nothing of an agent, and the other way round.
+    /// Reports and removes keys for NATS streams on an agent, and the other way round.
     private mutating func checkStream(of source: inout EffectiveSource) {
         guard let isNats = source[\.url]?.scheme.isNats else { return }
         let ofStreams: [any Setting] = [rows.stream, rows.subject, rows.credsFile, rows.nkeyFile, rows.tokenFile]
@@ -217,7 +217,7 @@ struct SourceResolver {
         }
     }
 
-    /// What would be left out, or never be reached, by the way to an agent.
+    /// Reports keys and parts of the URL that have no effect for an agent.
     private mutating func checkAgent(at url: FeedURL, of source: inout EffectiveSource) {
         let mark = source.draft.mark(rows.url)
         if url.query != nil {
@@ -301,7 +301,7 @@ struct SourceResolver {
         return nil
     }
 
-    /// What was said it is called, and else what it can be told by.
+    /// Returns the name that was given, else one derived from the preset, the URL, the path or the kind.
     private func name(of source: EffectiveSource, _ names: inout SourceName.Register) -> String {
         if let name = source.draft.values[\.name] { return name }
         if source.kind == .feed, let url = source[\.url] {

@@ -1,13 +1,13 @@
-/// How the command line says a setting.
+/// A setting as the command line writes it.
 struct Option: Sendable {
-    /// Without its dashes.
+    /// The long name, without its dashes.
     private(set) var long: String
-    /// An ASCII letter.
+    /// The short name, an ASCII letter.
     let short: Character?
     let group: Group
     /// One line, at most 50 characters in the main group.
     let help: String
-    /// Whether giving it again adds to what was given, and how the environment variable separates several.
+    /// Whether repeating the option adds values, and how its environment variable separates them.
     let repeats: Repeats
     let effect: Effect
     let traits: Traits
@@ -16,20 +16,20 @@ struct Option: Sendable {
 
     enum Argument: Sendable, Equatable {
         case none
-        /// The name that stands for it in the help.
+        /// A required argument, by its placeholder in the help.
         case required(String)
         case optional(String)
     }
 
     enum Repeats: Sendable {
-        /// The last one counts.
+        /// Only the last value counts.
         case last
-        /// All count; separated by blanks in the environment.
+        /// All values count; separated by blanks in the environment.
         case words
-        /// All count; one a line in the environment.
+        /// All values count; one on each line in the environment.
         case lines
 
-        /// The arguments in an environment variable.
+        /// Splits the text of an environment variable into arguments.
         func parts(of text: String) -> [String] {
             switch self {
             case .last: [text]
@@ -48,7 +48,7 @@ struct Option: Sendable {
         case program = "More"
     }
 
-    /// What a shell offers for the argument.
+    /// The completion that a shell offers for the argument.
     enum Completion: Sendable, Equatable {
         case nothing, file
         case words([String])
@@ -56,28 +56,28 @@ struct Option: Sendable {
 
     enum Effect: Sendable {
         case set
-        /// What to do instead of watching; gets the option's argument, empty when there is none.
+        /// The command to run instead of watching; gets the option's argument, empty when there is none.
         case request(@Sendable (String) throws(UsageError) -> Command)
-        /// It says something to these subcommands alone: neither a variable nor a configuration says it.
+        /// Applies to these subcommands only; no variable and no configuration can set it.
         case with([Command.Word])
     }
 
     struct Traits: OptionSet, Sendable {
         let rawValue: Int
-        /// No configuration may say it.
+        /// A configuration may not set it.
         static let notInFile = Traits(rawValue: 1)
         /// A reload applies it; everything else needs a restart.
         static let reloads = Traits(rawValue: 2)
-        /// It says what to watch: a file's does not hold when somebody nearer says that.
+        /// Chooses what to watch; a configuration's value is ignored when a nearer layer does that.
         static let choosesFeed = Traits(rawValue: 4)
-        // Of those that say one thing with several options the nearest counts, or the last: see `SettingTable.exclusive`.
+        // Options that exclude each other: the nearest layer wins, then the last one; see `SettingTable.exclusive`.
         static let verbosity = Traits(rawValue: 8)
         static let bearer = Traits(rawValue: 16)
     }
 
     /// - Parameters:
-    ///   - argument: the name that stands for it in the help, where the type's own would not do.
-    ///   - long: the option's name where it is not the setting's.
+    ///   - argument: the placeholder in the help, unless the type's own will do.
+    ///   - long: the option's name, unless it is the setting's.
     init(
         _ short: Character? = nil, _ group: Group, _ help: String, argument: String = "", long: String = "",
         repeats: Repeats = .last, effect: Effect = .set, traits: Traits = []
@@ -92,7 +92,7 @@ struct Option: Sendable {
         self.traits = group == .documents || group == .http ? traits.union(.reloads) : traits
     }
 
-    /// With what the setting's name and type say of it.
+    /// Returns the option with the long name, argument and completion that follow from the setting's name and type.
     func completed(_ name: String, _ shape: ValueShape) -> Option {
         var option = self
         if long.isEmpty { option.long = String(name.map { $0 == "_" ? "-" : $0 }) }
@@ -101,19 +101,19 @@ struct Option: Sendable {
         return option
     }
 
-    /// All of them, in the order of the help.
+    /// All options, in the order of the help.
     static let all = SettingTable.options.map(\.option)
 
     /// `--every`, as messages name it.
     var flag: String { "--\(long)" }
 
-    /// The environment variable that sets it; nil for requests such as `--help`.
+    /// The environment variable that sets the option; nil for requests such as `--help`.
     var environment: String? {
         guard case .set = effect else { return nil }
         return "CATWATCH_" + String(long.uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// What the top level of a configuration calls it; nil when it may not say it.
+    /// The key at the top level of a configuration; nil when none may set it.
     var key: String? {
         guard !traits.contains(.notInFile), environment != nil else { return nil }
         return String(long.map { $0 == "-" ? "_" : $0 })
@@ -135,9 +135,9 @@ struct Option: Sendable {
     }
 }
 
-/// What a setting says to sources.
+/// A setting as a key of sources.
 struct InSource: Sendable {
-    /// Where the documentation has it; the keys of one kind stand together.
+    /// The section of the documentation; keys for the same kinds stand together.
     enum Section: Sendable, CaseIterable {
         case general, place, nats, items, fields, request, pages, webSocket, lines, fibonacci
 
@@ -156,7 +156,7 @@ struct InSource: Sendable {
     }
 
     let section: Section
-    /// The kinds of sources it says something to.
+    /// The kinds of sources that the key applies to.
     let kinds: [SourceKind]
     /// Whole sentences, for docs/configuration.md and for editors.
     let help: String

@@ -1,34 +1,34 @@
-/// A row of `SettingTable`: what an option, a variable or a key can say, or a request such as `--help`.
+/// A row of `SettingTable`: a setting (an option, a variable or a key), or a request such as `--help`.
 protocol TableRow: AnyObject, Sendable {
-    /// How the command line says it; nil for what only sources of a file have.
+    /// The command line's option; nil for keys that only a configuration's sources have.
     var option: Option? { get }
 }
 
-/// A setting, whatever its value's type is.
+/// A setting of any value type.
 protocol Setting: TableRow {
-    /// What a source of a configuration calls it.
+    /// The key in a source of a configuration.
     var name: String { get }
-    /// What it says to sources; nil when it is the program's alone.
+    /// The key's part in sources; nil for a setting of the program only.
     var source: InSource? { get }
     /// `--every`, as messages name it.
     var flag: String { get }
     var shape: ValueShape { get }
-    /// Puts what holds for a kind of source when nobody says anything; nil for the program itself.
+    /// Puts the default for a kind of source, or for the program itself when `kind` is nil.
     func putInitial(for kind: SourceKind?, into values: inout SettingValues)
-    /// Reads an option's argument; adds to what `values` has of a setting that may be repeated.
+    /// Reads an option's argument; adds to the values of a setting that may be repeated.
     ///
-    /// - Parameter text: nil for a configuration's null, if that says something.
+    /// - Parameter text: nil for a configuration's null, if that has a meaning.
     func take(_ text: String?, into values: inout SettingValues, from origin: Origin) throws(UsageError)
-    /// Reads a source's key; false, and told, when it is none.
+    /// Reads a source's key; reports a wrong value and returns false.
     func read(
         _ node: ConfigNode, _ path: String, _ reader: inout ConfigReader, into values: inout SettingValues,
         from origin: Origin
     ) -> Bool
-    /// Why `values` has what must not stand in a file.
+    /// The reason why the value must not stand in a file; nil when it may.
     func secret(in values: SettingValues) -> String?
 }
 
-/// One declaration of a setting: everything that knows of it is made from this, and who needs the value asks with it.
+/// The one declaration of a setting: options, keys and documentation are made from it, and it is the key to the value.
 package final class SettingKey<Value: Sendable & Equatable>: Setting {
     let name: String
     let option: Option?
@@ -36,18 +36,18 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
     var shape: ValueShape { type.shape }
     package var flag: String { option?.flag ?? name }
     let type: SettingType<Value>
-    /// What there is when nobody has said anything and nothing holds by default.
+    /// The value when nothing sets it and it has no default.
     let absent: Value
     private let initial: Value?
     private let initialFor: [SourceKind: Value]
     private let secret: (@Sendable (Value) -> String?)?
 
     /// - Parameters:
-    ///   - name: as a source of a configuration has it; the option has hyphens instead, unless it says otherwise.
-    ///   - absent: when nobody says anything.
-    ///   - initial: what is shown as the default; a constant of who owns it.
-    ///   - initialFor: the default of these kinds of sources, where it differs.
-    ///   - secret: why a value must not stand in a file.
+    ///   - name: the key in a configuration's source; the option has hyphens instead, unless it is named otherwise.
+    ///   - absent: the value when nothing sets it and it has no default.
+    ///   - initial: the default that is shown; a constant of the input or output that owns it.
+    ///   - initialFor: the default for these kinds of sources, where it differs.
+    ///   - secret: returns the reason why a value must not stand in a file.
     init(
         _ name: String, _ type: SettingType<Value>, absent: Value, initial: Value? = nil,
         initialFor: [SourceKind: Value] = [:], option: Option? = nil, source: InSource? = nil,
@@ -63,14 +63,14 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
         self.secret = secret
     }
 
-    /// With a default.
+    /// Creates a setting with a default.
     convenience init(
         _ name: String, _ type: SettingType<Value>, initial: Value, option: Option? = nil, source: InSource? = nil
     ) {
         self.init(name, type, absent: initial, initial: initial, option: option, source: source)
     }
 
-    /// Without a default: nil when nobody says anything.
+    /// Creates a setting without a default: nil when nothing sets it.
     convenience init<Wrapped>(
         _ name: String, _ type: SettingType<Wrapped>, initialFor: [SourceKind: Value] = [:], option: Option? = nil,
         source: InSource? = nil
@@ -103,7 +103,7 @@ package final class SettingKey<Value: Sendable & Equatable>: Setting {
     }
 }
 
-/// Something to do instead of watching, or beyond checking: an option without a value that is kept.
+/// An action instead of watching, or in addition to checking: an option without a value to keep.
 final class RequestRow: TableRow {
     let option: Option?
 
@@ -111,7 +111,7 @@ final class RequestRow: TableRow {
 
     var flag: String { option?.flag ?? "" }
 
-    /// Every way to write it in one word.
+    /// Every spelling in one word.
     var spellings: [String] {
         guard let option else { return [] }
         let argument = if case .optional(let word) = option.argument { ["\(option.flag)=\(word)"] } else { [String]() }

@@ -4,17 +4,17 @@ package import Journal
 package import Nats
 package import Outputs
 
-// What the inputs do when nobody says otherwise.
+// The inputs' own defaults.
 private let request = HTTPRequest(url: "http://localhost/")
 private let webSocket = WebSocketSource(SourceDescription(name: ""), request: request)
 private let pages = PagesSource(
     SourceDescription(name: ""), request: request, paging: .next(.root), extraction: Extraction())
 private let day = Duration.seconds(86_400)
 
-/// Every setting and every request: a new one is a row here, and nothing else. The order is that of the help within a
-/// group, and of the documentation within a section.
+/// Every setting and every request: add a row here, and nothing else. The order is that of the help within a group, and
+/// of the documentation within a section.
 ///
-/// Ranges and words of help stand here; a default is a constant of the input or output that owns it.
+/// Ranges and help texts stand here; a default is a constant of the input or output that owns it.
 package struct SettingTable: Sendable {
     // MARK: What a source is
 
@@ -467,29 +467,29 @@ package struct SettingTable: Sendable {
 extension SettingTable {
     package static let rows = SettingTable()
 
-    /// In the order of the declaration: what a row is asked for by its key and what goes through all of them is one thing.
+    /// All rows in the order of their declaration. Reflection keeps the list in step with the typed properties.
     private static let all = Mirror(reflecting: rows).children.compactMap { $0.value as? any TableRow }
 
-    /// What the command line takes, in the order of the help; with the setting, if it is one.
+    /// The options of the command line in the order of the help; with the setting, if the row is one.
     static let options: [(option: Option, setting: (any Setting)?)] = Option.Group.allCases.flatMap { group in
         all.compactMap { row in
             row.option.flatMap { $0.group == group ? ($0, row as? any Setting) : nil }
         }
     }
 
-    /// What the top level of a configuration may say, in the order of the help.
+    /// The settings of a configuration's top level, in the order of the help.
     static let inFile: [(key: String, option: Option, setting: any Setting)] = options.compactMap { row in
         guard let setting = row.setting, let key = row.option.key else { return nil }
         return (key, row.option, setting)
     }
 
-    /// The settings of which only one of a group holds.
+    /// The settings that exclude others of their group.
     static let exclusive: [(group: Option.Traits, setting: any Setting)] = options.compactMap { option, setting in
         let group = option.traits.intersection([.verbosity, .bearer])
         return group.isEmpty ? nil : setting.map { (group, $0) }
     }
 
-    /// What a source of a configuration may say, in the order of the documentation.
+    /// The keys of a configuration's source, in the order of the documentation.
     static let ofSources: [(setting: any Setting, source: InSource)] = InSource.Section.allCases.flatMap { section in
         all.compactMap { row in
             guard let setting = row as? any Setting, let source = setting.source else { return nil }
@@ -499,9 +499,9 @@ extension SettingTable {
 
 }
 
-/// How `catwatch log` prints lines.
+/// The formats in which `catwatch log` prints lines.
 package enum LogFormat: String, Sendable, CaseIterable {
-    /// As they were written.
+    /// The lines as they were written.
     case ndjson
     /// RFC 4180.
     case csv
@@ -509,7 +509,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
     case text
 }
 
-/// What is printed once, of what there is to see.
+/// The forms in which `--once` prints.
 package enum OnceForm: String, Sendable {
     /// One frame of the view as text.
     case text
@@ -517,7 +517,7 @@ package enum OnceForm: String, Sendable {
     case html
 }
 
-/// What stdout gets.
+/// The formats of stdout.
 package enum StdoutFormat: String, Sendable, CaseIterable {
     /// The live view, in a terminal.
     case view

@@ -3,15 +3,15 @@ internal import Inputs
 internal import Nats
 internal import Outputs
 
-/// What a setting's value may be, for the documentation, editors and shells.
+/// The shape of a setting's value, for the documentation, editors and shells.
 enum ValueShape: Sendable {
-    /// A string that is not empty, of so many characters at most.
+    /// A string of 1 to `limit` characters.
     case string(limit: Int)
-    /// A path, of a file mostly.
+    /// A path, usually of a file.
     case path
-    /// A path, or nothing for the usual one.
+    /// A path, or nothing for the default.
     case optionalPath
-    /// A host and a port, or nothing for the usual ones.
+    /// A host and a port, or nothing for the default.
     case optionalAddress
     /// A name of a source, or of its lines' type.
     case name
@@ -22,7 +22,7 @@ enum ValueShape: Sendable {
     case integer(ClosedRange<Int>)
     case size(ClosedRange<Int>)
     case duration(ClosedRange<Duration>)
-    /// - Parameter orNull: whether null says that it is not wanted.
+    /// - Parameter orNull: whether null is allowed, which turns the setting off.
     case pointer(orNull: Bool)
     /// A pointer or `#`.
     case key
@@ -38,10 +38,10 @@ enum ValueShape: Sendable {
     case message
     /// The name of a scale, or a scale.
     case scale
-    /// Servers of NATS, or an object that has them.
+    /// NATS servers, or an object that names them.
     case nats
 
-    /// What an option's argument is called.
+    /// The option's argument and its placeholder.
     var argument: Option.Argument {
         switch self {
         case .boolean: .none
@@ -68,7 +68,7 @@ enum ValueShape: Sendable {
     }
 }
 
-/// How a value is read, from an option's argument and from a source's key, and how it is printed, without secrets.
+/// How to read a value from an option's argument and from a source's key, and how to print it without secrets.
 struct SettingType<Value: Sendable & Equatable>: Sendable {
     typealias Parser = @Sendable (String) throws(UsageError) -> Value
     typealias Reader = @Sendable (ConfigNode, String, inout ConfigReader) -> Value?
@@ -76,15 +76,15 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     let shape: ValueShape
     let parse: Parser
     let tree: @Sendable (Value) -> JSONTree
-    /// What null says in a configuration; nil when it says nothing.
+    /// The value for a configuration's null; nil when null is not allowed.
     var null: Value?
-    /// Puts together what a repeated setting says; nil when the last one counts.
+    /// Combines the values of a repeated setting; nil when the last one counts.
     var combine: (@Sendable (Value, Value) -> Value)?
     private let read: Reader
 
     /// - Parameters:
-    ///   - parse: without it only a configuration can say it.
-    ///   - read: from a file; without it a string is parsed.
+    ///   - parse: reads an argument; without it only a configuration can set the value.
+    ///   - read: reads a configuration's value; by default a string is parsed.
     init(
         _ shape: ValueShape, parse: Parser? = nil, tree: @escaping @Sendable (Value) -> JSONTree, read: Reader? = nil
     ) {
@@ -100,22 +100,22 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
             }
     }
 
-    /// The value of a source's key; nil, and told, when it is none.
+    /// Returns the value of a source's key; reports a wrong value and returns nil.
     func value(of node: ConfigNode, _ path: String, _ reader: inout ConfigReader) -> Value? {
         if case .null = node.value, let null { return null }
         return read(node, path, &reader)
     }
 
-    /// The same, and nothing.
+    /// The same type, with nil for no value.
     var optional: SettingType<Value?> {
         SettingType<Value?>(
             shape, parse: { [parse] text throws(UsageError) in try parse(text) },
             tree: { [tree] in $0.map(tree) ?? .raw("null") }, read: { [read] in read($0, $1, &$2).map { $0 } })
     }
 
-    /// As many as are given.
+    /// A list with one element for each value given.
     ///
-    /// - Parameter once: whether one that is there already is not added again.
+    /// - Parameter once: whether values that are in the list already are skipped.
     func list(once: Bool = false) -> SettingType<[Value]> {
         var type = SettingType<[Value]>(
             shape, parse: { [parse] text throws(UsageError) in [try parse(text)] },
@@ -125,7 +125,7 @@ struct SettingType<Value: Sendable & Equatable>: Sendable {
     }
 }
 
-/// The types that settings have.
+/// The types of all settings.
 enum Types {
     static let path = SettingType(
         .path, parse: { text throws(UsageError) in try nonEmpty(text, "the path") }, tree: JSONTree.string)
@@ -144,7 +144,7 @@ enum Types {
         .optionalPath,
         parse: { text throws(UsageError) in
             guard text.hasPrefix("unix:") || text.utf8.containsScheme else {
-                // Who writes HOST:PORT means no file of this folder.
+                // Text like HOST:PORT is not meant as a file in this folder.
                 guard text.utf8.contains(UInt8(ascii: "/")) || !text.utf8.contains(UInt8(ascii: ":")) else {
                     throw UsageError(
                         "\(UsageError.quoted(text)) is no address; write http://HOST:PORT, nats://HOST, or ./PATH for a socket"
@@ -171,7 +171,7 @@ enum Types {
     }()
     static let address = SettingType(
         .optionalAddress, parse: HTTPAddress.init, tree: { .string($0.description) })
-    /// A name of this machine, as `Host` has it.
+    /// A name of this machine, as a `Host` header field has it.
     static let host = SettingType(
         .string(limit: 253),
         parse: { text throws(UsageError) in
@@ -182,13 +182,13 @@ enum Types {
             }
             return name
         }, tree: JSONTree.string)
-    /// Where other pages come from: `https://HOST`, with a port if need be.
+    /// An origin of other pages: `https://HOST` or `http://HOST`, with an optional port.
     static let origin = SettingType(
         .string(limit: 8_192),
         parse: { text throws(UsageError) in try PolicyOrigin.parse(text, [.https, .http]) }, tree: JSONTree.string)
     static let header = SettingType(
         .string(limit: 8_192), parse: HeaderField.init, tree: { .string($0.description) })
-    // What only a configuration can say.
+    // Types that only a configuration can set.
     static let message = SettingType(.message, tree: JSONTree.string) { $2.message($0, $1) }
     static let headers = SettingType(.headers, tree: SecretHeader.tree) { $2.headers($0, $1) }
     static let secret = SettingType(.secret, tree: \Secret.tree) { $2.secret($0, $1) }
@@ -198,7 +198,7 @@ enum Types {
     static let scale = SettingType(
         .scale, parse: { ScaleReference.named($0) }, tree: \.tree, read: { $2.scaleOrName($0, $1) })
 
-    /// A name of a stream of NATS.
+    /// The name of a NATS stream.
     static let stream = SettingType(
         .string(limit: NatsSettings.longestStream),
         parse: { text throws(UsageError) in
@@ -208,7 +208,7 @@ enum Types {
             }
             return text
         }, tree: JSONTree.string)
-    /// What is read of it.
+    /// The subjects to read from the stream.
     static let subject = SettingType(
         .string(limit: NatsSubject.longest),
         parse: { text throws(UsageError) in
@@ -220,7 +220,7 @@ enum Types {
     static let nats = SettingType<NatsSettings>(
         .nats, parse: { text throws(UsageError) in try NatsSettings(urls: text) }, tree: \.tree,
         read: { $2.nats($0, $1) })
-    /// What an agent is called among others.
+    /// An agent's name among others.
     static let agentName = SettingType(
         .string(limit: AgentName.longest),
         parse: { text throws(UsageError) in
@@ -243,7 +243,7 @@ enum Types {
         .pointer(orNull: true), "a JSON Pointer or null", null: Extraction.Place.nowhere,
         { text throws(UsageError) in .at(try JSONPointer.parse(text)) },
         { if case .at(let pointer) = $0 { .string(pointer.text) } else { .raw("null") } })
-    /// What names a series within an item.
+    /// The pointer to the name of a series within an item, or `#`.
     static let key = pointer(
         .key, "a JSON Pointer or '#'", null: .some(Extraction.Key?.none),
         { text throws(UsageError) in text == "#" ? .position : .at(try JSONPointer.parse(text)) },
@@ -255,7 +255,7 @@ enum Types {
             }
         })
 
-    /// On the command line its text is empty, in the environment it says so.
+    /// The command line gives an empty text; the environment gives a word.
     static let flag = SettingType(
         .boolean,
         parse: { text throws(UsageError) in
@@ -269,7 +269,7 @@ enum Types {
     static let time = SettingType(
         .string(limit: 64), parse: { text throws(UsageError) in try TimeWord(text) }, tree: { .string($0.text) })
 
-    /// A flag, which may say more.
+    /// A flag with an optional form.
     static let once = SettingType<OnceForm?>(
         .optionalWord("html"),
         parse: { text throws(UsageError) in
@@ -280,7 +280,7 @@ enum Types {
             return isOn ? .text : nil
         }, tree: { $0 == .html ? .string("html") : .boolean($0 != nil) })
 
-    /// How fast a recording is played back.
+    /// The speed at which a recording is played back.
     static let speed = SettingType<ReplaySpeed>(
         .string(limit: 16),
         parse: { text throws(UsageError) in
@@ -294,7 +294,7 @@ enum Types {
             return .thousandths(Int(value))
         }, tree: { .string($0.text) })
 
-    /// Permissions of a file.
+    /// The permissions of a file, in octal.
     static let mode = SettingType(
         .string(limit: 4_096),
         parse: { text throws(UsageError) in
@@ -314,7 +314,7 @@ enum Types {
             }
         }, tree: { .string($0.description) })
 
-    /// - Parameter what: what it is, for the message that it is empty.
+    /// - Parameter what: the value's name, for the message that it is empty.
     static func text(_ what: String = "the text", limit: Int = 4_096) -> SettingType<String> {
         SettingType(
             .string(limit: limit), parse: { text throws(UsageError) in try nonEmpty(text, what) },
@@ -363,7 +363,7 @@ enum Types {
         return figure(.duration(range), "a duration", { .string(DurationText.format($0)) }, parse: parse)
     }
 
-    /// A number with a unit, or a bare one.
+    /// A number with a unit, or a bare number.
     private static func figure<Value>(
         _ shape: ValueShape, _ what: String, takesText: Bool = true, _ tree: @escaping @Sendable (Value) -> JSONTree,
         parse: @escaping SettingType<Value>.Parser
@@ -403,7 +403,7 @@ enum Types {
 }
 
 extension JSONPointer {
-    /// Reads one that a person wrote (RFC 6901, 3).
+    /// Parses a pointer that a person wrote (RFC 6901, 3).
     static func parse(_ text: String) throws(UsageError) -> JSONPointer {
         guard text.isEmpty || text.hasPrefix("/") else {
             throw UsageError("\(UsageError.quoted(text)) is no JSON Pointer; it begins with a slash: '/length'")
@@ -416,9 +416,9 @@ extension JSONPointer {
     }
 }
 
-/// The path of a socket, or where it is by default.
+/// The path of a socket, or the default path.
 package struct SocketPath: Sendable, Equatable {
-    /// nil for the default.
+    /// nil for the default path.
     package let path: String?
 
     package static let usual = SocketPath(path: nil)

@@ -1,8 +1,8 @@
 internal import Feed
 
-/// Who said a value.
+/// The layer that set a value.
 package enum Origin: Sendable, Equatable {
-    /// Nobody: it holds by default.
+    /// No layer: the value is the default.
     case initial
     case preset(Preset)
     case file(ConfigMark)
@@ -11,7 +11,7 @@ package enum Origin: Sendable, Equatable {
     /// The command line, by the option with its dashes.
     case option(String)
 
-    /// For a person; foreign text is made visible.
+    /// A description for people; foreign text is made visible.
     package var text: String {
         switch self {
         case .initial: "the defaults"
@@ -22,7 +22,7 @@ package enum Origin: Sendable, Equatable {
     }
 }
 
-/// A value, who said it, and what it won over.
+/// A value, its origin, and the weaker values that it overrides.
 struct SettingEntry<Value: Sendable & Equatable>: AnyEntry {
     let key: SettingKey<Value>
     let value: Value
@@ -34,30 +34,30 @@ struct SettingEntry<Value: Sendable & Equatable>: AnyEntry {
     func isEqual(to other: any AnyEntry) -> Bool { (other as? Self)?.value == value }
 }
 
-/// An entry, whatever its value's type is.
+/// An entry of any value type.
 protocol AnyEntry: Sendable {
     var origin: Origin { get }
-    /// The weaker ones, the nearest first.
+    /// The overridden entries, the strongest first.
     var overridden: [any AnyEntry] { get set }
-    /// As a configuration has it, without secrets.
+    /// The value as a configuration writes it, without secrets.
     var tree: JSONTree { get }
     func isEqual(to other: any AnyEntry) -> Bool
 }
 
-/// Values by their typed keys, each with where it came from: what one layer says (an environment, a file, a preset), or
-/// what several come to.
+/// Values by typed key, each with its origin: those of one layer (an environment, a file, a preset), or several layers
+/// merged.
 package struct SettingValues: Sendable {
-    /// By the identity of the key, which alone puts values in: each has its key's type.
+    /// By the key's identity. Only the key itself puts values in, so each entry has its key's type.
     private var entries: [ObjectIdentifier: any AnyEntry] = [:]
 
     package init() {}
 
-    /// What holds by default.
+    /// The defaults.
     ///
-    /// - Parameter kind: of which source; nil for the program.
+    /// - Parameter kind: the kind of source; nil for the program.
     static func initial(for kind: SourceKind? = nil) -> SettingValues { initial[kind] ?? SettingValues() }
 
-    /// Made once: they are shared by all sources of a kind.
+    /// Made once and shared by all sources of a kind.
     private static let initial: [SourceKind?: SettingValues] = (SourceKind.allCases + [nil]).reduce(into: [:]) {
         all, kind in
         let settings =
@@ -66,7 +66,7 @@ package struct SettingValues: Sendable {
         for setting in settings { setting.putInitial(for: kind, into: &all[kind, default: SettingValues()]) }
     }
 
-    /// The value, or what there is when nobody says any.
+    /// The value, or the key's `absent` value when there is none.
     package subscript<Value>(_ path: KeyPath<SettingTable, SettingKey<Value>>) -> Value {
         let key = SettingTable.rows[keyPath: path]
         let entry: SettingEntry<Value>? = entry(of: key)
@@ -79,17 +79,17 @@ package struct SettingValues: Sendable {
 
     func entry(of setting: any Setting) -> (any AnyEntry)? { entries[ObjectIdentifier(setting)] }
 
-    /// Whether anybody said it.
+    /// Whether a layer other than the defaults set it.
     func isSaid(_ setting: any Setting) -> Bool { entry(of: setting).map { $0.origin != .initial } ?? false }
 
-    /// Sets a value, for what is found out or decided by the program.
+    /// Sets a value that the program found out or decided.
     package mutating func set<Value>(
         _ path: KeyPath<SettingTable, SettingKey<Value>>, _ value: Value, from origin: Origin = .initial
     ) {
         put(SettingTable.rows[keyPath: path], value, from: origin)
     }
 
-    /// Takes what is said now; what is said again adds up where it may be repeated, and is replaced otherwise.
+    /// Puts a value: adds to the value of a setting that may be repeated, and overrides any other.
     mutating func put<Value>(_ key: SettingKey<Value>, _ value: Value, from origin: Origin) {
         let before: SettingEntry<Value>? = self.entry(of: key)
         var entry = SettingEntry(key: key, value: value, origin: origin)
@@ -104,7 +104,7 @@ package struct SettingValues: Sendable {
 
     mutating func remove(_ setting: any Setting) { entries[ObjectIdentifier(setting)] = nil }
 
-    /// Removes what cannot hold beside those settings.
+    /// Removes the settings that cannot hold beside the given ones; see `SettingTable.exclusive`.
     private mutating func removeRivals(of isGiven: (any Setting) -> Bool) {
         let groups = SettingTable.exclusive.filter { isGiven($0.setting) }.map(\.group)
         for row in SettingTable.exclusive where groups.contains(row.group) && !isGiven(row.setting) {
@@ -112,7 +112,7 @@ package struct SettingValues: Sendable {
         }
     }
 
-    /// Puts a layer over these that wins, setting by setting.
+    /// Overlays a layer that wins, setting by setting.
     mutating func overlay(_ layer: SettingValues) {
         removeRivals(of: layer.isSaid)
         entries.merge(layer.entries) { weak, strong in
@@ -122,7 +122,7 @@ package struct SettingValues: Sendable {
         }
     }
 
-    /// What is said of every source: of a setting of sources by an option, a variable or the top level of a file.
+    /// The values for every source: source settings given by an option, a variable or the top level of a file.
     var ofEverySource: SettingValues {
         var values = SettingValues()
         for (setting, _) in SettingTable.ofSources where isSaid(setting) {
@@ -133,13 +133,13 @@ package struct SettingValues: Sendable {
 }
 
 extension SettingValues: Equatable, CustomStringConvertible, CustomReflectable {
-    /// Whether they say the same, no matter who says it.
+    /// Whether both hold the same values, whatever the origins.
     package static func == (left: SettingValues, right: SettingValues) -> Bool {
         left.entries.count == right.entries.count
             && left.entries.allSatisfy { key, entry in right.entries[key].map { entry.isEqual(to: $0) } ?? false }
     }
 
-    /// Without secrets.
+    /// The values, without secrets.
     package var description: String {
         let settings = SettingTable.options.compactMap(\.setting) + SettingTable.ofSources.map(\.setting)
         return JSONTree.object(
@@ -148,6 +148,6 @@ extension SettingValues: Equatable, CustomStringConvertible, CustomReflectable {
         .line
     }
 
-    /// Nothing but the description, so that `dump` and a failed `#expect` tell no secret either.
+    /// Holds only the description, so that `dump` and a failed `#expect` show no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["values": description]) }
 }
