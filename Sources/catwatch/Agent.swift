@@ -11,23 +11,23 @@ internal import Web
 
 /// The running program: inputs, store and outputs on one loop, from the start to the exit status.
 actor Agent {
-    /// Why it ends.
+    /// The reason why the agent ends.
     enum Stop: Sendable, Equatable {
         case signal(Int32)
         case count
         case duration
         case readerGone
         case outputFailed(SystemError)
-        /// The attached agent is gone, and not to be waited for.
+        /// The attached agent is gone, and `--no-reconnect` was given.
         case agentLost
-        /// Every input has come to its end.
+        /// Every input has ended.
         case complete
-        /// Somebody left the view.
+        /// The user quit the view.
         case quit
-        /// The one frame is printed.
+        /// The single frame of `--once` is printed.
         case frame
 
-        /// As the `bye` line says it.
+        /// The reason in the `bye` line.
         var reason: String {
             switch self {
             case .signal(let number): SignalName.text(number)
@@ -40,18 +40,18 @@ actor Agent {
         }
     }
 
-    /// What it does; another one after a reload.
+    /// The current plan; replaced by a reload.
     private var plan: WatchPlan
-    /// What it did first: of that, what needs a restart still holds.
+    /// The plan at the start: its settings that need a restart still hold.
     private let firstPlan: WatchPlan
     private let stdoutMode: StdoutMode
     private let surroundings: Surroundings
-    /// The wall clock, when a recording is played back.
+    /// The wall clock of a recording that is played back.
     private let replay: ReplayClock?
     private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Also for simulations, which look at it after every step.
+    /// Simulations look at it too, after every step.
     nonisolated let store: EventStore
     private let desk: PollDesk
     private let notices: Notices
@@ -61,27 +61,27 @@ actor Agent {
     private let started: LoopInstant
     private let stopRequest: Wakeup
     private var stop: Stop?
-    /// Whether an input came to an end before everything there was had come.
+    /// Whether an input ended before it had delivered everything.
     private var isCutShort = false
-    /// Whether there was a second reason to end: the outputs are waited for no longer than they must be.
+    /// Whether there was a second reason to end, which limits the wait for outputs.
     private var isHurried = false
-    /// The journal, if there is to be one.
+    /// The journal's writer, if there is a journal.
     private let lines: (any LineStore)?
-    /// Who reads what is in it; also for simulations, which have readers by HTTP of their own.
+    /// Reads the journal; simulations use it for HTTP readers of their own.
     nonisolated let history: HistoryDesk?
     private let summaryRequest: Wakeup
     private let reloadRequest: Wakeup
-    /// The time since a reload was rejected, and none has worked.
+    /// The time since a reload was first rejected; ends with the next one that works.
     private var reloadOutage = Outage<Bool>()
     private var runner: SourceRunner?
-    /// Where the stand-in API is, when it runs.
+    /// The origin of the stand-in API, when it runs.
     private var demoOrigin: String?
-    /// The agent whose feed is passed on, if one's is.
+    /// The agent whose feed is passed on, if any.
     private let passedOn: FeedSource?
-    /// Whose the socket is that is attached to, when it is another user's.
+    /// The owner of the attached socket, when that is another user.
     private var agentOwner: UInt32?
 
-    /// How long stderr is waited for at the end.
+    /// How long to wait for stderr at the end.
     private static let noticeTime = Duration.milliseconds(500)
 
     init(_ plan: WatchPlan, stdoutMode: StdoutMode, in surroundings: Surroundings) throws(UsageError) {
@@ -142,7 +142,7 @@ actor Agent {
         demoOrigin = demo?.origin
         settings.demo = demoOrigin
         let sources = try plan.sources(demoOrigin: demoOrigin)
-        // Before the journal is greeted: those who read it later find them in front of the run's first line.
+        // Before the journal begins, so that its readers find the sources in front of the run's first line.
         for source in sources { _ = await store.claim(source.description) }
         try await startJournal()
         makeRoom(for: sources, plan.options, isServed: socket != nil, hasPage: port != nil)
@@ -177,7 +177,7 @@ actor Agent {
         return status
     }
 
-    /// Says that SIGHUP does nothing, when the process was started so (nohup) and the signal would do something.
+    /// Reports that SIGHUP is ignored (nohup), if it would have reloaded or reopened something.
     private func tellOfIgnoredReload() {
         let reads = firstPlan.canReload
         guard reads || plan.options[\.outputFile] != nil, plan.options.verbosity > .quiet, SignalWatch.isIgnored(SIGHUP)
@@ -189,7 +189,7 @@ actor Agent {
 
     // MARK: Inputs
 
-    /// Starts everything that brings events.
+    /// Starts all inputs.
     private func startInputs(_ sources: [Source], shownBy view: ViewOutput?, in group: inout TaskGroup<Void>) {
         let (store, loop, interval) = (store, loop, plan.options[\.interval])
         group.addTask { try? await store.run() }
@@ -219,7 +219,7 @@ actor Agent {
 
     private func makeRoom(for sources: [Source], _ options: Options, isServed: Bool, hasPage: Bool) {
         let readers = isServed || hasPage ? options[\.maxReaders] : 0
-        // A reader by HTTP has two descriptors.
+        // A reader over HTTP takes two descriptors.
         surroundings.makeRoom(sources.count + readers * (hasPage ? 2 : 1) + (hasPage ? WebServer.Limits().requests : 0))
     }
 
@@ -248,7 +248,7 @@ actor Agent {
         group.addTask { if (try? await input.run()) != nil { await self.request(.agentLost) } }
     }
 
-    /// Starts playing a recording back.
+    /// Starts playing back a recording.
     private func startReplay(
         _ path: String, _ clock: ReplayClock, shownBy view: ViewOutput?, in group: inout TaskGroup<Void>
     ) {
@@ -267,10 +267,10 @@ actor Agent {
 
     private func replayTarget(_ path: String) -> String { path == "-" ? "standard input" : Sanitizer.visible(path) }
 
-    /// Connects to a running agent; says whose its socket is when it is somebody else's, and was not said to be before.
+    /// Connects to a running agent; names the owner of its socket if that is another user and was not named before.
     private func connect(to path: String?, named target: String) throws -> LoopBound<any ByteStream> {
         let (stream, owner) = try surroundings.attach(path)
-        // Not who runs it: the service manager may have opened the socket.
+        // The owner need not be the user who runs the agent: the service manager may have opened the socket.
         if let owner, owner != agentOwner, plan.options.verbosity > .quiet {
             let text = "catwatch: \(target): the socket is \(DefaultSocket.name(of: owner))'s\n"
             notices.assumeIsolated { $0.say(text) }
@@ -280,17 +280,17 @@ actor Agent {
         return LoopBound(stream)
     }
 
-    /// Where the view finds what was before: the journal of its own, or that of the agent it is attached to.
+    /// The source of older lines for the view: this agent's journal, or the attached agent's.
     private var past: (any PastFeed)? {
         if let history { return JournalPast(history: history, store: store, wall: surroundings.wall) }
-        // By HTTP nothing can be asked on the way.
+        // Over HTTP the view cannot ask for older lines.
         guard case .socket(let path)? = passedOn?.place else { return nil }
         return AgentPast(on: loop) { [surroundings] in LoopBound(try surroundings.attach(path).stream) }
     }
 
     // MARK: Outputs
 
-    /// Starts the journal before there is anything to keep: it says what the run begins with.
+    /// Starts the journal before there are lines to keep: it determines how the run begins.
     private func startJournal() async throws {
         guard let lines else { return }
         let flag = SettingTable.rows.journal.flag
@@ -306,7 +306,7 @@ actor Agent {
         }
     }
 
-    /// Starts everything that gets the feed.
+    /// Starts all outputs.
     private func startOutputs(
         _ view: ViewOutput?, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?
     ) async {
@@ -326,13 +326,13 @@ actor Agent {
         await tell(of: port?.0)
     }
 
-    /// Says where the page is; a view has no room for it.
+    /// Prints the page's URL; a view has no room for it.
     private func tell(of port: ListeningPort?) async {
         guard let url = port?.url, plan.options.verbosity > .quiet, stdoutMode.isLines else { return }
         await notices.say("catwatch: the page is at \(url)\n")
     }
 
-    /// What is waited for, as a person would name it.
+    /// The sources, agent or recording that the agent waits for, in words for people.
     private func target(of sources: [Source]) -> String {
         if let passedOn { return target(of: passedOn) }
         if let path = plan.options[\.replay] { return replayTarget(path) }
@@ -346,11 +346,11 @@ actor Agent {
         return Sanitizer.visible(path ?? DefaultSocket.path(environment: plan.environment))
     }
 
-    /// Starts what tells a person, or the service manager, how it goes.
+    /// Starts the reports to people and to the service manager.
     private func startReports(_ sources: [Source], in group: inout TaskGroup<Void>) {
         let (store, desk, loop, options) = (store, desk, loop, plan.options)
         let surroundings = surroundings
-        // A view shows failures itself, where they belong.
+        // A view shows failures itself.
         if options.verbosity > .quiet, stdoutMode.isLines || !surroundings.errorIsTerminal {
             let reporter = FailureReporter(
                 store: store, notices: notices, on: loop,
@@ -371,7 +371,7 @@ actor Agent {
         }
     }
 
-    /// As `systemctl status` shows it.
+    /// The text for `systemctl status`.
     private func statusText(_ sources: [Source]) -> String {
         if passedOn != nil { return "attached" }
         if plan.options[\.replay] != nil { return "playing back" }
@@ -388,20 +388,20 @@ actor Agent {
 
     // MARK: Reload
 
-    /// Does what SIGHUP asks for whenever it comes; many signals are one.
+    /// Handles SIGHUP whenever it arrives; several pending signals count once.
     private func runReloads() async throws(CancellationError) {
         let service = surroundings.service
         while true {
             try await reloadRequest.wait()
             service?.tell("RELOADING=1\nMONOTONIC_USEC=\(loop.clock.now.nanoseconds / 1_000)")
-            // What has ended would begin anew, and get all of it again.
+            // After the end of the feed, restarted sources would deliver everything again.
             if firstPlan.canReload, stop == nil { await reload() }
             try await outputs.reopenFiles()
             service?.tell("READY=1")
         }
     }
 
-    /// Reads the configuration again, and swaps sources and outputs; a wrong one changes nothing.
+    /// Reads the configuration again and replaces sources and outputs; an invalid one changes nothing.
     private func reload() async {
         do {
             let (new, sources, socket, port) = try await readAnew()
@@ -436,11 +436,11 @@ actor Agent {
                 await notices.say("catwatch: reloaded\n")
             }
         } catch is CancellationError {
-            // It ends, whatever was read.
+            // The agent ends, so the configuration does not matter.
         } catch {
             let text = (error as? UsageError)?.description ?? "\(error)"
             await notices.say("\(text)\ncatwatch: nothing was reloaded\n")
-            // A feed that is passed on gets no line of ours, whatever was written since.
+            // A feed that is passed on gets no lines of this agent, even if the new configuration would allow it.
             guard !firstPlan.options.isRelay else { return }
             let failure = Failure(.config, "the configuration was not reloaded: \(Self.firstLine(of: text))")
             _ = reloadOutage.fail(by: true, at: loop.clock.now)
@@ -450,8 +450,8 @@ actor Agent {
 
     private static let reloading = "reload"
 
-    /// Reads the plan anew where files may take their time, and claims the socket that it asks for: what cannot be had is found
-    /// before anything is changed.
+    /// Reads the plan again on a worker thread and claims its socket and port, so that errors are found before anything
+    /// changes.
     private func readAnew() async throws -> (
         WatchPlan, [Source]?, OutputRunner.SocketChange, OutputRunner.PortChange
     ) {
@@ -462,10 +462,10 @@ actor Agent {
         let (listen, claimPort) = (surroundings.listen, surroundings.claimPort)
         return try await loop.offload(to: surroundings.reloads) {
             let new = try first.reload(running: old)
-            // A feed is passed on, or is one's own, to the end.
+            // Whether a feed is passed on cannot change at run time.
             let sources = first.options.isRelay || new.options.isRelay ? nil : try new.sources(demoOrigin: origin)
             let wanted = new.options.socketPath(environment: new.environment)
-            // The service manager's is served instead, whatever is written.
+            // The service manager's socket is kept, whatever the configuration says.
             let isKept = served.map { $0.path == nil } ?? false || wanted == served?.path
             let settings = WebSettings(new, demo: origin)
             let staysBound = bound.map { $0.address == nil || $0.address == new.options[\.http] } ?? false
@@ -497,7 +497,7 @@ actor Agent {
             self.stop = stop
         } else {
             isHurried = true
-            // Its last lines wait for outputs, however long they take; that is over, too.
+            // The last lines of a complete feed wait for outputs without limit; a second reason ends that too.
             if self.stop == .complete { store.assumeIsolated { $0.finish(stop.reason) } }
             outputs.assumeIsolated { $0.hurry() }
         }
@@ -508,7 +508,7 @@ actor Agent {
         switch number {
         case SIGQUIT: summaryRequest.signal()
         case SIGHUP where firstPlan.canReload || outputs.assumeIsolated({ $0.hasFile }): reloadRequest.signal()
-        // The second one leaves at once, and one after `q` that a terminal holds up.
+        // A second SIGINT exits at once; so does a signal after `q` while the terminal blocks.
         case SIGINT where isViewLeaving, SIGTERM where isViewLeaving: leave()
         case SIGINT where stop != nil && (stop != .complete || isHurried): leave()
         default: request(.signal(number))
@@ -517,14 +517,14 @@ actor Agent {
 
     private var isViewLeaving: Bool { view?.isLeaving == true }
 
-    /// Ends the process on the spot, and leaves nothing of it behind.
+    /// Exits at once, after restoring the terminal and removing the socket.
     private func leave() {
         view?.giveBack()
         outputs.assumeIsolated { $0.giveBack() }
         surroundings.exit(0)
     }
 
-    /// Lets the outputs have what there is, for a while, and says what it all came to.
+    /// Ends the feed, lets the outputs drain for a limited time, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)

@@ -6,12 +6,12 @@ internal import Reactor
 internal import Settings
 internal import Terminal
 
-/// The program: reads the command line, then watches on one loop, on this thread, until something ends it.
+/// The program: parses the command line, then runs the agent's event loop on this thread until something ends it.
 @main
 struct Catwatch {
     /// Not `async`: an asynchronous main would be isolated to the main actor, whose executor is not the loop.
     static func main() {
-        // Kept until somebody listens: a reload that is asked for before is one, and not the end.
+        // Blocked until a handler is installed: an early SIGHUP should reload, not end the process.
         SignalWatch.block([SIGHUP])
         StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
@@ -40,7 +40,7 @@ struct Catwatch {
                 let plan = try WatchPlan(options, environment: environment, arguments: arguments)
                 for notice in plan.notices where options.verbosity > .quiet { complain("catwatch: \(notice)\n") }
                 if options[\.replay] != nil { JournalMapping.endInWords() }
-                // Before there is any other thread, which would take these for itself.
+                // Before other threads exist, which could receive these signals.
                 if stdoutMode == .view { SignalWatch.block([SIGWINCH, SIGTSTP, SIGCONT]) }
                 let loop = try EventLoop()
                 let surroundings = try Surroundings(of: environment, capabilities: capabilities, on: loop)
@@ -86,7 +86,7 @@ struct Catwatch {
         }
     }
 
-    /// Prints what was asked for and ends; quietly when nobody reads it.
+    /// Prints the requested text and exits; silently when nobody reads it.
     private static func leave(printing text: String) -> Never {
         do throws(SystemError) {
             try print(text)
@@ -98,14 +98,14 @@ struct Catwatch {
         }
     }
 
-    /// As it is, for who reads it on; a terminal gets nothing that it would obey.
+    /// Prints the text unchanged for other programs; for a terminal, control characters are made visible.
     private static func print(_ text: String) throws(SystemError) {
         try write(isatty(STDOUT_FILENO) == 1 ? Sanitizer.lines(text) : text, to: STDOUT_FILENO)
     }
 
     private static func complain(_ text: String) { try? write(Sanitizer.lines(text), to: STDERR_FILENO) }
 
-    /// Writes everything, waiting as long as it takes: there is no loop yet, or no longer.
+    /// Writes everything, blocking as long as it takes: the event loop does not run.
     private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
         try Array(text.utf8).span.bytes.withUnsafeBytes { bytes throws(SystemError) in
             try Descriptor.write(bytes, to: descriptor)

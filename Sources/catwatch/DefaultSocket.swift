@@ -4,8 +4,8 @@ internal import Reactor
 internal import Settings
 
 extension Options {
-    /// The same options, to see a running agent's feed when nobody has said what to watch and one answers at the default
-    /// socket; and why not, when that one is not to be trusted.
+    /// Returns options that attach to a running agent, if nothing says what to watch and one answers at the default
+    /// socket; `doubt` is the reason when that socket cannot be trusted.
     func attachingByDefault(environment: [String: String]) -> (Options, doubt: String?) {
         guard mayAttachByDefault else { return (self, nil) }
         do {
@@ -21,13 +21,13 @@ extension Options {
     }
 }
 
-/// Where the socket is when nobody says otherwise, and who may have it there.
+/// The default path of the agent's socket, and the check of who may own it.
 enum DefaultSocket {
     /// `$XDG_RUNTIME_DIR/catwatch.sock`, else `/run/catwatch/catwatch.sock` for root, else
     /// `/tmp/catwatch-UID/catwatch.sock`.
     static func path(environment: [String: String]) -> String {
         if var folder = environment["XDG_RUNTIME_DIR"]?[...], folder.hasPrefix("/") {
-            // Behind these a link would be followed when it is looked at.
+            // lstat(2) would follow a symbolic link if the path ended in one of these.
             while folder.hasSuffix("/") || folder.hasSuffix("/.") { folder = folder.dropLast() }
             return "\(folder)/catwatch.sock"
         }
@@ -35,7 +35,7 @@ enum DefaultSocket {
         return user == 0 ? "/run/catwatch/catwatch.sock" : "/tmp/catwatch-\(user)/catwatch.sock"
     }
 
-    /// Makes the folder, private; one that is there must be ours, a folder, and nobody else's to write to.
+    /// Creates the private folder; an existing one must be a folder of ours that only we can write to.
     static func prepareFolder(of path: String) throws(SocketFile.Refusal) {
         guard let folder = folder(of: path) else { return }
         if mkdir(folder, 0o700) == 0 { return }
@@ -47,9 +47,9 @@ enum DefaultSocket {
         if let doubt = doubt(about: folder) { throw SocketFile.Refusal(doubt) }
     }
 
-    /// Connects to whoever answers at the default path, unless that may be somebody who only made a folder of its name.
+    /// Connects to the default path, unless another user may have created a folder of that name.
     ///
-    /// - Throws: `SystemError` when nobody answers; `SocketFile.Refusal`, with the way out.
+    /// - Throws: `SystemError` when nobody answers; `SocketFile.Refusal`, whose message says what to do.
     static func connected(
         to path: String, peer: (borrowing Descriptor) -> UInt32? = StreamSocket.peerUser
     ) throws -> Descriptor {
@@ -59,12 +59,13 @@ enum DefaultSocket {
         throw SocketFile.Refusal("\(doubt); say --attach=\(path) if that is meant")
     }
 
-    /// Why somebody else than the caller, root, or whom root lets have it may be behind a socket in a folder; nil when not.
+    /// The reason why a socket in this folder may belong to somebody other than the caller, root, or a user whom root
+    /// trusts; nil when it cannot.
     ///
-    /// Where others may write above the folder, it must be the caller's own and closed to everybody else. Elsewhere its
-    /// owner is trusted, as of one that the service manager has made for a user that comes and goes.
+    /// Where others may write to a parent folder, it must be the caller's own and closed to everybody else. Elsewhere
+    /// its owner is trusted, as with a folder that the service manager creates for a dynamic user.
     ///
-    /// - Parameter peer: who answers there; between looking at a path and connecting to it others may swap what lies there.
+    /// - Parameter peer: the user who answers there; others may swap the path before we connect to it.
     static func doubt(about folder: String, peer: UInt32? = nil, caller: UInt32 = geteuid()) -> String? {
         let parent = Self.folder(of: folder) ?? "/"
         var status = stat()
@@ -93,10 +94,10 @@ enum DefaultSocket {
         return "\(folder) \(reason), below \(exposed), which others may write to"
     }
 
-    /// Nobody's number: of a peer of whom the kernel does not say who it is.
+    /// Stands for a peer whose user the kernel does not report.
     private static let unknown = UInt32.max
 
-    /// A user, for a person.
+    /// A user's name, for people.
     static func name(of user: UInt32) -> String {
         switch user {
         case 0: "root"
@@ -105,7 +106,7 @@ enum DefaultSocket {
         }
     }
 
-    /// The nearest of a folder and those above it that somebody else than root and the caller may write to.
+    /// The nearest folder, from this one upwards, that users other than root and the caller may write to.
     private static func exposed(_ folder: String, _ caller: UInt32) -> String? {
         var status = stat()
         guard stat(folder, &status) == 0, [0, caller].contains(status.st_uid), status.st_mode & 0o022 == 0 else {
@@ -114,14 +115,14 @@ enum DefaultSocket {
         return Self.folder(of: folder).flatMap { exposed($0, caller) }
     }
 
-    /// Without symbolic links; nil when there is nothing.
+    /// The path without symbolic links; nil when it does not exist.
     private static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// The folder that a path lies in; nil for the root.
+    /// The parent folder; nil for the root.
     private static func folder(of path: String) -> String? {
         var path = path[...]
         while path.count > 1, path.last == "/" { path = path.dropLast() }

@@ -3,9 +3,9 @@ internal import Glibc
 internal import Journal
 internal import Reactor
 
-/// What there is in a journal, or what is wrong with it, for `check`.
+/// Describes a journal's contents, or its fault, for `catwatch check`.
 enum JournalCheck {
-    /// A sentence for a person. Reads the file, and changes nothing in it; blocks.
+    /// Returns a sentence for people. Only reads the file; blocks.
     static func text(of path: String, _ history: any LineHistory) -> String {
         var status = stat()
         guard stat(path, &status) == 0 || errno != ENOENT else { return "\(path): there is none yet" }
@@ -22,7 +22,7 @@ enum JournalCheck {
         }
     }
 
-    /// The run and the number of a page's one line, and its time.
+    /// The sequence number, run and time of a page's single line.
     private static func text(of page: JournalPage) -> String {
         let time = page.lines.withUnsafeBufferPointer { try? LineHead.Decoded($0).time }
         let text = time.map { time in

@@ -5,13 +5,13 @@ internal import Reactor
 internal import Settings
 internal import Web
 
-/// The port that the page is served at: bound by us, or handed over by the service manager.
+/// The port that serves the page: bound by us, or handed over by the service manager.
 ///
-/// Unchecked: made where one may wait, and then used on the loop only.
+/// Unchecked: created on a thread that may block, then used on the event loop only.
 final class ListeningPort: @unchecked Sendable {
-    /// Which one was asked for; nil for the service manager's.
+    /// The requested address; nil for the service manager's socket.
     let address: HTTPAddress?
-    /// Where it is; nil when it has no port.
+    /// The bound port; nil when the socket has none.
     let port: UInt16?
     private let isLocal: Bool
     private var socket: Descriptor?
@@ -24,9 +24,9 @@ final class ListeningPort: @unchecked Sendable {
         self.socket = consume socket
     }
 
-    /// Binds what options ask for; nil when nothing is to be served. Blocks a little.
+    /// Binds the requested address; nil when no page is to be served. Blocks briefly.
     ///
-    /// - Throws: `UsageError` when it cannot be had, with the process that has it, if that can be known.
+    /// - Throws: `UsageError` when the address is not available; names the process that uses it, if that is known.
     static func claim(_ options: Options) throws(UsageError) -> ListeningPort? {
         guard let address = options[\.http] else { return nil }
         do throws(SystemError) {
@@ -37,9 +37,9 @@ final class ListeningPort: @unchecked Sendable {
         }
     }
 
-    /// The service manager's; nil when there is none.
+    /// Returns the service manager's socket; nil when there is none.
     ///
-    /// - Throws: `UsageError` when others get there and nobody has said whom to let in.
+    /// - Throws: `UsageError` when other machines can reach it and the options do not say who may.
     static func inherited(_ options: Options, environment: [String: String]) throws(UsageError) -> ListeningPort? {
         guard let socket = InheritedSockets.take(.http, environment: environment) else { return nil }
         let port = ListeningPort(socket, at: nil)
@@ -47,34 +47,34 @@ final class ListeningPort: @unchecked Sendable {
         return port
     }
 
-    /// Checks that it is said whom to let in, where others get to the service manager's; of another one the options know.
+    /// Checks that the options say who may reach a service manager's socket that is not local.
     ///
-    /// - Throws: `UsageError` when it is not.
+    /// - Throws: `UsageError` when they do not.
     func check(_ options: Options) throws(UsageError) {
         if address == nil, !isLocal { try Command.checkAccess(to: "the service manager's socket", options) }
     }
 
-    /// The socket, which listens; once.
+    /// Returns the listening socket; only once.
     func open() throws(SystemError) -> Descriptor {
         guard let socket = socket.take() else { throw SystemError(code: EBADF, call: "accept4") }
         return socket
     }
 
-    /// Closes it, if nobody has taken it.
+    /// Closes the socket, unless `open` has returned it.
     func close() { socket = nil }
 
-    /// Where a person finds the page; nil when a browser cannot get there.
+    /// The page's URL for people; nil when a browser cannot reach it.
     var url: String? {
         guard let port else { return nil }
         guard let address else { return "http://localhost:\(port)/" }
-        // All addresses are none that one can ask for.
+        // A wildcard address cannot be requested, so loopback stands for it.
         let host = ["0.0.0.0": "127.0.0.1", "::": "[::1]"][address.host]
         return "http://\(host ?? (address.host.contains(":") ? "[\(address.host)]" : address.host)):\(port)/"
     }
 }
 
 extension WebSettings {
-    /// - Parameter demo: where the stand-in API is, when it runs.
+    /// - Parameter demo: the origin of the stand-in API, when it runs.
     init(_ plan: WatchPlan, demo: String? = nil) {
         self.init()
         let options = plan.options

@@ -3,11 +3,11 @@ internal import Outputs
 internal import Reactor
 internal import Settings
 
-/// The socket that readers connect to: made by us, or handed over by the service manager.
+/// The socket that readers connect to: created by us, or handed over by the service manager.
 ///
-/// Unchecked: made where files may be waited for, and then used on the loop only.
+/// Unchecked: created on a thread that may wait for files, then used on the event loop only.
 final class ListeningSocket: @unchecked Sendable {
-    /// Where it is; nil for the service manager's.
+    /// The socket's path; nil for the service manager's.
     let path: String?
     private var mode: UInt32
     private var socket: Descriptor?
@@ -21,20 +21,20 @@ final class ListeningSocket: @unchecked Sendable {
         self.file = file
     }
 
-    /// One in a simulation.
+    /// Creates a listener for a simulation.
     init(_ listener: any Listener, at path: String) {
         self.path = path
         self.mode = 0
         self.listener = listener
     }
 
-    /// Nobody wanted it after all.
+    /// Removes the file if `remove` was not called.
     deinit { file.take()?.remove() }
 
-    /// The service manager's; nil when there is none. It can be had once.
+    /// Returns the service manager's socket, only once; nil when there is none.
     ///
-    /// - Throws: `UsageError` when it is no Unix socket: who gets to a port, a browser for any site among them, is looked at
-    ///   by HTTP only.
+    /// - Throws: `UsageError` when it is not a Unix socket: at a port, requests (for example, from a browser on any
+    ///   site) are only checked over HTTP.
     static func inherited(environment: [String: String]) throws(UsageError) -> ListeningSocket? {
         guard let socket = InheritedSockets.take(.feed, environment: environment) else { return nil }
         guard let address = try? SocketAddress(of: socket), address.isLocal else {
@@ -45,9 +45,9 @@ final class ListeningSocket: @unchecked Sendable {
         return ListeningSocket(socket, at: nil, file: nil)
     }
 
-    /// Claims the path that options name; nil when the feed is not to be served. Blocks.
+    /// Claims the path that the options name; nil when the feed is not to be served. Blocks.
     ///
-    /// - Throws: `UsageError` when the path cannot be had.
+    /// - Throws: `UsageError` when the path is not available.
     static func claim(_ options: Options, environment: [String: String]) throws(UsageError) -> ListeningSocket? {
         guard let path = options.socketPath(environment: environment) else { return nil }
         var socket: Descriptor?
@@ -64,21 +64,21 @@ final class ListeningSocket: @unchecked Sendable {
         return ListeningSocket(socket, at: path, mode: options[\.listenMode], file: file)
     }
 
-    /// Where readers come in; once.
+    /// Returns the listener for readers.
     func open(on loop: EventLoop) throws(SystemError) -> any Listener {
         if let socket = socket.take() { listener = try SocketListener(owning: socket, on: loop) }
         guard let listener else { throw SystemError(code: EBADF, call: "accept4") }
         return listener
     }
 
-    /// Gives the socket other permissions; the service manager's stay.
+    /// Changes the socket's permissions; the service manager's socket keeps its own.
     func change(mode: UInt32) throws(SystemError) {
         guard mode != self.mode else { return }
         try file?.change(mode: mode)
         self.mode = mode
     }
 
-    /// Closes the socket and removes its file, if it is ours.
+    /// Closes the socket, and removes its file if it is ours.
     func remove() {
         listener?.close()
         socket = nil
@@ -87,7 +87,7 @@ final class ListeningSocket: @unchecked Sendable {
 }
 
 extension Options {
-    /// Where the feed is to be served; nil for nowhere.
+    /// The path to serve the feed at; nil when it is not served.
     func socketPath(environment: [String: String]) -> String? {
         self[\.listen].map { $0.path ?? DefaultSocket.path(environment: environment) }
     }

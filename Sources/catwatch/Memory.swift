@@ -1,8 +1,8 @@
 internal import CLinux
 
-/// How the C library's allocator is set up. (mallopt(3).)
+/// The configuration of the C library's allocator (mallopt(3)).
 enum Memory {
-    /// One arena, since one thread does nearly all the work, and freed memory goes back to the system early.
+    /// Uses one arena, since one thread does nearly all the work, and returns freed memory to the system early.
     static func economise() {
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_MMAP_THRESHOLD, 64 << 10)

@@ -4,10 +4,9 @@ internal import Nats
 internal import Reactor
 internal import Settings
 
-/// What does not fit between a plan that publishes, or reads what is published, and the servers, for `check --online`. It blocks, and
-/// publishes nothing.
+/// Checks that NATS servers fit a plan that publishes or reads, for `check --online`. Blocks, and publishes nothing.
 enum NatsCheck {
-    /// A line for each that is wrong, or one that says that all is well.
+    /// Returns a line for each problem, or lines that say that all is well.
     static func run(_ settings: NatsSettings, as name: String, _ broker: any Broker) -> (report: String, isFine: Bool) {
         let subject = NatsSubject.of(name)
         var faults: [String] = []
@@ -16,7 +15,7 @@ enum NatsCheck {
             defer { broker.close() }
             try broker.connect()
             faults = try problems(settings, subject, broker)
-            // Which is as it was meant where there is one server.
+            // With a single server, one replica is intended.
             if faults.isEmpty, try broker.stream(settings.stream).replicas == 1 {
                 praise.append(
                     "stream \(settings.stream) has one replica: while its server is away nothing can be published")
@@ -27,7 +26,7 @@ enum NatsCheck {
         return report(faults, "nats: ", praise)
     }
 
-    /// The same of a source that reads: whether its stream is there, and a consumer may be made and asked.
+    /// Checks a source that reads: whether its stream exists and a consumer can be created and asked.
     static func run(_ source: NatsSource, _ broker: any BrokerReader) -> (report: String, isFine: Bool) {
         var faults: [String] = []
         do throws(NatsFault) {
@@ -59,7 +58,7 @@ enum NatsCheck {
     ) throws(NatsFault) -> [String] {
         var problems: [String] = []
         let most = broker.mostMessage
-        // A line, its headers, and what is kept free for a `gap`.
+        // A line, its headers, and the room reserved for a `gap`.
         let needed = LineEncoder.longestLine + 4 << 10
         if most < needed {
             problems.append("the server's max_payload of \(most) is less than a line may have; let it be 2 MB")
@@ -77,7 +76,7 @@ enum NatsCheck {
             }
             if !stream.isOnDisk { problems.append("the stream is kept in memory only; let storage be file") }
             if !stream.allowsDirect { problems.append("the stream has no allow_direct") }
-            // What was on its way when two others of the name spoke is sent again after that time, by the same id.
+            // After this time, messages in flight during a conflict of two agents are sent again with the same id.
             if stream.duplicateWindow <= NatsFence.silence {
                 problems.append(
                     "the stream's duplicate_window of \(stream.duplicateWindow.shortText) is not longer than the "
@@ -95,7 +94,7 @@ enum NatsCheck {
         } catch  where error.kind == .silent && !problems.isEmpty {
             return problems
         }
-        // Refused by whoever takes it, as no message is called so: who gets that far may publish.
+        // Refused for its expected id, which no message has; getting that far proves that we may publish.
         var message = NatsMessage(subject: subject, stream: settings.stream)
         message.expectedID = "catwatch-check"
         do throws(NatsFault) {

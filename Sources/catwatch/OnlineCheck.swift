@@ -7,18 +7,18 @@ internal import Outputs
 internal import Reactor
 internal import Settings
 
-/// Tries every source once and says what came of it: `catwatch check --online`.
+/// `catwatch check --online`: asks every source once and reports the results.
 actor OnlineCheck {
-    /// What a source has come to so far.
+    /// The result of a source so far.
     private struct Result {
         var events = 0
-        /// The first few of its lines, as a person may see them.
+        /// Its first few lines, safe for a terminal.
         var lines: [String] = []
         var latency: LatencySample?
         var failure: Failure?
-        /// Which number is taken for the value, where nobody said.
+        /// The number that was chosen as the value, where no setting says which.
         var value: String?
-        /// Whether a whole answer has come, be it an empty list.
+        /// Whether a complete answer has come, even an empty list.
         var isAnswered = false
 
         var isDecided: Bool { events > 0 || failure != nil || isAnswered }
@@ -31,10 +31,10 @@ actor OnlineCheck {
     private var results: [String: Result] = [:]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// How many lines of a source are shown, and how much of each.
+    /// The most lines that are shown for a source, and the most characters of each.
     private static let mostLines = 3
     private static let longestLine = 300
-    /// What a source gets beyond its own deadline.
+    /// The time that a source gets beyond its own deadline.
     private static let grace = Duration.seconds(5)
 
     init(in surroundings: Surroundings) {
@@ -44,18 +44,18 @@ actor OnlineCheck {
         let factory = surroundings.inputs
         self.store = store
         self.loop = loop
-        // All at once: none is to be waited for longer than its own deadline.
+        // Without spreading the first polls, so that no source takes longer than its own deadline.
         runner = SourceRunner(store: store, desk: desk, on: loop) { source, _ in
             factory.input(of: source, into: store, desk: desk)
         }
         decided = Wakeup(loop: loop)
     }
 
-    /// Tries the sources but streams until each has come to something, which ends it, or has had its time.
+    /// Asks the sources, but no NATS streams; each stops at its first result or at the deadline.
     ///
-    /// - Returns: the report, a line or more for each source, and whether every source had something to tell.
+    /// - Returns: the report, a line or more for each source, and whether every source delivered something.
     func run(_ sources: [Source]) async -> (report: String, isFine: Bool) {
-        // Standard input and what comes through a FIFO are not to be eaten by somebody who only looks.
+        // Standard input, files and FIFOs are not read, because a check must not consume their data.
         let sources = sources.filter { if case .nats = $0 { false } else { true } }
         let tried = sources.filter { if case .stdin = $0 { false } else { true } }
         for source in tried { results[source.description.name] = Result() }
@@ -68,7 +68,7 @@ actor OnlineCheck {
             var rest = tried
             while !rest.isEmpty, loop.clock.now < deadline {
                 guard (try? await decided.wait()) != nil else { break }
-                // Others may take their time, and none is asked again meanwhile.
+                // The others need more time; finished sources are stopped, so that none is asked twice.
                 rest.removeAll { results[$0.description.name]?.isDecided == true }
                 if !rest.isEmpty { await runner.replace(with: rest) }
             }
@@ -101,7 +101,7 @@ actor OnlineCheck {
         return text
     }
 
-    /// Looks at the feed until the task is cancelled.
+    /// Reads the feed until the task is cancelled.
     private func read() async throws(CancellationError) {
         let (reader, _) = await store.open(nil)
         while true {
@@ -116,7 +116,7 @@ actor OnlineCheck {
 
     private func take(_ bytes: Bytes) {
         guard let line = try? LineDecoder.decode(bytes), let name = line.source else { return }
-        // What an agent of a fleet has of its own sources is the answer of the source that stands for it.
+        // A line about a source of a fleet's member counts for the source that stands for the member.
         let source = line.agent.map { SourceDescription(agent: $0).name } ?? name
         guard let known = results[source] else { return }
         defer { if !known.isDecided, results[source]?.isDecided == true { decided.signal() } }
@@ -141,10 +141,10 @@ actor OnlineCheck {
 }
 
 extension Source {
-    /// Whether it is another agent's feed.
+    /// Whether the source is another agent's feed.
     fileprivate var isFeed: Bool { if case .feed = self { true } else { false } }
 
-    /// How long a first event may take.
+    /// How long the first event may take.
     fileprivate var patience: Duration {
         switch self {
         case .http(let source): source.request.timeout
@@ -158,9 +158,9 @@ extension Source {
 }
 
 extension OnlineCheck {
-    /// Tries the sources of a plan once and says on stderr what came of it.
+    /// Asks a plan's sources once and prints the report on stderr.
     ///
-    /// - Returns: the exit status: 1 when a source has nothing to tell.
+    /// - Returns: the exit status: 1 when a source fails or delivers nothing, or NATS has a problem.
     static func run(_ plan: WatchPlan, in surroundings: Surroundings) async throws -> Int32 {
         let demo = try surroundings.startDemo(plan.options)
         let sources = try plan.sources(demoOrigin: demo?.origin)

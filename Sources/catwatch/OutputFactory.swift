@@ -9,23 +9,23 @@ internal import Reactor
 internal import Settings
 internal import Web
 
-/// Makes the outputs that get the feed line by line.
+/// Creates the outputs that get the feed line by line.
 struct OutputFactory: Sendable {
     let store: EventStore
     let desk: PollDesk
     let notices: Notices
     let surroundings: Surroundings
-    /// Whether the feed is passed on, and gets no lines of ours.
+    /// Whether the feed is another agent's or a recording, and gets no lines of our own.
     let isRelay: Bool
-    /// Where older lines than the log's are; nil for nowhere.
+    /// Reads lines that are older than the log's; nil without a journal.
     let history: HistoryDesk?
-    /// For those who read it, wherever they come in.
+    /// The readers' seats, shared by all ways to connect.
     let seats = ReaderSeats()
 
     /// Runs an output to its end.
     typealias Run = @Sendable () async -> Void
 
-    /// - Returns: what runs it, and says why the agent is to stop now, if it is.
+    /// - Returns: a function that runs the output and returns the reason to stop the agent, if there is one.
     func stdout() -> @Sendable () async -> Agent.Stop? {
         let output = StreamOutput(
             "stdout", store: store, on: surroundings.loop, holdsInputs: true,
@@ -39,10 +39,10 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// - Parameter start: where another one has ended, to go on from.
-    /// - Returns: nil when there is no thread for the disk.
+    /// - Parameter start: the place where an earlier output ended, to continue from.
+    /// - Returns: nil when no thread can be started for the disk.
     func file(_ path: String, from start: FileOutput.Place? = nil) -> (FileOutput, Run)? {
-        // Each has its own: a disk that stalls may keep it for ever.
+        // Each output has its own thread: a stalled disk may block it for ever.
         let worker = surroundings.makeWorker("disk")
         guard worker.start() else { return nil }
         let output = FileOutput(
@@ -55,7 +55,7 @@ struct OutputFactory: Sendable {
             {
                 try? await output.run()
                 worker.stop()
-                // Nothing is to be written to it any more.
+                // The file is not written to any more.
                 if let recovery = await output.endTrouble(), await !store.isOver {
                     tell(.recovered(recovery), of: path)
                 }
@@ -63,13 +63,13 @@ struct OutputFactory: Sendable {
         )
     }
 
-    /// - Returns: nil when there is no thread for the disk.
+    /// - Returns: nil when no thread can be started for the disk.
     func journal(_ lines: any LineStore, _ options: Options) -> (JournalOutput, Run)? {
         let worker = surroundings.makeWorker("journal disk")
         guard let path = options[\.journal], worker.start() else { return nil }
         var pace = JournalOutput.Pace()
         pace.commit = options[\.journalCommit]
-        // What is kept of a recording is as old as its keeping.
+        // The age of a journalled recording counts from when it is written, so this is the machine's clock.
         let wall = surroundings.machineWall
         let output = JournalOutput(
             path, keeping: lines, store: store, on: surroundings.loop, worker: worker, wall: wall, at: pace,
@@ -86,8 +86,8 @@ struct OutputFactory: Sendable {
         )
     }
 
-    /// - Parameter run: of this process: the feed's may be another one.
-    /// - Returns: nil when there is no thread for the servers.
+    /// - Parameter run: this process's run; the feed's may be another one.
+    /// - Returns: nil when no thread can be started for the servers.
     func nats(_ settings: NatsSettings, as name: String?, run: String) -> Run? {
         let worker = surroundings.makeWorker("broker")
         guard worker.start() else { return nil }
@@ -104,7 +104,7 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// Says how an output is doing: in the feed, or to a person when that is another agent's, or over.
+    /// Reports an output's state: in the feed, or on stderr when the feed is another agent's or over.
     private func tell(_ body: Event.Body, of what: String) {
         let isSaid = store.assumeIsolated { store in
             guard !isRelay, !store.isOver else { return false }
@@ -120,7 +120,7 @@ struct OutputFactory: Sendable {
         }
     }
 
-    /// - Parameter reader: of one to the same address that has ended, to go on with.
+    /// - Parameter reader: the reader of an earlier output to the same address, to continue with.
     func push(to target: PushTarget, from reader: ReaderID? = nil) -> (PushOutput, Run) {
         let output = PushOutput(
             target, store: store, on: surroundings.loop, random: surroundings.random(), from: reader,
@@ -156,7 +156,7 @@ struct OutputFactory: Sendable {
         )
     }
 
-    /// Serves the feed to whoever connects to a socket.
+    /// Serves the feed on a socket.
     func server(at socket: ListeningSocket, _ limits: ReaderLimits) -> (FeedServer, Run) {
         let server = FeedServer(
             store: store, desk: desk, on: surroundings.loop, limits: limits, seats: seats, history: history)

@@ -4,33 +4,33 @@ internal import Reactor
 internal import Settings
 internal import Web
 
-/// Runs the outputs that get the feed, ends them with what they are owed, and swaps some of them while the others go on.
+/// Runs the outputs, lets them drain at the end, and replaces some of them while the others continue.
 actor OutputRunner {
-    /// What `replace` came to.
+    /// The result of `replace`.
     struct Changes: Equatable {
         var started = 0
         var stopped = 0
         var kept = 0
     }
 
-    /// What becomes of the socket that readers connect to.
+    /// The change to the socket that readers connect to.
     enum SocketChange: Sendable {
         case keep
         case close
-        /// This one is claimed already.
+        /// Serve this socket, which is claimed already.
         case open(ListeningSocket)
     }
 
-    /// What becomes of the port that the page is served at.
+    /// The change to the port that serves the page.
     enum PortChange: Sendable {
         case keep(WebSettings)
         case close
-        /// This one is bound already.
+        /// Serve this port, which is bound already.
         case open(ListeningPort, WebSettings)
     }
 
     private enum Output {
-        /// stdout or the view, which stay to the end.
+        /// stdout, the view, the journal or NATS, which run to the end.
         case fixed
         case file(FileOutput, String)
         case push(PushOutput, PushTarget)
@@ -43,7 +43,7 @@ actor OutputRunner {
         let output: Output
     }
 
-    /// An output that is to be started, and the one that it follows.
+    /// An output to start, and the output that it replaces.
     private enum Beginning {
         case file(String, after: Slot?)
         case push(PushTarget, after: Slot?)
@@ -60,25 +60,25 @@ actor OutputRunner {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var slots: [Slot] = []
-    /// What runs, also what is about to end. Not children of a group, as one child of a group cannot be cancelled; `end` waits
-    /// for all.
+    /// The tasks of running outputs, including those about to end. Not a task group, because one child of a group
+    /// cannot be cancelled alone; `end` waits for all.
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var next = 0
-    /// Where the feed is served.
+    /// The socket that serves the feed.
     private(set) var socket: ListeningSocket?
-    /// Where the page is.
+    /// The port that serves the page.
     private(set) var port: ListeningPort?
-    /// Where it is to be, while the outputs of before come to their end.
+    /// The socket to serve next, while the replaced outputs still end.
     private var claimed: ListeningSocket?
     private var isReplacing = false
-    /// Whether the feed is over.
+    /// Whether the feed has ended.
     private var isEnding = false
-    /// Whether outputs are waited for no longer than they must be.
+    /// Whether `drain` is limited to `drainTime`.
     private var isHurried = false
-    /// Who waits for an output to end.
+    /// The wakeups of everybody who waits for an output to end.
     private var waiting: [Wakeup] = []
 
-    /// How long outputs that are to end have to take what there is.
+    /// How long ending outputs may take to drain.
     static let drainTime = Duration.seconds(5)
 
     init(_ factory: OutputFactory) {
@@ -86,15 +86,15 @@ actor OutputRunner {
         loop = factory.surroundings.loop
     }
 
-    /// Whether there is a file that can be opened anew.
+    /// Whether there is an output file that can be reopened.
     var hasFile: Bool { slots.contains { if case .file = $0.output { true } else { false } } }
 
     // MARK: Starting
 
-    /// Starts stdout or the view, which stays to the end.
+    /// Starts an output that runs to the end.
     func start(_ run: @escaping OutputFactory.Run) { start(.fixed, run) }
 
-    /// Starts the outputs that options ask for, and serves the feed at a socket, and the page at a port.
+    /// Starts the outputs that the options ask for, and serves the feed on a socket and the page at a port.
     func start(_ options: Options, at socket: ListeningSocket?, _ port: (ListeningPort, WebSettings)?) async {
         if let path = options[\.outputFile] { await start(.file(path, after: nil)) }
         for target in options[\.connect] { await start(.push(target, after: nil)) }
@@ -144,7 +144,7 @@ actor OutputRunner {
 
     private func didEnd(_ number: Int) {
         tasks[number] = nil
-        // Nobody is let in any more, also when that was not asked for; another one is served only after this.
+        // A server that ended, asked to or not, leaves no open socket; the next one is served only after this.
         if slots.contains(where: { if case .server = $0.output { $0.number == number } else { false } }) {
             closeSocket()
         }
@@ -155,7 +155,7 @@ actor OutputRunner {
 
     // MARK: Changing
 
-    /// Has outputs whose files were renamed open them anew, and waits until they have.
+    /// Reopens output files, which may have been renamed, and waits until that is done.
     func reopenFiles() async throws(CancellationError) {
         for slot in slots {
             guard case .file(let file, _) = slot.output else { continue }
@@ -164,12 +164,12 @@ actor OutputRunner {
         }
     }
 
-    /// Keeps in mind a socket that is claimed already, until `replace` serves it.
+    /// Remembers a socket that is claimed already, until `replace` serves it.
     func hold(_ change: SocketChange) { if case .open(let socket) = change { claimed = socket } }
 
-    /// Ends what options ask for no more, once it has what there is, and then starts what is new: a file goes on where the one
-    /// before has ended, a push to the same address as after a lost connection. Equal ones are not touched, and readers of a
-    /// socket that stays are not either.
+    /// Ends the outputs that the options no longer ask for, once they have drained, then starts the new ones: a file
+    /// continues where its predecessor ended, a push to the same address continues as after a lost connection.
+    /// Unchanged outputs, and the readers of an unchanged socket, are not touched.
     func replace(with options: Options, socket change: SocketChange, port portChange: PortChange) async -> Changes {
         isReplacing = true
         defer {
@@ -191,7 +191,7 @@ actor OutputRunner {
             let former = leaving.first { if case .file = $0.output { true } else { false } }
             beginnings.append(.file(path, after: former))
         }
-        // All that stay first: none of them is to be taken for what another one follows.
+        // Find all unchanged outputs first, so that none of them becomes a predecessor.
         for target in options[\.connect] where !keep({ if case .push(_, target) = $0 { true } else { false } }) {
             beginnings.append(.push(target, after: nil))
         }
@@ -215,12 +215,12 @@ actor OutputRunner {
         let followed = Set(beginnings.compactMap { $0.predecessor?.number })
         for slot in leaving { await stop(slot, isFollowed: followed.contains(slot.number), isOver: false) }
         await end(leaving, within: Self.drainTime)
-        // Once the feed is over only what another one has begun goes on.
+        // Once the feed has ended, only outputs that replace another one are started.
         for beginning in beginnings where !isEnding || beginning.predecessor != nil { await start(beginning) }
         if case .open(let socket) = change {
             changes.started += 1
             claimed = nil
-            // Nobody is let in any more.
+            // No new readers are accepted at the end.
             if isEnding { socket.remove() } else { serve(at: socket, ReaderLimits(options)) }
         }
         if case .open(let port, let settings) = portChange {
@@ -230,7 +230,7 @@ actor OutputRunner {
         return changes
     }
 
-    /// Has each push follow one to the same address that is about to end.
+    /// Makes each push the successor of an ending push to the same address.
     private func follow(_ leaving: [Slot], _ beginnings: [Beginning]) -> [Beginning] {
         var free = leaving
         return beginnings.map { beginning in
@@ -262,7 +262,7 @@ actor OutputRunner {
         socket = nil
     }
 
-    /// Waits until outputs have ended, and cancels those that have not in time.
+    /// Waits until outputs have ended, and cancels those that are late.
     private func end(_ slots: [Slot], within time: Duration) async {
         let deadline = loop.clock.now.advanced(by: time)
         while slots.contains(where: { tasks[$0.number] != nil }), loop.clock.now < deadline, !Task.isCancelled {
@@ -275,10 +275,10 @@ actor OutputRunner {
 
     // MARK: The end
 
-    /// Waits for outputs to get what there is; the feed is over.
+    /// Waits until the outputs have drained; the feed has ended.
     ///
-    /// - Parameter limit: nil for as long as it takes, which is until `hurry`: the whole of a file is to come out at the other
-    ///   end of a pipe, however slow that is. Readers of the socket have no more than `drainTime` in any case.
+    /// - Parameter limit: nil for no limit until `hurry` is called: a whole file has to come out of the other end of a
+    ///   pipe, however slow that is. Readers of the socket and of the page have at most `drainTime` in any case.
     func drain(within limit: Duration?) async {
         isEnding = true
         var deadline = limit.map { loop.clock.now.advanced(by: $0) }
@@ -295,20 +295,20 @@ actor OutputRunner {
         }
     }
 
-    /// Has `drain` take no longer than it must.
+    /// Limits `drain` to `drainTime` from now on.
     func hurry() {
         isHurried = true
         callWaiting()
     }
 
-    /// Ends all that still runs, and waits for that.
+    /// Cancels all outputs that still run, and waits for them.
     func end() async {
         let late = tasks.values
         for task in late { task.cancel() }
         for task in late { await task.value }
     }
 
-    /// Removes the socket, as the process ends on the spot.
+    /// Removes the socket before the process exits at once.
     func giveBack() {
         socket?.remove()
         claimed?.remove()

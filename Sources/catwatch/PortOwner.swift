@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Reactor
 
-/// Finds who listens at a TCP port, among the processes whose descriptors one may look at. (proc(5).)
+/// Finds the process that listens at a TCP port, among those whose descriptors we may read (proc(5)).
 enum PortOwner {
-    /// The process; nil when it cannot be known.
+    /// The process; nil when it is unknown.
     static func find(_ port: UInt16) -> Int32? {
         let sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { inodes(listeningAt: port, in: text(of: $0)) }
         guard !sockets.isEmpty else { return nil }
@@ -15,11 +15,11 @@ enum PortOwner {
         }
     }
 
-    /// The inodes of sockets that listen at a port, by a table as /proc/net/tcp is one.
+    /// The inodes of the sockets that listen at a port, from a table in the format of /proc/net/tcp.
     static func inodes(listeningAt port: UInt16, in table: String) -> [Substring] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ")
-            // Local address and port in hexadecimal digits, the remote ones, the state (10 for one that listens), …
+            // Local address and port in hexadecimal digits, the remote ones, the state (0A for listening), …
             guard columns.count > 9, columns[3] == "0A", let colon = columns[1].lastIndex(of: ":"),
                 UInt16(columns[1][columns[1].index(after: colon)...], radix: 16) == port
             else { return nil }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The environment as the process got it.
+/// The environment that the process was started with.
 enum ProcessEnvironment {
-    /// All variables; of repeated ones the first, as getenv(3) has it.
+    /// Returns all variables; the first of repeated ones counts, as in getenv(3).
     static func variables() -> [String: String] {
         var variables: [String: String] = [:]
         var entry = environ

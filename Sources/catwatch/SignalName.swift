@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Signals by name.
 enum SignalName {
-    /// `SIGTERM`; the number where there is no name.
+    /// `SIGTERM`; the number when the name is unknown.
     static func text(_ number: Int32) -> String {
         switch number {
         case SIGINT: "SIGINT"

@@ -1,20 +1,20 @@
 internal import Settings
 internal import Terminal
 
-/// What standard output gets.
+/// The kind of output on stdout.
 enum StdoutMode: Sendable, Equatable {
     /// The live view, in a terminal.
     case view
-    /// One frame of the view after another as text, on a terminal whose cursor cannot be moved.
+    /// Successive frames of the view as text, on a terminal without cursor movement.
     case frames
-    /// What there is to see, and then the end.
+    /// One frame or page, then the end.
     case once(OnceForm)
     /// Lines of JSON.
     case ndjson
     case none
 
-    /// - Parameter isTerminal: whether standard output is one.
-    /// - Throws: `UsageError` when what is asked for needs a terminal, or is for none.
+    /// - Parameter isTerminal: whether standard output is a terminal.
+    /// - Throws: `UsageError` when the requested output needs a terminal, or must not go to one.
     init(_ options: Options, capabilities: TerminalCapabilities, isTerminal: Bool) throws(UsageError) {
         if let form = options[\.once] {
             guard form == .text || !isTerminal else {
@@ -38,6 +38,6 @@ enum StdoutMode: Sendable, Equatable {
         }
     }
 
-    /// Whether lines stay as they are printed: nothing is drawn over them.
+    /// Whether printed lines stay visible: nothing is drawn over them.
     var isLines: Bool { self == .ndjson || self == .none }
 }

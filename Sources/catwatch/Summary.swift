@@ -1,6 +1,6 @@
 internal import Feed
 
-/// What a run came to, in the words of ping(8).
+/// The result of a run, in the style of ping(8).
 struct Summary {
     let elapsed: Duration
     let events: Int
@@ -31,7 +31,7 @@ struct Summary {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// With three digits behind the point.
+    /// Formats with three digits after the point.
     private static func milliseconds(_ value: Double) -> String {
         let thousandths = Int((value * 1_000).rounded())
         let fraction = String(thousandths % 1_000)

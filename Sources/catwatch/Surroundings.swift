@@ -9,64 +9,64 @@ internal import Reactor
 internal import Settings
 internal import Terminal
 
-/// All that an agent has from outside: the process's own, or a world in memory on a virtual loop, for simulations.
+/// Everything that an agent gets from outside: the process's own, or a simulated world in memory on a virtual loop.
 struct Surroundings: Sendable {
     let loop: EventLoop
-    /// That of the recording, when one is played back.
+    /// The wall clock; the recording's, when one is played back.
     var wall: any WallClock
     let transport: any HTTPTransport & StreamTransport
-    /// Generators of random numbers, which nobody can guess in a real run.
+    /// Creates random number generators; unpredictable in a real run.
     let random: @Sendable () -> any RandomNumberGenerator & Sendable
-    /// Whether standard output and standard error are terminals, and what may be written to those.
+    /// Whether standard output and standard error are terminals, and what these can show.
     let outputIsTerminal: Bool
     let errorIsTerminal: Bool
     let capabilities: TerminalCapabilities
-    /// A thread for one who waits for what may never come: a disk.
+    /// Creates a thread for work that may block for ever, such as a disk.
     let makeWorker: @Sendable (_ name: String) -> any Worker
-    /// The file that every line is appended to.
+    /// Opens the file that every line is appended to.
     let outputFile: @Sendable (_ path: String) -> any LineFile
-    /// How many bytes recent lines may take; less than anybody can ask for in a simulation.
+    /// The bytes for recent lines; in a simulation, less than an option allows.
     let logBytes: @Sendable (Options) -> Int
-    /// For long sums, for reading the files that are sources, and for reading what a reload asks for.
+    /// Threads for long computations, for reading source files, and for reading what a reload needs.
     let computer: any Worker
     let files: any Worker
     let reloads: any Worker
     let host: AgentIdentity.Host
     let usage: @Sendable () -> ProcessSampler.Usage
     let service: ServiceManager?
-    /// Opens standard input, output or error, by its number.
+    /// Opens standard input, output or error by its descriptor number.
     let openStandard: @Sendable (Int32) throws(SystemError) -> any ByteStream
-    /// How large the terminal is that a standard stream is, or is said to be.
+    /// The size of the terminal at a standard stream, or the size that the environment gives.
     let screenSize: @Sendable (Int32) -> ScreenSize
-    /// The terminal for a live view.
+    /// Opens the terminal for a live view.
     let openTerminal: @Sendable () -> LoopBound<any TerminalDevice>
-    /// Has signals come to a handler, until the watch is cancelled; nil when nothing has to be cancelled.
+    /// Calls a handler for signals until the watch is cancelled; nil when nothing needs cancelling.
     let watchSignals: @Sendable (@escaping @Sendable (Int32) -> Void) throws(SystemError) -> LoopBound<SignalWatch>?
-    /// Ends the process on the spot.
+    /// Ends the process at once.
     let exit: @Sendable (Int32) -> Void
-    /// The socket that the service manager hands over for the feed, if it does; to be asked for once.
+    /// Returns the service manager's socket for the feed, if there is one; only once.
     let inheritSocket: @Sendable () throws(UsageError) -> ListeningSocket?
     /// Claims the socket that readers connect to; nil when the feed is not to be served. Blocks.
     let listen: @Sendable (Options) throws(UsageError) -> ListeningSocket?
-    /// The port that the service manager hands over, or the one that options ask for; nil when the page is not to be served.
+    /// Returns the service manager's port, or the one that the options ask for; nil when no page is to be served.
     let openPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
-    /// The same without the service manager's, for a reload. Blocks a little.
+    /// Binds the port that the options ask for, ignoring the service manager's, for a reload. Blocks briefly.
     let claimPort: @Sendable (Options) throws(UsageError) -> ListeningPort?
-    /// Makes what writes a journal and what reads it; neither does anything yet.
+    /// Creates a journal's writer and its reader; opens nothing yet.
     let openJournal: @Sendable (_ path: String, JournalSettings) -> (lines: any LineStore, history: any LineHistory)
-    /// Makes a connection to servers of NATS, for an agent of that name; it does nothing yet.
+    /// Creates a connection to NATS servers for the agent of this name; connects later.
     let broker: @Sendable (NatsSettings, _ name: String) -> any Broker
-    /// The same for who reads what agents publish.
+    /// Creates a connection for reading what agents publish.
     let reader: @Sendable (NatsServers) -> any BrokerReader
-    /// Connects to an agent's socket, or to the usual one, and says whose it is, if it is somebody else's.
+    /// Connects to an agent's socket, or to the default one; returns its owner if that is another user.
     let attach: @Sendable (_ path: String?) throws -> (stream: any ByteStream, owner: UInt32?)
     /// Connects to a Unix socket, and to a host by its name.
     let connect: @Sendable (_ path: String) throws(SystemError) -> any ByteStream
     let connectHost: @Sendable (_ host: String, _ port: UInt16) async throws -> LoopBound<any ByteStream>
-    /// Has room made for so many connections.
+    /// Raises the limit of open descriptors for this number of connections.
     let makeRoom: @Sendable (Int) -> Void
 
-    /// Who is watching: another run at each call.
+    /// A new identity of this agent, with another run at each call.
     var identity: AgentIdentity {
         var random = random()
         let digits = String(random.next() as UInt64, radix: 16)
@@ -81,7 +81,7 @@ struct Surroundings: Sendable {
             openStandardInput: { [openStandard] _ throws(SystemError) in try openStandard(STDIN_FILENO) })
     }
 
-    /// This machine's clock, also while a recording is played back.
+    /// The machine's clock, even while a recording is played back.
     var machineWall: any WallClock { (wall as? ReplayClock)?.base ?? wall }
 
     /// Opens a recording: standard input for `-`, a journal, or a file of lines.
@@ -94,21 +94,21 @@ struct Surroundings: Sendable {
         return LoopBound(JournalStream(SQLiteHistory(path: path), from: from, on: loop, worker: files))
     }
 
-    /// Lets the threads end, which are not waited for.
+    /// Stops the worker threads without waiting for them.
     func stopWorkers() {
         computer.stop()
         files.stop()
         reloads.stop()
     }
 
-    /// Starts the stand-in API, if that is asked for.
+    /// Starts the stand-in API, if requested.
     func startDemo(_ options: Options) throws -> CatAPIServer? {
         options[\.demo] ? try CatAPIServer(loop: loop, seed: .random(in: 0...(.max))) : nil
     }
 }
 
 extension Surroundings {
-    /// The process's own.
+    /// The real surroundings of the process.
     init(of environment: [String: String], capabilities: TerminalCapabilities, on loop: EventLoop) throws(SystemError) {
         let names = WorkerThread(name: "names")
         self.loop = loop
@@ -159,7 +159,7 @@ extension Surroundings {
             try DescriptorStream(owning: try StreamSocket.connected(to: path), on: loop)
         }
         connectHost = { host, port in
-            // Not behind a name that is asked for, and may be for long.
+            // Numeric addresses do not wait for the lookup of a name, which may take long.
             if let addresses = try? SocketAddress.resolve(host: host, port: port, isNumeric: true) {
                 return LoopBound(try await StreamSocket.connected(to: addresses, on: loop))
             }
@@ -170,8 +170,8 @@ extension Surroundings {
         makeRoom = { DescriptorLimit.raise(for: $0) }
     }
 
-    /// Ends the process with nothing but what is owed to those who share its standard streams: a thread may be in the middle
-    /// of a write or a question that never comes to an end, and is not to find things half torn down.
+    /// Ends the process after restoring the standard streams that it shares with others. Nothing else is torn down: a
+    /// thread may be in the middle of a write or a name lookup that never returns.
     static func leave(_ status: Int32) -> Never {
         DescriptorStream.giveBackStandard()
         _exit(status)

@@ -2,16 +2,16 @@ internal import Feed
 internal import Outputs
 internal import Reactor
 
-/// Tells the service manager that the agent makes progress: the loop turns, and polls end when they should.
+/// Tells the service manager that the agent makes progress: the loop runs, and polls end in time.
 ///
-/// A poll that fails counts as well; one that never ends, or that is not begun, does not.
+/// A failed poll counts as progress; one that never ends, or never starts, does not.
 struct Watchdog: Sendable {
     private let desk: PollDesk
     private let loop: EventLoop
     private let service: ServiceManager
     private let interval: Duration
 
-    /// - Parameter interval: how often the manager wants to hear something.
+    /// - Parameter interval: how often the service manager expects a message.
     init(desk: PollDesk, on loop: EventLoop, service: ServiceManager, interval: Duration) {
         self.desk = desk
         self.loop = loop

@@ -5,11 +5,11 @@ internal import Reactor
 internal import Terminal
 
 extension FibonacciCommand {
-    /// `catwatch fibonacci --summary`: prints how long each computation took that a journal knows of, the oldest first: its
-    /// N from the left, its milliseconds to the right, where they would be for the largest of them.
+    /// `catwatch fibonacci --summary`: prints the time that each computation in a journal took, the oldest first: N on
+    /// the left, milliseconds right-aligned in a fixed width.
     ///
-    /// - Parameter complain: says something on standard error, in whole lines.
-    /// - Returns: the exit status, as `LogCommand.run` has it.
+    /// - Parameter complain: prints whole lines on standard error.
+    /// - Returns: the exit status, as for `LogCommand.run`.
     static func printRuns(
         of journal: String, to output: Int32 = STDOUT_FILENO, complain: (String) -> Void
     ) -> Int32 {
@@ -41,7 +41,7 @@ extension FibonacciCommand {
         }
     }
 
-    /// Whether bytes are somewhere in a line; `firstRange` would link the regular expressions.
+    /// Whether a line holds these bytes; `firstRange` would link the regular expressions.
     private static func holds(_ line: some RandomAccessCollection<UInt8>, _ marker: [UInt8]) -> Bool {
         line.indices.contains { line[$0] == marker[0] && line[$0...].starts(with: marker) }
     }

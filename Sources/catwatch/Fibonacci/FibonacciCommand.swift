@@ -3,18 +3,18 @@ internal import Glibc
 internal import Inputs
 internal import Reactor
 
-/// `catwatch fibonacci 90`, `catwatch fibonacci 10 50 90`: prints the numbers, and what computing them took.
+/// `catwatch fibonacci 90`, `catwatch fibonacci 10 50 90`: prints the numbers and the time that computing them took.
 ///
-/// There need not be a loop. The text is made and written piece by piece: F(0)…F(100,000) are 2 GB of it.
+/// Needs no event loop. The text is produced and written piece by piece: F(0)…F(100,000) are 2 GB of it.
 enum FibonacciCommand {
-    /// How much text is gathered before it is written.
+    /// The bytes of text to gather before writing.
     private static let pieceSize = 64 << 10
 
-    /// Prints runs to standard output, waiting for whoever reads it; quietly ends early when nobody does. SIGPIPE has
-    /// to be ignored.
+    /// Prints runs to standard output, blocking for the reader; returns early and silently when nobody reads. SIGPIPE
+    /// has to be ignored.
     ///
-    /// - Parameter runs: up to which number each of them goes, 0 to `PollRequest.mostN`.
-    /// - Throws: what writing failed with, other than `EPIPE`.
+    /// - Parameter runs: the last index of each run, 0 to `PollRequest.mostN`.
+    /// - Throws: the error of writing, other than `EPIPE`.
     static func print(_ runs: [Int], to descriptor: Int32 = STDOUT_FILENO) throws(SystemError) {
         do throws(SystemError) {
             try run(runs) { bytes throws(SystemError) in try Descriptor.write(bytes, to: descriptor) }
@@ -23,7 +23,7 @@ enum FibonacciCommand {
         }
     }
 
-    /// The same to anywhere.
+    /// Prints runs with any writer.
     ///
     /// - Parameter write: writes all of these bytes.
     static func run<Failure: Error>(
@@ -44,7 +44,7 @@ enum FibonacciCommand {
         try text.flush(write)
     }
 
-    /// Two columns: the numbers from the left, their values to the right, as wide as the last one.
+    /// Two columns: the indices on the left, the values right-aligned to the width of the last one.
     private static func print<Failure: Error>(
         _ run: FibonacciRun, into text: inout Piece, _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -63,7 +63,7 @@ enum FibonacciCommand {
         }
     }
 
-    /// What each run took: its `n` from the left, its milliseconds to the right.
+    /// The time of each run: its `n` on the left, its milliseconds right-aligned.
     private static func summary(_ times: [(n: Int, time: Duration)]) -> String {
         var rows = [(left: "N", right: "ms")]
         for (n, time) in times { rows.append(("\(n)", FibonacciTime.milliseconds(time))) }
@@ -75,7 +75,7 @@ enum FibonacciCommand {
         }.joined()
     }
 
-    /// Text that is gathered until it is worth a write.
+    /// A buffer of text that is written in large pieces.
     private struct Piece {
         private var bytes: [UInt8] = []
         var count: Int { bytes.count }

@@ -3,10 +3,10 @@ internal import Glibc
 internal import Journal
 internal import Reactor
 
-/// What becomes of a program that reads a journal for somebody.
+/// Runs a command that reads a journal, and turns its errors into an exit status.
 enum JournalReading {
-    /// The exit status that reading comes to: its own; 0 when nobody reads any more what comes of it; 2 when the journal
-    /// cannot be read, or nothing be written, which is said in one sentence.
+    /// Returns the exit status: the body's own; 0 when nobody reads the output; 2 when the journal cannot be read or
+    /// output cannot be written, with one sentence as the reason.
     static func status(of journal: String, _ body: () throws -> Int32, complain: (String) -> Void) -> Int32 {
         JournalMapping.endInWords()
         let reason: String

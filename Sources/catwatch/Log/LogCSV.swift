@@ -2,11 +2,11 @@ internal import Feed
 internal import Journal
 internal import Reactor
 
-/// Lines as records of RFC 4180.
+/// Lines as CSV records (RFC 4180).
 enum LogCSV {
     static let head = "run,seq,time,type,source,series,value,text"
 
-    /// A record without its end.
+    /// A record without its line end.
     static func record(_ row: JournalRows.Row, _ sequence: Int, run: String) -> String {
         let value = row.value.map { number in
             LineWriter.bytes(atMost: LineWriter.mostNumber) { $0.number(number) }
@@ -20,17 +20,17 @@ enum LogCSV {
 
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String { text(String(decoding: bytes, as: UTF8.self)) }
 
-    /// What an upstream said as a cell. Spreadsheets take what begins like a formula for one: it gets an apostrophe in front, as
-    /// in the page's export.
+    /// Foreign text as a cell. Spreadsheets evaluate text that begins like a formula, so it gets an apostrophe in
+    /// front, as in the page's export.
     static func text(_ text: String) -> String {
         let text = isLikeFormula(text) ? "'" + text : text
         let isPlain = text.utf8.allSatisfy { $0 != 0x22 && $0 != 0x2C && $0 != 0x0A && $0 != 0x0D }
         if isPlain { return text }
-        // By scalars: a quotation mark with an accent is one still.
+        // By scalars: a quotation mark with a combining accent still has to be doubled.
         return "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
 
-    /// Whether a tab or the end of a line comes first, or the first character that can be seen is one that a formula begins with.
+    /// Whether the text begins with a tab or a line break, or its first visible character is one that begins a formula.
     private static func isLikeFormula(_ text: String) -> Bool {
         let scalars = text.unicodeScalars
         if let first = scalars.first, "\t\r\n".unicodeScalars.contains(first) { return true }

@@ -5,9 +5,9 @@ internal import Reactor
 internal import Settings
 internal import Terminal
 
-/// `catwatch log`: prints what a journal holds, or a table of it.
+/// `catwatch log`: prints the lines of a journal, or a summary table.
 ///
-/// It is no agent and has no loop: it waits for whoever reads it, and a signal ends it on the spot. It never holds a
+/// It is no agent and has no event loop: it blocks for its reader, and a signal ends it at once. It never holds a
 /// transaction while it writes.
 struct LogCommand {
     private let journal: String
@@ -17,18 +17,18 @@ struct LogCommand {
     private let isTerminal: Bool
     private let bar: JournalProgress?
     private let complain: (String) -> Void
-    /// How long to wait until it is looked whether anything has come, in milliseconds.
+    /// The time between two checks for new lines, in milliseconds.
     private let pause: Int32
 
-    /// So much text is gathered before it is written.
+    /// The bytes of text to gather before writing.
     private static let pieceSize = 64 << 10
-    /// What `--follow` begins with when nobody says how much.
+    /// How many lines `--follow` begins with by default.
     private static let usualLimit = 10
 
     /// - Parameters:
-    ///   - now: what `-1h` and `today` are counted from.
-    ///   - isTerminal: whether `output` is one.
-    ///   - complain: says something on standard error, in whole lines.
+    ///   - now: the time that `-1h` and `today` refer to.
+    ///   - isTerminal: whether `output` is a terminal.
+    ///   - complain: prints whole lines on standard error.
     init(
         _ journal: String, _ options: Options, now: Timestamp = SystemWallClock().now, to output: Int32 = STDOUT_FILENO,
         isTerminal: Bool, bar: JournalProgress? = nil, pause: Int32 = 100, complain: @escaping (String) -> Void
@@ -46,10 +46,10 @@ struct LogCommand {
             sources: options[\.logSources], series: options[\.logSeries])
     }
 
-    /// Prints it.
+    /// Prints the lines or the table.
     ///
-    /// - Returns: the exit status: 0 when something was printed, or nobody reads any more; 1 when there is nothing; 2 when
-    ///   the journal cannot be read or nothing be written, which was said.
+    /// - Returns: the exit status: 0 when something was printed or nobody reads any more; 1 when there is nothing; 2
+    ///   when the journal cannot be read or output cannot be written, which was reported.
     func run() -> Int32 {
         JournalReading.status(of: journal) {
             defer { bar?.end() }
@@ -69,7 +69,7 @@ struct LogCommand {
         var limit = options[\.limit] ?? (isFollowing && filter.from == nil ? Self.usualLimit : nil)
         var places: ClosedRange<JournalPlace>?
         if let scan = rows {
-            // What comes meanwhile is not waited for: whoever writes may be faster.
+            // Without `--follow`, lines that are added meanwhile are ignored: they may arrive faster than we read.
             let newest = try Self.newest(in: scan)
             places = try newest.flatMap { newest in
                 try scan.places(from: filter.from, until: filter.until).flatMap { $0.clamped(to: .first...newest) }
@@ -97,12 +97,12 @@ struct LogCommand {
         try scan.rows(in: .first...(.last), isReversed: true, atMost: 1) { _ in true }
     }
 
-    /// Where the lines begin that are the newest ones, so many of them; nil for none.
+    /// The place of the first of the newest `count` lines that match; nil when there are none.
     private func first(of count: Int, in places: ClosedRange<JournalPlace>, _ scan: JournalRows) throws -> JournalPlace?
     {
         var left = count
         var high = places.upperBound
-        // Behind what is there, for who wants nothing of it, and waits for more.
+        // With `--limit 0` and `--follow`: the place behind the newest line.
         guard left > 0 else { return options[\.follow] ? try Self.newest(in: scan)?.next ?? .first : nil }
         while true {
             var found: JournalPlace?
@@ -118,7 +118,7 @@ struct LogCommand {
         }
     }
 
-    /// - Parameter rows: let go of when its file is no longer there, or cannot be read, so that it is in nobody's way.
+    /// - Parameter rows: set to nil when its file has gone or cannot be read, so that we do not keep it open.
     private func printForwards(
         _ places: ClosedRange<JournalPlace>, _ isFollowing: Bool, _ printer: inout LogPrinter,
         _ rows: inout JournalRows?
@@ -127,7 +127,7 @@ struct LogCommand {
         var next = places.lowerBound
         var run = try rows?.run(next.run)
         var isAway = false
-        // Of the one that was let go of.
+        // The trace of the file that was closed.
         var trace: JournalTrace?
         var holes = LogHoles(areNamed: printer.namesGaps)
         while next <= places.upperBound {
@@ -167,7 +167,7 @@ struct LogCommand {
                 case .disk:
                     if !isAway { notice("\(fault?.reason ?? ""); this waits until it can be read") }
                     isAway = true
-                // Whoever has it locks it for less than SQLite waits.
+                // SQLite's own waiting outlasts the lock of a writer.
                 default: continue
                 }
                 trace = scan.trace
@@ -180,7 +180,7 @@ struct LogCommand {
                 continue
             }
             let isSameFile = new.rows.isFile(of: trace)
-            // The same file with another log may have lost lines, and have others in their places.
+            // The same file with another write-ahead log may have lost lines and have others in their places.
             next = new.place ?? (isSameFile ? JournalPlace(id: next.id & ~JournalPlace.most) : .first)
             (rows, run) = (new.rows, new.run)
             printer.goOn(in: run, at: next)
@@ -191,12 +191,12 @@ struct LogCommand {
         }
     }
 
-    /// What has the journal's name now, and where a run that is under way goes on there; nil when it cannot be read, or has no
-    /// line yet, as when it is only being made.
+    /// Opens the journal that has the name now, with the place where the current run continues; nil when it cannot be
+    /// read or has no line yet, for example while it is being created.
     ///
     /// - Parameters:
-    ///   - trace: of the one that was let go of.
-    ///   - next: where the next line of the run would have been there.
+    ///   - trace: the trace of the file that was closed.
+    ///   - next: the place of the run's next line in that file.
     private func another(
         after trace: JournalTrace?, behind run: JournalRun?, _ next: JournalPlace
     ) -> (rows: JournalRows, run: JournalRun?, place: JournalPlace?)? {
@@ -239,7 +239,7 @@ struct LogCommand {
         try printer.flush { bytes throws(SystemError) in try Descriptor.write(bytes, to: output) }
     }
 
-    /// - Throws: `EPIPE` as soon as nobody reads any more, also when nothing comes.
+    /// - Throws: `EPIPE` as soon as nobody reads any more, even when no lines come.
     private func waitForMore() throws(SystemError) {
         var entry = pollfd(fd: output, events: 0, revents: 0)
         try systemCall("poll") { poll(&entry, 1, pause) }

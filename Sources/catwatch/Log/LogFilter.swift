@@ -1,12 +1,12 @@
 internal import Journal
 internal import Reactor
 
-/// Which lines of a journal are asked for.
+/// The filter for the lines of a journal.
 struct LogFilter {
     let from: Timestamp?
-    /// Not included.
+    /// The first time that is excluded.
     let until: Timestamp?
-    // By their bytes; empty for any.
+    // The names as bytes; empty for any name.
     private let types: [[UInt8]]
     private let sources: [[UInt8]]
     private let series: [[UInt8]]
@@ -18,7 +18,7 @@ struct LogFilter {
         self.series = series.map { Array($0.utf8) }
     }
 
-    /// Whether every line is let through that is of its time.
+    /// Whether lines are filtered by time only, if at all.
     var takesAnyName: Bool { types.isEmpty && sources.isEmpty && series.isEmpty }
 
     var takesAll: Bool { takesAnyName && from == nil && until == nil }

@@ -2,35 +2,35 @@ internal import Feed
 internal import Journal
 internal import Reactor
 
-/// Finds out which lines are missing between those that are read, as the journal let go of them before.
+/// Finds lines that the journal deleted before they were read.
 struct LogHoles {
-    /// What was found.
+    /// The lines that were found missing.
     enum Finding: Equatable {
         case lines(Int)
-        /// It is not known how many.
+        /// An unknown number of lines.
         case unknown
     }
 
-    /// Whether a `gap` stands for lines of which the numbers are known.
+    /// Whether a `gap` line reports missing lines whose sequence numbers are known.
     private let areNamed: Bool
-    /// Where the next line of the run is.
+    /// The place of the run's next line.
     private var next: JournalPlace?
-    /// What numbers of that run are greater by than its places, and its last place when it was come to.
+    /// The sequence number of the run's place 0, and the run's last place when reading reached the run.
     private var base = 1
     private var end = JournalPlace.last
     private var found: Finding?
 
     init(areNamed: Bool) { self.areNamed = areNamed }
 
-    /// Looks at a row, whether it is asked for or not.
+    /// Checks a row, whether the filter admits it or not.
     ///
-    /// - Returns: the numbers of the run before that went unread, where a `gap` stands for them.
+    /// - Returns: the numbers deleted unread at the previous run's end; nil if no `gap` reports them.
     mutating func pass(_ row: JournalRows.Row, of scan: JournalRows) throws(SQLiteFault) -> ClosedRange<Int>? {
         let place = row.place
         var rest: ClosedRange<Int>?
         if let next, next.run == place.run {
             if !areNamed, place > next { note(Int(place.id - next.id)) }
-            // What is said to be missing may be there all the same, in a file that somebody has made up.
+            // In a forged file, lines may exist although a `gap` says that they are missing.
             self.next = max(next, place.next)
         } else {
             if let next { rest = try leave(next, for: place, scan) }
@@ -41,7 +41,7 @@ struct LogHoles {
         guard row.type.elementsEqual("gap".utf8), let gap = Line.Gap(Bytes(row.line)), gap.to > gap.from else {
             return rest
         }
-        // It stands for all of these.
+        // A `gap` line stands for all of these.
         let width = Int64(gap.to.subtractingSaturated(gap.from))
         let behind = JournalPlace(
             id: min(place.id.addingSaturated(width).addingSaturated(1), place.id | JournalPlace.most))
@@ -49,12 +49,12 @@ struct LogHoles {
         return rest
     }
 
-    /// Finds out what went of a run behind what was read of it, and between it and the one that comes now.
+    /// Finds the lines that were deleted at the end of a run, and between that run and the next one.
     private mutating func leave(
         _ next: JournalPlace, for place: JournalPlace, _ scan: JournalRows
     ) throws(SQLiteFault) -> ClosedRange<Int>? {
         let hasBegun = try (scan.gone(of: place.run) ?? 0) > 0
-        // Runs are numbered one after the other.
+        // Runs are numbered consecutively.
         if hasBegun || place.run > next.run + 1 { found = .unknown }
         let last: Int
         if let gone = try scan.gone(of: next.run) {
@@ -62,7 +62,7 @@ struct LogHoles {
         } else if next > end {
             return nil
         } else if end.offset < JournalPlace.most {
-            // Where a run went with all its lines, its row did too.
+            // A run whose lines were all deleted has lost its own row too.
             last = base.addingSaturated(Int(end.offset))
         } else {
             found = .unknown
@@ -83,9 +83,9 @@ struct LogHoles {
         }
     }
 
-    /// Another journal comes.
+    /// Continues in another journal.
     ///
-    /// - Parameter run: the run whose lines were read last, as that journal has it; nil when it does not.
+    /// - Parameter run: the run of the last lines read, as the new journal has it; nil when it does not.
     mutating func goOn(in run: JournalRun?) {
         guard let run, let last = next, let place = run.place(of: base.addingSaturated(Int(last.offset))) else {
             next = nil
@@ -94,7 +94,7 @@ struct LogHoles {
         (next, base, end) = (place, run.base, JournalPlace(id: place.id | JournalPlace.most))
     }
 
-    /// What was found since the last time, in words; nil for nothing.
+    /// Returns a sentence about the lines found missing since the last call; nil for none.
     mutating func take() -> String? {
         switch found.take() {
         case nil: nil

@@ -2,14 +2,14 @@ internal import Feed
 internal import Journal
 internal import Settings
 
-/// The types, sources and series of a journal's newest lines, for someone who asks for one that there is not.
+/// Lists the types, sources and series of a journal's newest lines, for a user who asked for a name that none has.
 enum LogNames {
     /// The names of one kind.
     private struct Kind {
         let option: String
         let wanted: [String]
         var there: Set<String> = []
-        /// Whether one that is wanted is there, or all are.
+        /// Whether a wanted name was found, or none is wanted.
         var isFound: Bool
 
         init(_ option: String, _ wanted: [String]) {
@@ -29,7 +29,7 @@ enum LogNames {
     private static let mostNames = 1_000
     private static let mostShown = 20
 
-    /// One sentence for each kind of name of which no line has one that is wanted.
+    /// Returns one sentence for each kind whose wanted names occur in no line.
     static func missing(_ options: Options, in rows: JournalRows) throws -> [String] {
         let settings = SettingTable.rows
         var types = Kind(settings.logTypes.flag, options[\.logTypes])

@@ -4,25 +4,25 @@ internal import Outputs
 internal import Reactor
 internal import Settings
 
-/// Makes text of a journal's rows, and gathers it.
+/// Formats a journal's rows and gathers the text.
 struct LogPrinter {
     private let format: LogFormat
     private let isTerminal: Bool
-    /// Whether what comes out is a feed: `hello` and `stats` in front of each run, and a `gap` for what is missing.
+    /// Whether the output is a feed: `hello` and `stats` before each run, and a `gap` for missing lines.
     private let isFeed: Bool
-    /// Whether a `gap` line says what is missing.
+    /// Whether a `gap` line reports missing lines.
     var namesGaps: Bool { isFeed && !isFiltered }
-    /// Whether the `hello` lines say that holes mean nothing.
+    /// Whether the `hello` lines say that missing sequence numbers have no meaning.
     private let isFiltered: Bool
     private var bytes: [UInt8] = []
     private var run: JournalRun?
-    /// The number that the next line of the run has; nil in front of the first.
+    /// The sequence number of the run's next line; nil before the first.
     private var next: Int?
     /// The last place that was added.
     private var last = JournalPlace.first
-    /// From where on other `stats` hold, as far as is known.
+    /// The place from which newer `stats` hold, as far as is known.
     private var nextStats: JournalPlace?
-    /// Whether there was nothing at all.
+    /// Whether no row was added yet.
     private(set) var isEmpty = true
 
     init(_ format: LogFormat, isTerminal: Bool, isReversed: Bool, filter: LogFilter) {
@@ -32,7 +32,7 @@ struct LogPrinter {
         isFiltered = filter.from != nil || filter.until != nil
     }
 
-    /// How many bytes are gathered.
+    /// The number of gathered bytes.
     var count: Int { bytes.count }
 
     mutating func add(_ row: JournalRows.Row, of scan: JournalRows) throws(SQLiteFault) {
@@ -46,7 +46,7 @@ struct LogPrinter {
         case .ndjson:
             if isFeed {
                 if isNewRun { next = nil }
-                // Whoever writes may have added some since the last piece.
+                // The writer may have added `stats` since the last piece.
                 if bytes.isEmpty, !isNewRun { nextStats = try scan.nextStats(behind: last) }
                 if isNewRun || nextStats.map({ $0 <= place }) ?? false {
                     begin(at: sequence, try scan.stats(at: place), row.time)
@@ -67,22 +67,22 @@ struct LogPrinter {
         }
     }
 
-    /// Names lines that are missing: let go of while they were read.
+    /// Adds a `gap` for lines that were deleted while the journal was read.
     mutating func add(missing: ClosedRange<Int>, at time: Timestamp) {
         bytes += ControlLine.gap(time: time, missing: missing, reason: "retention")
     }
 
-    /// Another journal comes, which has numbers of its own for its runs.
+    /// Continues in another journal, which numbers its runs differently.
     ///
     /// - Parameters:
-    ///   - run: the run whose lines were read last, as that journal has it; nil when it does not.
-    ///   - place: where it is read from.
+    ///   - run: the run of the last lines read, as the new journal has it; nil when it does not.
+    ///   - place: the place to read from.
     mutating func goOn(in run: JournalRun?, at place: JournalPlace) {
         self.run = self.run?.name == run?.name ? run : nil
         last = place.previous
     }
 
-    /// Writes what a connection begins with that gets this run from there on.
+    /// Writes the `hello` and `stats` with which a connection begins that gets the run from this line on.
     private mutating func begin(at sequence: Int, _ stats: [UInt8]?, _ time: Timestamp) {
         guard let run, let line = try? LineDecoder.decode(run.hello[...]), case .hello(let hello) = line.body else {
             return
@@ -97,7 +97,7 @@ struct LogPrinter {
         bytes += stats ?? ControlLine.stats(time: line.time, asOf: max(sequence, 1) - 1, endpoints: [], sources: [])
     }
 
-    /// Names the lines of its run that are missing in front of one.
+    /// Adds a `gap` for the run's lines that are missing before this one.
     private mutating func close(_ row: JournalRows.Row, _ sequence: Int) {
         if let next, next < sequence, !isFiltered { add(missing: next...sequence - 1, at: row.time) }
         next = sequence.addingSaturated(1)
@@ -105,7 +105,7 @@ struct LogPrinter {
         next = gap.to.addingSaturated(1)
     }
 
-    /// Hands on what is gathered.
+    /// Writes the gathered text.
     mutating func flush<Failure: Error>(
         _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {

@@ -3,9 +3,9 @@ internal import Journal
 internal import Reactor
 internal import Terminal
 
-/// Lines as text for people, one a line.
+/// Lines as text for people, one on each line.
 enum LogText {
-    /// A line without its end: its time here, its source, its type, and what it says. Safe to show on a terminal.
+    /// A line without its line end: its local time, source, type and contents. Safe for a terminal.
     static func line(_ row: JournalRows.Row) -> String {
         let line = try? LineDecoder.decode(Array(row.line)[...])
         let source = Sanitizer.visible(bytes: row.source, limit: 40)
@@ -25,7 +25,7 @@ enum LogText {
         return text.prefix(10) + " " + text.dropFirst(11).prefix(12)
     }
 
-    /// As lines have it.
+    /// The time in UTC, as lines write it.
     static func utc(_ time: Timestamp) -> String {
         let quoted = LineWriter.bytes(atMost: 29) { writer in
             var text = TimestampText()
@@ -34,7 +34,7 @@ enum LogText {
         return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
     }
 
-    /// The text of an event, or what a failure was; nil for other lines.
+    /// The text of an event, or the message of a failure; nil for other lines.
     static func message(of row: JournalRows.Row) -> String? {
         switch try? LineDecoder.decode(Array(row.line)[...]).body {
         case .data(let data): data.text

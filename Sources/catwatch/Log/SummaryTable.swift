@@ -2,7 +2,7 @@ internal import Feed
 internal import Journal
 internal import Terminal
 
-/// What a journal comes to as a table: a row a source, names from the left and figures to the right.
+/// A journal's summary as a table: a row for each source, names left-aligned and numbers right-aligned.
 enum SummaryTable {
     static func text(_ summary: JournalSummary) -> String {
         var rows = [["source", "events", "answers", "errors", "min", "mean", "p50", "p95", "p99", "max"]]

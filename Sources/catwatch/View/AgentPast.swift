@@ -2,8 +2,8 @@ internal import Feed
 internal import Reactor
 internal import Terminal
 
-/// What was before, out of an agent's journal: each time by a connection of its own, which the feed that is shown does not wait
-/// for.
+/// Reads older lines from an agent's journal: each request has its own connection, so that the shown feed does not
+/// wait.
 actor AgentPast: PastFeed {
     private let loop: EventLoop
     private let connect: @Sendable () throws -> LoopBound<any ByteStream>
@@ -13,7 +13,7 @@ actor AgentPast: PastFeed {
     private var timer: LoopTimer?
     private var isSilent = false
 
-    /// How long an agent that says nothing is waited for, as the page does.
+    /// How long to wait for an agent that sends nothing; the page waits equally long.
     static let patience = Duration.seconds(20)
 
     /// - Parameter connect: opens the agent's socket.
@@ -43,7 +43,7 @@ actor AgentPast: PastFeed {
                 }
                 hear()
                 guard count > 0, await take(Array(buffer.memory[..<count])) else { return }
-                // Live lines and keys come first.
+                // Yields to live lines and keys, which come first.
                 try await loop.sleep(for: .zero)
             }
         } catch let error as SystemError {
@@ -51,7 +51,7 @@ actor AgentPast: PastFeed {
         }
     }
 
-    /// Waits anew for what comes next.
+    /// Restarts the timeout for the next bytes.
     private func hear() {
         if let timer { loop.cancel(timer) }
         timer = loop.schedule(after: Self.patience) { [weak self] in

@@ -4,11 +4,11 @@ internal import Settings
 internal import Terminal
 internal import Web
 
-/// Prints frames of the view as text: once, for scripts and reports, or again and again, for terminals that only scroll. What is
-/// printed once may be the page as well.
+/// Prints frames of the view as text: once, for scripts and reports, or repeatedly, for terminals that only scroll.
+/// Printed once, the output may also be the page.
 actor FramePrinter {
     enum Rhythm: Sendable {
-        /// What there is to see as soon as every source has said something, at the end of a recording, or after this time.
+        /// Once every source has a result, at the end of a recording, or after this time.
         case once(OnceForm, Duration)
         case every(Duration)
     }
@@ -21,7 +21,7 @@ actor FramePrinter {
     private let rhythm: Rhythm
     private let settled: Wakeup
     private var isOver = false
-    /// What is written to, while `run` is under way.
+    /// The stream to write to, while `run` is active.
     private var stream: (any ByteStream)?
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -37,15 +37,15 @@ actor FramePrinter {
         settled = Wakeup(loop: loop)
     }
 
-    /// How the feed comes here, to be shown.
+    /// Sets the state of the connection to the agent, to be shown.
     func setConnection(_ connection: TerminalView.Connection) { view.connection = connection }
 
-    /// Whose the agent's socket is, to be shown; nil for the user's own.
+    /// Sets the owner of the agent's socket, to be shown; nil for the user's own socket.
     func setOwner(_ owner: String?) { view.owner = owner }
 
-    /// Prints until the feed ends, or the one frame is out.
+    /// Prints until the feed ends, or the single frame is printed.
     ///
-    /// - Throws: `SystemError` when nothing can be written, `CancellationError` when the task is cancelled.
+    /// - Throws: `SystemError` when writing fails, `CancellationError` when the task is cancelled.
     func run(_ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream) async throws {
         let stream = try open(loop)
         self.stream = stream
@@ -69,7 +69,7 @@ actor FramePrinter {
                 }
             case .every(let pause):
                 while !isOver {
-                    // Between the windows' ends, so that each frame has a whole new window.
+                    // Between the ends of windows, so that each frame has a complete new window.
                     try await loop.sleep(for: pause)
                     try await printFrame(end: "\n")
                 }
@@ -80,7 +80,7 @@ actor FramePrinter {
 
     private func printFrame(end: String) async throws { try await stream?.write(all: frame() + Array(end.utf8)) }
 
-    /// Nothing, when nobody knows whose feed it is: the agent was not there.
+    /// Prints the page; nothing when no agent was there, so that the feed's identity is unknown.
     private func printPage() async throws {
         guard let stream, let snapshot = Snapshot(of: store) else { return }
         var cursor = Snapshot.Cursor(in: snapshot)
@@ -109,10 +109,10 @@ actor FramePrinter {
         return view.apply(delivery, now: wall.now)
     }
 
-    /// Whether every source has come to something, listings to their end, and the replay of an attached feed to its own.
+    /// Whether every source has a result, listings are complete, and an attached feed has been replayed.
     private var isSettled: Bool {
         let board = view.board
-        // How much of a recording has come by now is chance.
+        // How much of a recording was read by now is arbitrary.
         guard view.playback == nil, let hello = board.hello,
             max(board.lastSequence, hello.firstSeq - 1) >= hello.nextSeq - 1
         else {

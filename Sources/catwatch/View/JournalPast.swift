@@ -4,7 +4,7 @@ internal import Outputs
 internal import Reactor
 internal import Terminal
 
-/// What was before, out of this process's own journal.
+/// Reads older lines from this process's own journal.
 struct JournalPast: PastFeed {
     let history: HistoryDesk
     let store: EventStore

@@ -18,10 +18,10 @@ struct ViewOutput: Sendable {
     private let surroundings: Surroundings
 
     /// - Parameters:
-    ///   - mode: nothing is made when it is none of the view's.
-    ///   - target: whom is waited for, as a person would name it.
-    ///   - replay: the clock of the recording that is played back, if one is.
-    ///   - past: where lines of before are; nil for nowhere.
+    ///   - mode: the initialiser returns nil when it is not a view.
+    ///   - target: what the agent waits for, in words for people.
+    ///   - replay: the clock of a recording that is played back.
+    ///   - past: the source of older lines; nil for none.
     init?(
         _ mode: StdoutMode, _ options: Options, target: String, store: EventStore, desk: PollDesk, notices: Notices,
         replay: ReplayClock?, past: (any PastFeed)?, in surroundings: Surroundings
@@ -36,7 +36,7 @@ struct ViewOutput: Sendable {
         view.playback = replay?.playback
         switch mode {
         case .view:
-            // Before anything is said: the screen is the view's until it ends.
+            // First hold all notices: the screen belongs to the view until it ends.
             notices.assumeIsolated { $0.hold() }
             form = .live(
                 TerminalSession(
@@ -59,7 +59,7 @@ struct ViewOutput: Sendable {
         }
     }
 
-    /// Shows the feed to its end, or until somebody leaves the view; says why the agent is to stop now, if it is.
+    /// Shows the feed until it ends or the user quits; returns the reason to stop the agent, if there is one.
     func run() async -> Agent.Stop? {
         switch form {
         case .live(let session):
@@ -73,7 +73,7 @@ struct ViewOutput: Sendable {
             } catch {
                 stop = (error as? SystemError).map { .outputFailed($0) }
             }
-            // Only now: anything else would have been drawn over the screen.
+            // Only now, because notices would have been drawn over the screen.
             await notices.release()
             return stop
         case .frames(let printer, let isOnce):
@@ -88,17 +88,17 @@ struct ViewOutput: Sendable {
         }
     }
 
-    /// Whether the view is over, and its terminal takes nothing.
+    /// Whether the view has ended, but its terminal still blocks.
     var isLeaving: Bool {
         if case .live(let session) = form { session.assumeIsolated { $0.isLeaving } } else { false }
     }
 
-    /// Makes the terminal what it was, as the process ends on the spot.
+    /// Restores the terminal before the process exits at once.
     func giveBack() {
         if case .live(let session) = form { session.assumeIsolated { $0.giveBack() } }
     }
 
-    /// Shows how the attached agent's feed comes here.
+    /// Shows the state of the connection to the attached agent.
     func show(_ status: AttachInput.Status) async {
         let connection: TerminalView.Connection
         switch status {
@@ -114,7 +114,7 @@ struct ViewOutput: Sendable {
         }
     }
 
-    /// Shows whose the agent's socket is; nil for the user's own.
+    /// Shows the owner of the agent's socket; nil for the user's own socket.
     func show(owner: String?) {
         switch form {
         case .live(let session): session.assumeIsolated { $0.setOwner(owner) }
@@ -122,12 +122,12 @@ struct ViewOutput: Sendable {
         }
     }
 
-    /// Does what keys ask for; says why not, if it does not.
+    /// Performs an action; returns the reason when it cannot.
     private static func perform(_ action: Action, on store: EventStore, _ desk: PollDesk) async -> String? {
         switch action {
         case .poll(let source?): return await desk.requestPoll(of: source)?.reason
         case .poll(nil):
-            // Those that cannot be asked are no reason to say so of all.
+            // Polling all sources reports no error for those that cannot be polled.
             for status in await store.sourceStates { await desk.requestPoll(of: status.source) }
         case .calculate(let source, let n): return await desk.requestPoll(of: source, PollRequest(n: n))?.reason
         case .quit, .suspend, .redraw, .play: break  // the session's own
@@ -137,7 +137,7 @@ struct ViewOutput: Sendable {
 }
 
 extension ReplayClock {
-    /// How the view shows it.
+    /// The playback state for the view.
     fileprivate var playback: TerminalView.Playback { TerminalView.Playback(speed: speed.text, isPaused: isPaused) }
 
     fileprivate func perform(_ action: Action.Playing) {
@@ -151,7 +151,7 @@ extension ReplayClock {
 }
 
 extension Source {
-    /// Whom or what it waits for.
+    /// The address, file or name that the source waits for.
     var target: String {
         switch self {
         case .http(let source): source.request.endpoint.authority
