@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Reactor
 
-/// A journal's file and those beside it, as names in a folder: whether they may be written to, and how they are moved aside.
+/// A journal's file and the files beside it: checks whether they may be written to, and moves them aside.
 package struct JournalFile {
-    /// With its folder's links followed; the file itself is none.
+    /// The absolute path; symbolic links are resolved in its folder, but the file itself may not be one.
     let path: String
     private let folder: String
 
-    /// - Throws: `.disk` when there is no such folder.
+    /// - Throws: `.disk` when the folder does not exist.
     init(_ path: String) throws(JournalFault) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
@@ -21,7 +21,7 @@ package struct JournalFile {
         self.path = folder == "/" ? "/" + name : "\(folder)/\(name)"
     }
 
-    /// Whether two paths are of one file, whatever they are called, or would be if it were there.
+    /// Whether two paths lead to the same file, or would if it existed.
     package static func areSame(_ left: String, _ right: String) -> Bool {
         var (first, second) = (stat(), stat())
         if stat(left, &first) == 0, stat(right, &second) == 0 {
@@ -31,18 +31,18 @@ package struct JournalFile {
         return first.path == second.path
     }
 
-    /// How many bytes the log beside it has room for; 0 for none.
+    /// The size of the write-ahead log beside it, in bytes; 0 for none.
     var loggedBytes: Int64 {
         var status = stat()
         return lstat(path + "-wal", &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Which file the log beside it is; nil for none.
+    /// The identity of the write-ahead log beside it; nil for none.
     var logIdentity: FileIdentity? { try? FileIdentity(at: path + "-wal") }
 
-    /// Has it for this process alone.
+    /// Locks the journal for this process.
     ///
-    /// - Throws: `.taken`, `.disk`.
+    /// - Throws: `.taken` when another agent writes it, `.disk` when it cannot be locked.
     func lock() throws(JournalFault) -> LockFile {
         try checkFolder()
         try check(".lock")
@@ -59,7 +59,7 @@ package struct JournalFile {
         }
     }
 
-    /// Who owns the folder can put anything else in the file's place at any time.
+    /// Refuses a folder of another user, who could replace the file at any time.
     private func checkFolder() throws(JournalFault) {
         var status = stat()
         guard stat(folder, &status) == 0 else {
@@ -71,7 +71,7 @@ package struct JournalFile {
         }
     }
 
-    /// Which file it is and which one the log beside it, for the next agent; nil when there is none of either.
+    /// The identities of the file and of its write-ahead log, as a note for the next agent; nil unless both exist.
     var pair: String? {
         guard let file = FileIdentity.lasting(at: path), let log = FileIdentity.lasting(at: path + "-wal") else {
             return nil
@@ -79,7 +79,7 @@ package struct JournalFile {
         return "\(file) \(log)"
     }
 
-    /// Whether the log beside it is its own, found out by reading both.
+    /// Whether the write-ahead log beside it belongs to it, judged by reading both.
     func hasItsLog() throws(JournalFault) -> Bool {
         do throws(SQLiteFault) {
             return try JournalPair.belongTogether(at: path)
@@ -88,7 +88,7 @@ package struct JournalFile {
         }
     }
 
-    /// Which file has the name now.
+    /// Returns the identity of the file that has the name now.
     func identity() throws(JournalFault) -> FileIdentity {
         do throws(SystemError) {
             return try FileIdentity(at: path)
@@ -97,16 +97,16 @@ package struct JournalFile {
         }
     }
 
-    /// Makes the file, for its owner alone, or checks the one that is there. A log of another file is moved aside.
+    /// Creates the file, readable by its owner only, or checks the existing one. Moves the log of another file aside.
     ///
-    /// A file that is there is not opened: closing it again would end what SQLite has locked of it in this process.
+    /// Does not open an existing file: closing it would release SQLite's locks in this process.
     ///
-    /// - Returns: what was moved aside, in words; nil for nothing.
+    /// - Returns: a sentence about what was moved aside; nil for nothing.
     func prepare() throws(JournalFault) -> String? {
         for suffix in ["-wal", "-shm"] { try check(suffix) }
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            // SQLite would remove the log, whose lines may be nowhere else.
+            // SQLite would delete the log, which may hold the only copy of its lines.
             let notice = try moveLogAside("it was removed or renamed without its log")
             do throws(SystemError) {
                 _ = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
@@ -119,12 +119,12 @@ package struct JournalFile {
         return status.st_size == 0 ? try moveLogAside("an empty file has taken its place") : nil
     }
 
-    /// Removes the index of another log or file, which somebody who has it open would have SQLite go by.
+    /// Removes an index that belongs to another log or file: SQLite would use it if another process has it open.
     ///
-    /// Opens the file, which `prepare` does not do: only for who has not opened it yet.
+    /// Opens the file, which `prepare` must not do: only call it before this process opens the journal.
     func removeStaleIndex() { if JournalIndex.isStale(beside: path) { unlink(path + "-shm") } }
 
-    /// What may not be written to.
+    /// Refuses everything but a regular file of ours with a single name.
     private func check(_ status: stat) throws(JournalFault) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
@@ -134,20 +134,20 @@ package struct JournalFile {
         guard status.st_uid == geteuid() else {
             throw JournalFault(.disk, "it belongs to another user (\(status.st_uid)), and is not written to")
         }
-        // Each name would have a log and a lock of its own.
+        // With hard links, each name would have its own log and lock.
         guard status.st_nlink == 1 else {
             throw JournalFault(.disk, "it has other names as well (hard links), under which another could write to it")
         }
     }
 
-    /// What lies beside it is believed; in a folder where others may make files it need not be ours.
+    /// Refuses a file of another user beside the journal: SQLite trusts it, but in some folders others may create it.
     private func check(_ suffix: String) throws(JournalFault) {
         var status = stat()
         guard lstat(path + suffix, &status) == 0, ![0, geteuid()].contains(status.st_uid) else { return }
         throw JournalFault(.disk, "\(path)\(suffix) belongs to another user (\(status.st_uid)), and is not believed")
     }
 
-    /// What it may be called when it is moved aside: nothing is called that, nor has a log that would be its own.
+    /// Returns a name to move the journal to: neither it nor its `-wal` and `-shm` exist yet.
     func freeName() -> String {
         var now = time(nil)
         var parts = tm()
@@ -164,16 +164,16 @@ package struct JournalFile {
         return target
     }
 
-    /// Renames it, and its log with it, which nobody here has opened. May be called again for the rest after a fault.
+    /// Renames the file with its log; nobody in this process may have it open. May be called again after a fault.
     func moveAside(to target: String) throws(JournalFault) {
-        // The file last: what is left when this is interrupted is never somebody else's log beside a new file.
+        // The file last, so that an interruption never leaves its log beside a new file.
         for suffix in ["-wal", "-shm", ""] { try move(suffix, to: target) }
     }
 
-    /// Renames the log beside it, which belongs to another file, and its index, which others may still have open.
+    /// Renames the log beside it, which belongs to another file, and the index, which others may have open.
     ///
-    /// - Parameter reason: how that is known.
-    /// - Returns: what is said of it; nil when there is no log.
+    /// - Parameter reason: the reason why we know that, for the sentence.
+    /// - Returns: a sentence about the move; nil when there is no log.
     func moveLogAside(_ reason: String) throws(JournalFault) -> String? {
         let isThere = logIdentity != nil
         guard isThere || exists(path + "-shm") else { return nil }
@@ -182,14 +182,14 @@ package struct JournalFile {
         return isThere ? "\(reason): that was moved aside to \(target)-wal" : nil
     }
 
-    /// Renames what is beside it of a file that had its name before: SQLite would put that log into this one.
+    /// Renames the log and index of a file that had this name before: SQLite would apply that log to this file.
     ///
-    /// - Parameter log: that file's; another one came with the file that is there now.
-    /// - Returns: whether its log lay there.
+    /// - Parameter log: that file's log; any other log came with the present file.
+    /// - Returns: whether its log was there.
     func moveLogAside(_ log: FileIdentity, to target: String) throws(JournalFault) -> Bool {
         let isThere = log == logIdentity
         if isThere { try move("-wal", to: target) }
-        // SQLite makes it anew, from whichever log there is.
+        // SQLite recreates the index from the log.
         try move("-shm", to: target)
         return isThere
     }

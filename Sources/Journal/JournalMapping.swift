@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// What becomes of a program that reads a journal whose index, `FILE-shm`, somebody cuts off: SQLite has it mapped, and the next
-/// look at it is a SIGBUS.
+/// Handles SIGBUS while a journal is read: SQLite maps the index, `FILE-shm`, and when somebody truncates that file,
+/// the next access fails.
 package enum JournalMapping {
     private static let words: StaticString =
         "catwatch: somebody has cut off the index (-shm) of the journal that is read; start again to go on\n"
 
-    /// Ends the process with one sentence and status 2 instead of a core dump. It cannot go on: the index is the writer's, and a
-    /// private one would not keep that writer from overwriting what is read.
+    /// Ends the process with one sentence and status 2 instead of a core dump. It cannot continue: the index is the
+    /// writer's, and with a private one the writer could overwrite pages that are being read.
     ///
-    /// To be called before anybody else handles SIGBUS, who gives back a terminal and lets the fault come again.
+    /// Call it before another handler for SIGBUS is set, which restores the terminal and lets the fault happen again.
     package static func endInWords() {
         _ = words  // not for the first time in the handler
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, info, _ in
-            // Anything else ends the process as ever.
+            // Other causes end the process as usual.
             guard info?.pointee.si_code == Int32(BUS_ADRERR) else {
                 signal(SIGBUS, SIG_DFL)
                 raise(SIGBUS)

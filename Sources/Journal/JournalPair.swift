@@ -1,18 +1,18 @@
-/// Whether a journal's file and the log beside it belong together, by what is in them: SQLite believes any log that lies beside a
-/// file, and has it overwrite what is there.
+/// Decides by their contents whether a journal's file and the log beside it belong together: SQLite applies any log
+/// that lies beside a file, and overwrites the file with it.
 enum JournalPair {
     private enum Content {
         case database(SQLiteDatabase, JournalSchema.Finding)
-        /// Its pages make no sense; the log may have those that do.
+        /// The pages are damaged; the log may have good copies.
         case broken
-        /// It is no database at all.
+        /// The file is no database.
         case other
     }
 
-    /// Reads all of both.
+    /// Reads both completely.
     ///
-    /// - Returns: false when the two make no sense together, or the file makes sense by itself and has something that it would not
-    ///   have with the log, but for the oldest lines.
+    /// - Returns: false when the two together are damaged, or when the file alone is sound and has something, other
+    ///   than its oldest lines, that is missing together with the log.
     static func belongTogether(at path: String) throws(SQLiteFault) -> Bool {
         let alone = try content(path, .readAtRest)
         let both = try content(path, .read)
@@ -24,7 +24,7 @@ enum JournalPair {
         case (.database(let alone, .journal), .database(let both, .journal)):
             guard try isSound(both) else { return false }
             if try contains(both, alone) { return true }
-            // The file is in the middle of taking the log in: the log has the pages that make sense.
+            // A checkpoint was interrupted: only together with its log is the file sound.
             return try !isSound(alone)
         case (.database(_, let alone), .database(_, let both)): return alone == both
         case (.database, _): return true
@@ -51,7 +51,7 @@ enum JournalPair {
         }
     }
 
-    /// Whether all lines are there but the oldest, which may have been let go of, and the run that the newest is of.
+    /// Whether `both` has the lines of `alone`, but for the oldest, which may have been deleted, and their runs.
     private static func contains(_ both: SQLiteDatabase, _ alone: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         do throws(SQLiteFault) {
             guard let newest = try alone.integer("SELECT max(id) FROM lines WHERE type <> 'gap'") else { return true }
@@ -79,7 +79,7 @@ enum JournalPair {
             return true
         } catch {
             guard error.kind == .corrupt else { throw error }
-            // In the middle of being put into it; the log has the pages that make sense.
+            // A checkpoint was interrupted; the log has good copies of the pages.
             return true
         }
     }

@@ -1,15 +1,16 @@
 internal import Reactor
 
-/// Where a line is in a journal: its run's number there, and its own number in the run. Places of later lines are greater.
+/// The position of a line in a journal: its run's number there, and its offset in the run. Later lines have greater
+/// ones.
 ///
-/// It is the line's row number as well, so that a line is found without another index. A run's lines that are further apart
-/// than a place can say, as in a hostile feed, are another run of the same name there.
+/// It is also the line's row id, which saves another index. A run whose sequence numbers span more than `most`, as in a
+/// hostile feed, becomes several runs of the same name.
 package struct JournalPlace: Sendable, Hashable, Comparable {
     package let id: Int64
 
-    /// How many of the bits say the number in the run.
+    /// The number of bits for the offset in the run.
     static let bits: Int64 = 36
-    /// By how much the last number of a run may be greater than the first.
+    /// The greatest offset in a run.
     package static let most = Int64(1) << bits - 1
 
     /// The greatest number of a run in a journal.
@@ -19,47 +20,47 @@ package struct JournalPlace: Sendable, Hashable, Comparable {
 
     /// - Parameters:
     ///   - run: from 1 to 2^27 - 1.
-    ///   - offset: the line's number less the run's `base`, from 0 to `most`.
+    ///   - offset: the line's sequence number less the run's `base`, from 0 to `most`.
     init(run: Int64, offset: Int64) { id = run << Self.bits | offset }
 
     package var run: Int64 { id >> Self.bits }
     package var offset: Int64 { id & Self.most }
 
-    /// None is before it.
+    /// The lowest place.
     package static let first = JournalPlace(id: 0)
-    /// None is behind it.
+    /// The highest place.
     package static let last = JournalPlace(id: .max)
-    /// The one behind it; itself for the last.
+    /// The place behind it; itself for the last.
     package var next: JournalPlace { JournalPlace(id: id.addingSaturated(1)) }
-    /// The one before it; itself for the first.
+    /// The place before it; itself for the first.
     package var previous: JournalPlace { JournalPlace(id: max(0, id - 1)) }
 
     package static func < (left: JournalPlace, right: JournalPlace) -> Bool { left.id < right.id }
 }
 
-/// A run, as the journal knows it.
+/// A run as the journal stores it.
 package struct JournalRun: Sendable, Equatable {
-    /// From 1, in the order in which the journal first heard of them.
+    /// From 1, in the order in which the journal first got them.
     package var number: Int64
     package var name: String
-    /// What a line's number is greater by than its place in the run says.
+    /// The sequence number of the line at offset 0.
     package var base: Int
     package var ended: String?
-    /// The `hello` line that it began with.
+    /// The `hello` line that the run began with.
     package var hello: [UInt8]
 
     package init(number: Int64, name: String, base: Int, ended: String?, hello: [UInt8]) {
         (self.number, self.name, self.base, self.ended, self.hello) = (number, name, base, ended, hello)
     }
 
-    /// Where its line of this number is; nil when its places do not say that number.
+    /// The place of the line with this sequence number; nil when the run has no such place.
     @inline(__always)
     package func place(of sequence: Int) -> JournalPlace? {
-        // The difference of any two numbers, the second not above the first, is right without a sign.
+        // As unsigned numbers, the difference cannot overflow.
         guard sequence >= base, UInt(bitPattern: sequence &- base) <= UInt(JournalPlace.most) else { return nil }
         return JournalPlace(run: number, offset: Int64(sequence &- base))
     }
 
-    /// The number of the line at this place.
+    /// The sequence number of the line at this place.
     package func sequence(at place: JournalPlace) -> Int { base.addingSaturated(Int(place.offset)) }
 }

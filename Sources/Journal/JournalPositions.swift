@@ -1,10 +1,10 @@
 internal import Feed
 internal import Reactor
 
-/// Up to where a journal has the lines of each agent of a fleet, in its last runs: what is written with the lines, so that one
-/// is never there without the other.
+/// The last sequence number that a journal has of each agent of a fleet, for its last runs. Written in the same
+/// transaction as the lines, so that the two always agree.
 ///
-/// The table is made when there is something to write; a journal of one agent's own has none.
+/// The table is created when there is something to write; a journal without a fleet has none.
 struct JournalPositions {
     private struct Key: Hashable {
         let agent: String
@@ -12,15 +12,15 @@ struct JournalPositions {
     }
 
     private let database: SQLiteDatabase
-    /// What the transaction under way has come to, and the runs in the order they began.
+    /// The new positions of the current transaction, and their runs in the order in which they began.
     private var new: [Key: AgentPosition] = [:]
     private var order: [Key] = []
-    /// Agents that are forgotten since the last commit.
+    /// Agents that were forgotten since the last commit.
     private var gone: Set<String> = []
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
-    /// Notes where a line came from, if it came from an agent of a fleet.
+    /// Remembers the position of a line, if it came from an agent of a fleet.
     mutating func note(_ line: UnsafeRawBufferPointer) {
         guard let position = AgentPosition(line.bindMemory(to: UInt8.self)) else { return forget(line) }
         gone.remove(position.agent)
@@ -33,11 +33,11 @@ struct JournalPositions {
         new[key] = position
     }
 
-    /// One that has said nothing for so long that the fleet forgets it has no place here, either: names would be without end. One
-    /// that was taken out of a configuration keeps its, as it may be put back, and one that a person had forgotten, as its last
-    /// message may be the stream's.
+    /// Deletes the positions of an agent that the fleet has forgotten for its silence, or names would accumulate
+    /// without end. An agent that was removed from the configuration keeps its positions, because it may be put back,
+    /// and so does one that a person had forgotten, because its last message may still be in the stream.
     private mutating func forget(_ line: UnsafeRawBufferPointer) {
-        // Most that say nothing of a place are windows.
+        // Most lines without a position are windows.
         guard let type = LineHead(line)?.type, type == "peer",
             let line = try? LineDecoder.decode(Bytes(line)), case .peer(let peer) = line.body, let agent = line.agent,
             peer.state == MemberState.Standing.forgotten.rawValue, let heard = peer.heard,
@@ -48,10 +48,10 @@ struct JournalPositions {
         for key in new.keys where key.agent == agent { new[key] = nil }
     }
 
-    /// By how much a wall clock that is set right, slowly, may be wrong after a day.
+    /// The most that a slowly adjusted wall clock may be off after a day.
     private static let slew = Duration.seconds(60)
 
-    /// Writes what was noted, within the transaction under way.
+    /// Writes the remembered positions, within the current transaction.
     mutating func write() throws(SQLiteFault) {
         defer { (new, order, gone) = ([:], [], []) }
         if !gone.isEmpty, try isThere {
@@ -93,14 +93,14 @@ struct JournalPositions {
         }
     }
 
-    /// All that are there, the newest run of each agent last.
+    /// Returns all positions, the newest run of each agent last.
     func read() throws(SQLiteFault) -> [AgentPosition] {
         guard try isThere else { return [] }
         let rows = try database.prepare("SELECT agent, run, seq, stream FROM positions ORDER BY rowid")
         var positions: [AgentPosition] = []
         while try rows.step() {
             let (agent, run, sequence) = (rows.string(0), rows.string(1), Int(rows.integer(2)))
-            // They go to other agents: what cannot be a name is none.
+            // Other agents get these, so invalid names are dropped.
             guard AgentName.isValid(agent), RunName.isValid(run), sequence >= 0, sequence < .max else { continue }
             positions.append(
                 AgentPosition(agent, LineID(run, sequence), stream: rows.integerIfAny(3).map { Int($0) }))

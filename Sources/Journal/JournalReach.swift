@@ -1,13 +1,12 @@
 internal import Reactor
 
-/// Which places there are between two of them, run by run: places say in which run a line is, so that there are none for long
-/// between the last of one run and the first of the next.
+/// Counts the places in a range, run by run. A place contains its run, so most places between two runs do not exist.
 package struct JournalReach: Sendable {
     private var runs: [(places: ClosedRange<Int64>, before: Int)] = []
-    /// How many places there are; nil when there are more runs than are counted.
+    /// The number of places; nil when there are too many runs to count.
     package private(set) var total: Int? = 0
 
-    /// So many runs are counted at the most: 320 KiB.
+    /// The most runs that are counted, in 320 KiB.
     private static let mostRuns = 10_000
 
     /// Adds the next run.
@@ -23,7 +22,7 @@ package struct JournalReach: Sendable {
         return true
     }
 
-    /// How many of them come before a place; 0 without a total.
+    /// The number of places before this one; 0 without a total.
     package func count(before place: JournalPlace) -> Int {
         guard total != nil else { return 0 }
         var low = 0

@@ -1,15 +1,15 @@
 internal import Feed
 internal import Reactor
 
-/// Lets go of a journal's oldest lines, for their age or for their number, a little at a time.
+/// Deletes a journal's oldest lines when they are too old or the file is too large, a few at a time.
 ///
-/// Their pages are used again; the file does not get smaller.
+/// Their pages are reused; the file does not shrink.
 struct JournalRetention {
-    /// How many lines go at once, and how many pages become free by that, at the most, but for the last step.
+    /// The most lines to delete, and the most pages to free, in one transaction; the last step may exceed both.
     private static let mostLines = 8_192
     private static let mostPages: Int64 = 1_024
     private static let step = 32
-    /// By how much a mark may be later than the time, which steps: from there on the clock was wrong when it was made.
+    /// How far a mark may be ahead of the present time: beyond that, the clock was wrong when the mark was made.
     private static let tolerance = Duration.seconds(86_400)
 
     private let age: Duration
@@ -24,7 +24,7 @@ struct JournalRetention {
 
     init(_ database: SQLiteDatabase, _ settings: JournalSettings, pageSize: Int64) throws(SQLiteFault) {
         age = settings.age
-        // A sixteenth is left for what comes while this goes on.
+        // A sixteenth is kept free for lines that come during the deletion.
         mostUsed = Int64(settings.bytes - settings.bytes / 16) / pageSize
         pages = try database.prepare("PRAGMA page_count")
         freePages = try database.prepare("PRAGMA freelist_count")
@@ -43,27 +43,27 @@ struct JournalRetention {
         delete = try database.prepare("DELETE FROM lines WHERE id <= ?")
     }
 
-    /// Whether there is something to let go of.
+    /// Whether there are lines to delete.
     func isDue(at time: Timestamp) throws(SQLiteFault) -> Bool {
         guard let oldest = try oldest.integer() else { return false }
         if try isTooLarge { return true }
         return try oldest < firstYoung(at: time)
     }
 
-    /// How many pages are in use.
+    /// The number of pages in use.
     var used: Int64 { get throws(SQLiteFault) { try (pages.integer() ?? 0) - (freePages.integer() ?? 0) } }
 
     private var isTooLarge: Bool { get throws(SQLiteFault) { try used > mostUsed } }
 
-    /// The place from which on lines are not too old. By the first mark that is young: behind it others may be of a clock that
-    /// was wrong. How old lines are that were written before it while the clock was ahead, nobody knows: they go when it does.
+    /// The place from which lines are young enough, by the first young mark: later marks may come from a wrong clock.
+    /// The age of lines before it, written while the clock was ahead, is unknown: they are deleted with it.
     private func firstYoung(at time: Timestamp) throws(SQLiteFault) -> Int64 {
         firstYoung.bind(1, (time - age).microseconds)
         firstYoung.bind(2, (time + Self.tolerance).microseconds)
         return try firstYoung.integer() ?? .min
     }
 
-    /// What is said of lines that were written last while the clock was ahead; nil when it was not.
+    /// A sentence for when the clock was ahead as the newest lines were written; nil when it was not.
     func notice(at time: Timestamp) throws(SQLiteFault) -> String? {
         guard let newest = try newest.integer(), newest > (time + Self.tolerance).microseconds else { return nil }
         let days = (newest - time.microseconds) / 86_400_000_000
@@ -71,9 +71,9 @@ struct JournalRetention {
             + "they are kept as long as those that follow"
     }
 
-    /// Within a transaction.
+    /// Deletes old lines, within a transaction.
     ///
-    /// - Returns: how many lines went: none when the only ones there are at a place that nothing comes before.
+    /// - Returns: the number of deleted lines; 0 when the only line left has the greatest id, `Int64.max`.
     func letGo(in database: SQLiteDatabase, at time: Timestamp) throws(SQLiteFault) -> Int {
         let firstYoung = try firstYoung(at: time)
         let free = try freePages.integer() ?? 0
@@ -81,7 +81,7 @@ struct JournalRetention {
         repeat {
             endOfStep.bind(1, try isTooLarge ? Int64.max : firstYoung)
             guard let last = try endOfStep.integer() else { break }
-            // Of a run that stays it is known how far it went.
+            // A run that stays remembers its last deleted line.
             try database.execute(
                 "UPDATE runs SET gone = base + (?1 & \(JournalPlace.most)) WHERE run = ?1 >> \(JournalPlace.bits)", last
             )
@@ -94,9 +94,9 @@ struct JournalRetention {
         return count
     }
 
-    /// What said something of the lines that are gone.
+    /// Deletes the rows that belonged only to deleted lines.
     private func letGoOfRest(in database: SQLiteDatabase) throws(SQLiteFault) {
-        // Without a line the newest of everything stays: whose the last line was is asked for at the next start.
+        // Without any line, the newest rows are kept: the next start needs the last run.
         let first = try oldest.integer() ?? .max
         try database.execute("DELETE FROM stats WHERE id < (SELECT max(id) FROM stats WHERE id <= ?1)", first)
         try database.execute("DELETE FROM marks WHERE id < (SELECT max(id) FROM marks WHERE id <= ?1)", first)

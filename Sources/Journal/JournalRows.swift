@@ -2,23 +2,23 @@ internal import CSQLite
 internal import Glibc
 package import Reactor
 
-/// Goes through the rows of a journal one after the other, for a program that is no agent: it blocks.
+/// Reads the rows of a journal in order, for a program that is no agent: it blocks.
 ///
-/// A piece of them is a read transaction of its own, so that whoever writes the journal is not held up, and nothing of a row
-/// is copied that nobody asks for. Used by one thread.
+/// Each batch is its own read transaction, so that the journal's writer is not held up, and columns of a row are copied
+/// only on request. Used by one thread.
 package final class JournalRows {
     private let path: String
     private let identity: FileIdentity?
-    /// As it was once it was open; nil when it had gone by then.
+    /// The files as they were after opening; nil when they had gone by then.
     package let trace: JournalTrace?
     private let database: SQLiteDatabase
     private let forwards: SQLiteStatement
     private let backwards: SQLiteStatement
 
-    /// Opens it for reading.
+    /// Opens a journal for reading.
     ///
-    /// - Parameter earlier: of the one whose place it has taken, for who goes on with it.
-    /// - Throws: `JournalFault`, whose reason says what that file is instead of a journal, or why it cannot be read.
+    /// - Parameter earlier: the journal that had the name before, to continue after it.
+    /// - Throws: `JournalFault`, whose reason says what the file is instead of a journal, or why it cannot be read.
     package init(path: String, after earlier: JournalTrace? = nil) throws(JournalFault) {
         self.path = path
         let file = try Self.file(path)
@@ -26,7 +26,7 @@ package final class JournalRows {
         if let earlier, try earlier.isLeft(beside: JournalTrace(journal)) {
             throw JournalFault(.disk, "the log of the journal before still lies beside it")
         }
-        // Before it is opened: the other way round a file that takes its place meanwhile would be missed.
+        // Read the identity before opening, or a replacement in between would be missed.
         identity = try? FileIdentity(at: file)
         do throws(SQLiteFault) {
             database = try Self.database(file)
@@ -46,7 +46,7 @@ package final class JournalRows {
             try check(database)
             return database
         } catch {
-            // Where nothing can be written, or there is no room, a journal that nobody writes is read as it is.
+            // SQLite may lack permission or room for the index, but can read a journal without a log without one.
             guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.code & 0xFF) || error.isWantOfRoom, isAtRest(file)
             else { throw error }
             let database = try SQLiteDatabase(file, .readAtRest)
@@ -55,7 +55,7 @@ package final class JournalRows {
         }
     }
 
-    /// The file's own path: SQLite follows no links, and who reads a journal has named one if they like.
+    /// Checks that the file can be a journal. Resolves symbolic links: a user may name one, but SQLite follows none.
     private static func file(_ path: String) throws(JournalFault) -> String {
         let file = try resolved(path)
         var status = stat()
@@ -64,13 +64,13 @@ package final class JournalRows {
             throw JournalFault(.disk, "no journal: it is no ordinary file")
         }
         do throws(SystemError) {
-            // Opened and not only asked after: who may read it is more than its mode says.
+            // Opened rather than judged by its mode, which does not alone decide who may read it.
             _ = try Descriptor.open(file, flags: O_RDONLY | O_NONBLOCK)
         } catch {
             throw JournalFault(.disk, "\(error.reason); it is \(owner(status))'s")
         }
         guard status.st_size > 0 else { throw JournalFault(.disk, "no journal yet: it is empty") }
-        // SQLite takes one of a byte for an empty database.
+        // SQLite takes a file of one byte for an empty database.
         guard status.st_size > 1 else { throw JournalFault(.disk, "no journal: it is no SQLite database") }
         return file
     }
@@ -88,7 +88,7 @@ package final class JournalRows {
 
     private static func words(_ code: Int32) -> String { SystemError(code: code, call: "").reason }
 
-    /// Whether nothing is left in a log beside the file: it holds all there is.
+    /// Whether the log beside the file is missing or empty, so that the file holds everything.
     private static func isAtRest(_ file: String) -> Bool {
         var status = stat()
         return stat(file + "-wal", &status) != 0 || status.st_size == 0
@@ -107,11 +107,11 @@ package final class JournalRows {
         }
     }
 
-    /// - Throws: when it is no journal of this version, as far as it is read here.
+    /// - Throws: `SQLiteFault` when it is not a journal of this version, as far as it is read here.
     private static func check(_ database: SQLiteDatabase) throws(SQLiteFault) {
         let reason: String
         switch try JournalSchema.look(at: database) {
-        // What has another index is moved aside, and read all the same.
+        // An agent would move a journal with these changes aside, but it can be read.
         case .journal, .changed("marks"), .changed("lines_time"), .changed("positions"): return
         case .nothing, .stranger: reason = "no journal, but another program's database"
         case .version(let found) where found > JournalSchema.version:
@@ -123,21 +123,21 @@ package final class JournalRows {
         throw SQLiteFault(code: SQLITE_ERROR, reason: reason)
     }
 
-    /// Whether another file is in its place by now, or none, or its log is another one: what comes goes elsewhere.
+    /// Whether the file or its log was removed or replaced since, so that new lines go elsewhere.
     package var hasMoved: Bool {
-        // Not opened: closing it again would end what SQLite has locked of it in this process.
+        // Not opened: closing it would release SQLite's locks on it in this process.
         guard let file = try? Self.resolved(path), let journal = try? JournalFile(file),
             let now = try? JournalTrace(journal)
         else { return true }
         return now.file != identity || now != trace
     }
 
-    /// Whether it is the same file as of then, with another log.
+    /// Whether this is the file of an earlier trace, perhaps with another log.
     package func isFile(of earlier: JournalTrace?) -> Bool { identity == earlier?.file }
 
     // MARK: Rows
 
-    /// One of them, for as long as the call lasts that it is handed to.
+    /// A row; valid only during the call that gets it.
     package struct Row {
         fileprivate let statement: SQLiteStatement
 
@@ -153,10 +153,10 @@ package final class JournalRows {
         package var line: UnsafeRawBufferPointer { statement.text(6) }
     }
 
-    /// Hands out the rows of these places, in their order, until there are no more, the call says false, or it is time for others.
+    /// Passes rows of these places to `take`, in order, until there are no more, it returns false, or `most` are read.
     ///
     /// - Parameter isReversed: whether the newest come first.
-    /// - Returns: where the last one was that was handed out; nil when there is none.
+    /// - Returns: the place of the last row that was passed; nil for none.
     package func rows(
         in places: ClosedRange<JournalPlace>, isReversed: Bool = false, atMost most: Int = 4_096,
         _ take: (Row) throws(SQLiteFault) -> Bool
@@ -175,7 +175,7 @@ package final class JournalRows {
         return last
     }
 
-    /// Between which places lines of these times are; nil for none.
+    /// The range of places of lines with these times; nil for none.
     ///
     /// - Parameter until: not included.
     package func places(
@@ -191,7 +191,7 @@ package final class JournalRows {
         return JournalPlace(id: first)...JournalPlace(id: last)
     }
 
-    /// How far it is from one of these places to another: runs of many lines have many places.
+    /// Counts the places in a range, for showing progress.
     package func reach(of places: ClosedRange<JournalPlace>) throws(SQLiteFault) -> JournalReach {
         var reach = JournalReach()
         let runs = try database.prepare(
@@ -209,7 +209,7 @@ package final class JournalRows {
         return reach
     }
 
-    /// A run by its number; nil when nothing is known of it.
+    /// The run with this number; nil when it is unknown.
     package func run(_ number: Int64) throws(SQLiteFault) -> JournalRun? {
         let runs = try database.prepare("SELECT name, base, ended, hello FROM runs WHERE run = ?")
         runs.bind(1, number)
@@ -219,17 +219,17 @@ package final class JournalRows {
             ended: runs.integerIfAny(2) == nil ? nil : runs.string(2), hello: runs.bytes(3) + [0x0A])
     }
 
-    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
     package func place(of sequence: Int, in run: String) throws(SQLiteFault) -> JournalPlace? {
         try database.place(of: sequence, in: run)
     }
 
-    /// Up to which number of a run lines were let go of; 0 for none, nil when nothing is known of it.
+    /// The last deleted sequence number of a run; 0 for none, nil when the run is unknown.
     package func gone(of run: Int64) throws(SQLiteFault) -> Int? {
         try database.integer("SELECT gone FROM runs WHERE run = \(run)").map { Int($0) }
     }
 
-    /// The last place of a run that has lines; of the newest one, which may go on, the last that it may come to have.
+    /// The last place of a run that has a line; for the newest run, which may continue, the last possible place.
     package func end(of run: Int64) throws(SQLiteFault) -> JournalPlace {
         let end = JournalPlace(run: run, offset: JournalPlace.most)
         guard try database.integer("SELECT id FROM lines WHERE id > \(end.id) LIMIT 1") != nil else { return end }
@@ -237,14 +237,14 @@ package final class JournalRows {
             ?? end
     }
 
-    /// From where on another `stats` line holds than at a place of the same run; nil for nowhere.
+    /// The place, behind this one in the same run, from which the next `stats` line holds; nil for none.
     package func nextStats(behind place: JournalPlace) throws(SQLiteFault) -> JournalPlace? {
         try database.integer(
             "SELECT min(id) FROM stats WHERE id > \(place.id) AND id <= \(place.id | JournalPlace.most)"
         ).map(JournalPlace.init(id:))
     }
 
-    /// The `stats` line that holds at a place; nil when there is none.
+    /// The `stats` line that holds at a place; nil for none.
     package func stats(at place: JournalPlace) throws(SQLiteFault) -> [UInt8]? {
         let stats = try database.prepare("SELECT line FROM stats WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1")
         stats.bind(1, place.run << JournalPlace.bits)

@@ -1,8 +1,8 @@
 internal import Reactor
 
-/// Goes once over everything that is in a journal when it begins, a little at a time, to find what makes no sense before somebody needs it.
+/// Reads everything in a journal once after the start, a little at a time, to find damage early.
 ///
-/// `PRAGMA quick_check` would look at more, and hold everybody up for as long as that takes (decision 0043).
+/// `PRAGMA quick_check` would check more, but block everybody for its duration (decision 0043).
 struct JournalScan {
     private static let mostBytes: Int64 = 4 << 20
     private static let mostRows = 8_192
@@ -16,7 +16,7 @@ struct JournalScan {
     }
 
     private let suspicions: JournalSuspicions
-    /// How many there were when it began.
+    /// The number of read faults when the scan began.
     private var known: Int
     private var progress = Progress.begin
 
@@ -25,10 +25,10 @@ struct JournalScan {
         known = suspicions.count
     }
 
-    /// Looks at a little more; all of it again once somebody suspects something.
+    /// Reads a little more; starts again when a reader has found another fault.
     ///
-    /// - Returns: whether there is more to look at.
-    /// - Throws: what it found.
+    /// - Returns: whether there is more to read.
+    /// - Throws: the damage it finds.
     mutating func step(in database: SQLiteDatabase) throws(SQLiteFault) -> Bool {
         let count = suspicions.count
         if count != known { (progress, known) = (.begin, count) }
@@ -39,7 +39,7 @@ struct JournalScan {
         case .lines(let last, let end): progress = try lines(after: last, until: end, in: database)
         case .times(let last, let end): progress = try times(after: last, until: end, in: database)
         case .rest:
-            // These are small.
+            // These tables are small.
             for column in ["length(hello) FROM runs", "length(line) FROM stats", "time FROM marks"] {
                 let rows = try database.prepare("SELECT \(column)")
                 while try rows.step() {}
@@ -53,7 +53,7 @@ struct JournalScan {
     private func lines(
         after last: Int64, until end: Int64, in database: SQLiteDatabase
     ) throws(SQLiteFault) -> Progress {
-        // The length of a text is found by going over it.
+        // SQLite has to read all of a text to find its length.
         let lines = try database.prepare("SELECT id, length(line) FROM lines WHERE id > ? AND id <= ? ORDER BY id")
         var (last, rows, bytes) = (last, 0, Int64(0))
         lines.bind(1, last)
@@ -86,7 +86,7 @@ struct JournalScan {
         return .rest
     }
 
-    /// A page that is linked to twice, or into a circle, would be gone over for ever.
+    /// A page that is linked twice, or in a circle, gives rows out of order, and could be read for ever.
     private static func check(_ isInOrder: Bool) throws(SQLiteFault) {
         guard isInOrder else { throw SQLiteFault(notOurs: "it has its rows out of order") }
     }

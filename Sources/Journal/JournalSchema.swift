@@ -1,11 +1,11 @@
-/// What a journal's file holds; docs/journal.md describes it for people who ask it by SQL.
+/// The schema of a journal's file; docs/journal.md describes it for people who query it with SQL.
 enum JournalSchema {
-    /// In the file's header: "CATW".
+    /// The application id in the file's header: "CATW".
     static let applicationID: Int64 = 0x4341_5457
-    /// Of the tables; a file of another version is moved aside.
+    /// The version of the tables; a file with another version is moved aside.
     static let version: Int64 = 1
 
-    /// By name, with what makes them, exactly as the file keeps it.
+    /// The tables and the index by name, with the SQL that creates them, exactly as the file stores it.
     static let tables: KeyValuePairs = [
         "runs": """
         CREATE TABLE runs (
@@ -44,7 +44,7 @@ enum JournalSchema {
         "lines_time": "CREATE INDEX lines_time ON lines (time)",
     ]
 
-    /// Made when there is something for it, by who writes the feed of a fleet; exactly as the file keeps it.
+    /// The table of a fleet's positions, created when first needed; exactly as the file stores it.
     static let positions = """
         CREATE TABLE positions (
             agent TEXT NOT NULL,
@@ -55,9 +55,9 @@ enum JournalSchema {
         ) STRICT
         """
 
-    /// Of a second, also before 1970.
+    /// The microseconds within a second, also before 1970.
     private static let fraction = "((l.time % 1000000 + 1000000) % 1000000)"
-    /// Whose line it is, its number, and its time as text: of a line `l` and its run `r`.
+    /// The run, sequence number and time (number and text) of a line `l` and its run `r`.
     private static let identity = """
         r.name AS run, r.base + (l.id & \(JournalPlace.most)) AS seq, l.time AS at,
             strftime('%Y-%m-%dT%H:%M:%S', (l.time - \(fraction)) / 1000000, 'unixepoch')
@@ -69,13 +69,13 @@ enum JournalSchema {
         names.map { "l.line ->> '$.\($0)' AS \($0)" }.joined(separator: ", ")
     }
 
-    /// What this program writes of itself; data events have other types.
+    /// The types of lines that this program writes about itself; data events have other types.
     static let reserved = """
         'latency', 'window', 'memory', 'agent', 'error', 'recovered', 'progress', 'restart', 'lost', 'peer', 'gap',
         '?'
         """
 
-    /// For people; nothing here reads them.
+    /// Views for people; the program itself does not use them.
     static let views = [
         """
         CREATE VIEW events AS SELECT \(identity), l.type, l.source, l.series, l.value, \(members("text", "data")), l.id
@@ -100,18 +100,18 @@ enum JournalSchema {
         """,
     ]
 
-    /// What lies in a file.
+    /// The kind of database found in a file.
     enum Finding: Equatable {
         case nothing
         case journal
-        /// Another program's.
+        /// Another program's database.
         case stranger
         /// A journal of another version.
         case version(Int64)
-        /// A journal with another table, or index, of this name; those before it are as they are to be.
+        /// A journal in which this table or index differs; those before it in the list are as expected.
         case changed(String)
 
-        /// What keeps it from being written to; nil for nothing.
+        /// The reason why the file must not be written to; nil when it may.
         var fault: String? {
             switch self {
             case .journal: nil
@@ -146,7 +146,7 @@ enum JournalSchema {
         return .journal
     }
 
-    /// Makes the tables in a file that has nothing yet.
+    /// Creates the tables in an empty file.
     static func make(in database: SQLiteDatabase) throws(SQLiteFault) {
         let statements = (Self.tables.map(\.value) + views).joined(separator: ";\n")
         try database.run(

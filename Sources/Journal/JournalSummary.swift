@@ -1,43 +1,43 @@
 package import Feed
 
-/// What the lines of a journal come to, source by source: how many events, how many answers and failures, and how long the
-/// answers took. Its memory does not grow with the lines.
+/// A journal's totals for each source: the number of events, answers and failures, and how long the answers took. Its
+/// memory does not grow with the number of lines.
 package struct JournalSummary: Sendable {
     package struct Source: Sendable {
         package let name: String
-        /// Lines of what it said.
+        /// The number of its data events.
         package fileprivate(set) var events = 0
-        /// Of its answers; failures are counted in it as well.
+        /// The histogram of its answers, which also counts failures.
         package fileprivate(set) var answers = LatencyHistogram()
 
         fileprivate init(name: String) { self.name = name }
     }
 
-    /// In the order in which they first said something.
+    /// In the order of their first lines.
     package private(set) var sources: [Source] = []
-    /// Of all those that came when there were too many.
+    /// The sum of all sources beyond `mostSources`.
     package private(set) var others: Source?
-    /// Of everything, also of what is no source's.
+    /// The number of all lines, also of those without a source.
     package private(set) var lines = 0
 
-    /// So many have a row of their own, of at most 10 KiB.
+    /// The most sources with their own totals, which take at most 10 KiB each.
     package static let mostSources = 1_000
 
     private var names: [[UInt8]] = []
-    /// Numbers of sources by their names' hashes, -1 in a free slot: four times as many as sources.
+    /// A hash table from source names to indices in `sources`, -1 in free slots; four times as large as `mostSources`.
     private var slots: [Int32] = Array(repeating: -1, count: 4_096)
-    /// The one of the line before: mostly that of this one, too.
+    /// The index of the previous line's source, which is usually the next line's, too.
     private var newest = -1
 
     package init() {}
 
-    /// Counts a line, unless it is about nobody.
+    /// Counts a line; without a source, only in `lines`.
     package mutating func add(_ row: JournalRows.Row) {
         lines += 1
         let source = row.source
         guard !source.isEmpty else { return }
         let type = row.type
-        // A window tells of events that were counted.
+        // A window summarises events that are counted already.
         if Self.isEqual(type, "latency") {
             if let value = row.value { edit(source) { $0.answers.record(value) } }
         } else if Self.isEqual(type, "error") {
@@ -65,9 +65,9 @@ package struct JournalSummary: Sendable {
         }
     }
 
-    /// The number of a source, which is new perhaps; -1 when there are too many.
+    /// The index of a source, which is added if it is new; -1 when there are too many.
     private mutating func find(_ name: UnsafeRawBufferPointer) -> Int {
-        // FNV-1a. Whoever wrote a journal may have chosen names that collide: they are few enough to look at all.
+        // FNV-1a. A journal's writer may have chosen names that collide, but they are few enough to compare them all.
         var hash: UInt32 = 2_166_136_261
         for byte in name { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         var slot = Int(hash) % slots.count

@@ -1,17 +1,17 @@
 internal import Reactor
 internal import Synchronization
 
-/// What who writes a journal and who reads it meanwhile, on another thread, tell each other.
+/// Shared between the writer of a journal and its readers on another thread.
 final class JournalSuspicions: Sendable {
     private let number = Atomic<Int>(0)
     private let last = Locked<JournalTrace?>(nil)
 
-    /// How often somebody who reads has found something that makes no sense.
+    /// How often a reader has found damage.
     var count: Int { number.load(ordering: .relaxed) }
 
     func add() { number.add(1, ordering: .relaxed) }
 
-    /// What who writes has opened last.
+    /// The files that the writer opened last.
     var trace: JournalTrace? {
         get { last.withLock { $0 } }
         set { last.withLock { $0 = newValue } }

@@ -1,18 +1,18 @@
 internal import Reactor
 
-/// Which file has a journal's name, and which lie beside it: SQLite goes by names, and would read a file that has taken
-/// another's place by that one's log.
+/// The identities of a journal's file and of the files beside it. SQLite finds those by name, and would apply the log
+/// of a replaced file to the file that took its place.
 package struct JournalTrace: Sendable, Equatable {
     let file: FileIdentity
     private let beside: [FileIdentity]
 
-    /// - Throws: `.disk` when nothing has the name.
+    /// - Throws: `.disk` when no file has the name.
     init(_ journal: JournalFile) throws(JournalFault) {
         file = try journal.identity()
         beside = ["-wal", "-shm"].compactMap { try? FileIdentity(at: journal.path + $0) }
     }
 
-    /// Whether what lay beside the file of then lies beside another one now.
+    /// Whether files that lay beside this journal now lie beside another one.
     func isLeft(beside now: JournalTrace) -> Bool {
         file != now.file && beside.contains { now.beside.contains($0) }
     }

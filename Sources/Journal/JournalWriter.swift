@@ -2,19 +2,19 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// What a `SQLiteLineStore` has while its file is open: a connection, its transactions, and the log of changes.
+/// The state of a `SQLiteLineStore` while its file is open: the connection, its transactions, and the write-ahead log.
 ///
-/// Its calls each are one transaction: what they throw changes nothing.
+/// A commit is one transaction, and so is each step of `tidy`: after an error nothing of it remains.
 final class JournalWriter {
-    /// From how many bytes on the log of changes is put into the file, when those who read allow that.
+    /// The size of the write-ahead log, in bytes, from which it is checkpointed, as far as readers allow.
     private static let loggedBytes: Int64 = 4 << 20
-    /// At how many bytes of the log nothing more is committed.
+    /// The size of the write-ahead log, in bytes, at which nothing more is committed.
     private static let mostLoggedBytes: Int64 = 32 << 20
 
     let database: SQLiteDatabase
     private let file: JournalFile
     private let identity: FileIdentity
-    /// Which file its log is.
+    /// The identity of the write-ahead log.
     let log: FileIdentity?
     private let pageSize: Int64
     private let begin: SQLiteStatement
@@ -23,16 +23,16 @@ final class JournalWriter {
     private let pageCount: SQLiteStatement
     private let retention: JournalRetention
     private var scan: JournalScan
-    /// How many pages were in use when something was let go of last.
+    /// The number of pages in use after the last deletion.
     private var used: Int64?
-    /// What a transaction that fails has to leave as it was.
+    /// The writer of rows; a failed transaction restores its previous value.
     private var rows: RowWriter
 
     /// - Parameters:
-    ///   - settings: how it is to be kept.
-    ///   - earlier: whose lines came last, when that was to this file or to another in its place.
-    ///   - suspicions: of who reads it meanwhile.
-    /// - Throws: `.corrupt` for what is not a journal of this version.
+    ///   - settings: the journal's settings.
+    ///   - earlier: the run of the lines that this process wrote last, to this file or to another in its place.
+    ///   - suspicions: the faults that readers find meanwhile.
+    /// - Throws: `.corrupt` when the file is not a journal of this version.
     init(
         _ file: JournalFile, _ settings: JournalSettings, after earlier: JournalRun?, _ suspicions: JournalSuspicions
     ) throws(JournalFault) {
@@ -50,9 +50,9 @@ final class JournalWriter {
             try database.run(
                 "PRAGMA synchronous = \(settings.sync.rawValue);"
                     + "PRAGMA journal_size_limit = \(2 * Self.loggedBytes);"
-                    // Pages that are let go of are not written once more for it.
+                    // Deleted pages are not overwritten with zeros.
                     + "PRAGMA secure_delete = OFF")
-            // How much of a log that is large already somebody reads, this connection does not know yet.
+            // This connection does not know yet how much of an already large log can be checkpointed.
             if file.loggedBytes >= Self.mostLoggedBytes { try database.checkpoint() }
             begin = try database.prepare("BEGIN IMMEDIATE")
             commit = try database.prepare("COMMIT")
@@ -69,19 +69,19 @@ final class JournalWriter {
         suspicions.trace = try JournalTrace(file)
     }
 
-    /// Whose lines come; nil when none has come yet.
+    /// The run of the current lines; nil before the first.
     var run: JournalRun? { rows.run }
 
-    /// The number of the oldest line of the run whose lines come.
+    /// The sequence number of the current run's oldest line.
     var firstSequence: Int? { rows.firstSequence }
 
     /// Whether the file still has its name.
     var isInPlace: Bool { (try? file.identity()) == identity }
 
-    /// Whether the log still has its name, and the pages that were written to it.
+    /// Whether the log still has its name, and is as long as the pages written to it.
     var hasItsLog: Bool {
         let pages = Int64(database.loggedPages)
-        // A header, and one before each page.
+        // The log's header is 32 bytes long, each page's header 24.
         return file.logIdentity == log && (pages == 0 || file.loggedBytes >= 32 + pages * (pageSize + 24))
     }
 
@@ -104,7 +104,7 @@ final class JournalWriter {
         try inTransaction { () throws(SQLiteFault) in try rows.write(pieces, at: time) }
     }
 
-    /// All of `body`, or nothing of it.
+    /// Commits all of `body`, or nothing.
     private func inTransaction(_ body: () throws(SQLiteFault) -> Void) throws(SQLiteFault) {
         if Int64(database.loggedPages) * pageSize >= Self.mostLoggedBytes, try !database.restartLog() {
             throw SQLiteFault(
@@ -115,23 +115,23 @@ final class JournalWriter {
         do throws(SQLiteFault) {
             try begin.run()
             try body()
-            // What is in the log has its room in the file from here on, so that a full disk does not keep it from there.
+            // Reserves room in the file for everything in the log, so that a full disk cannot prevent the checkpoint.
             try database.reserve(pages: try pageCount.integer() ?? 0, of: pageSize)
             try commit.run()
         } catch {
             try? rollback.run()
             rows = before
-            // What others have taken of the disk may be enough for a log that begins anew.
+            // The room left on the disk may suffice once the log restarts.
             if error.kind == .disk { _ = try? database.checkpoint() }
             throw error
         }
     }
 
-    /// Somebody may have removed or replaced the file: what is written to it goes nowhere then.
+    /// Throws if the file or its log was removed or replaced: written lines would be lost.
     private func checkFile() throws(SQLiteFault) {
         guard isInPlace else { throw SQLiteFault(notHere: "it was removed or replaced") }
         guard !hasItsLog else { return }
-        // Another program may have put it into the file and have begun it anew, which this tells.
+        // Another program may have checkpointed and restarted the log; a checkpoint tells us.
         let isKnown = try? database.checkpoint()
         guard !hasItsLog else { return }
         if isKnown == false { throw SQLiteFault(held: "somebody else is putting its log into it") }
@@ -142,7 +142,7 @@ final class JournalWriter {
     func tidy(at time: Timestamp) throws(SQLiteFault) -> Bool {
         try checkpointIfDue()
         let now = try retention.used
-        // Twice what has come since goes, or else a feed that never rests would be faster.
+        // Delete twice as much as has come since, or a feed without pauses would be faster.
         let goal = 2 * (used ?? now) - now
         used = now
         while try retention.isDue(at: time) {
@@ -161,7 +161,7 @@ final class JournalWriter {
         if Int64(database.pagesToCheckpoint) * pageSize >= Self.loggedBytes { try database.checkpoint() }
     }
 
-    /// What is said of the lines that it has, at this time; nil for nothing.
+    /// A sentence about the journal's lines at this time; nil for none.
     func notice(at time: Timestamp) throws(JournalFault) -> String? {
         do throws(SQLiteFault) {
             return try retention.notice(at: time)
@@ -170,7 +170,7 @@ final class JournalWriter {
         }
     }
 
-    /// Up to where it has the lines of agents of a fleet.
+    /// The last position that the journal has of each agent of a fleet.
     func knownPositions() throws(JournalFault) -> [AgentPosition] {
         do throws(SQLiteFault) {
             return try JournalPositions(database).read()
@@ -179,10 +179,10 @@ final class JournalWriter {
         }
     }
 
-    /// The run before this one, as it was left.
+    /// The previous run as the journal has it.
     func lastRun() throws(JournalFault) -> LastRun? {
         do throws(SQLiteFault) {
-            // It goes to readers: what cannot be a name is none.
+            // Readers get this name, so an invalid one is dropped.
             guard let run = try database.newestRun(), RunName.isValid(run.name) else { return nil }
             return LastRun(name: run.name, durable: try database.lastKept(of: run), ended: run.ended)
         } catch {

@@ -1,10 +1,10 @@
 package import Reactor
 
-/// Which lines are asked for.
+/// The lines to read from a journal.
 package struct JournalQuery: Sendable {
-    /// From when on, by the lines' own time.
+    /// The earliest time, by the lines' own time.
     package var from: Timestamp?
-    /// Up to when, which is not included.
+    /// The latest time, not included.
     package var until: Timestamp?
     /// Whether the newest come first.
     package var isReversed = false
@@ -12,17 +12,17 @@ package struct JournalQuery: Sendable {
     package init() {}
 }
 
-/// Some lines of one run, one behind the other.
+/// Successive lines of one run.
 package struct JournalPage: Sendable {
-    /// Whose they are.
+    /// The run of the lines.
     package var run: JournalRun
-    /// What `stats` said of the sources before the first of them; nil when nothing did.
+    /// The `stats` line of the sources before the first line; nil for none.
     package var stats: [UInt8]?
-    /// Whole lines, each with its newline; also `gap` lines of what is missing.
+    /// Whole lines, each with its newline, including `gap` lines.
     package var lines: [UInt8]
-    /// Where the last one is.
+    /// The place of the last line.
     package var last: JournalPlace
-    /// The numbers of the first and the last one.
+    /// The sequence numbers of the first and the last line.
     package var sequences: ClosedRange<Int>
 
     package init(
@@ -36,13 +36,13 @@ package struct JournalPage: Sendable {
     }
 }
 
-/// Reads what a `LineStore` has kept, while it goes on. It blocks, and is used by one thread at a time, which is not the loop's.
+/// Reads the lines of a `LineStore` while that continues. Blocks; used by one thread at a time, never the loop's.
 package protocol LineHistory: AnyObject, Sendable {
-    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
     func place(of sequence: Int, in run: String) throws(JournalFault) -> JournalPlace?
 
-    /// The lines behind `place` (nil: all; before it, when the query is reversed) that are asked for: as many as have so many
-    /// bytes together, at least one, and of one run only.
+    /// Returns the requested lines behind `place` (all if nil; before it if the query is reversed) until they reach the
+    /// number of bytes: at least one line, and of one run only.
     ///
     /// - Returns: nil when there are none.
     func page(_ query: JournalQuery, behind place: JournalPlace?, bytes: Int) throws(JournalFault) -> JournalPage?

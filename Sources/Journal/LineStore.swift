@@ -1,23 +1,23 @@
 package import Feed
 package import Reactor
 
-/// What is to be kept, in the order in which it came.
+/// A piece of the feed to keep; pieces are kept in order.
 package enum JournalPiece: Sendable {
-    /// `hello` and `stats`: whose lines those are that follow, and how the sources are from here on.
+    /// `hello` and `stats`: the run of the lines that follow, and the state of its sources.
     case greeting([UInt8])
     case lines(LineSpan)
-    /// These are missing; the bytes are the `gap` line that says so.
+    /// These sequence numbers are missing; the bytes are the `gap` line that reports them.
     case gap(ClosedRange<Int>, [UInt8])
-    /// Their run is over; the bytes are its `bye` line.
+    /// The run has ended; the bytes are its `bye` line.
     case end([UInt8])
 }
 
-/// The run before, as a journal was left.
+/// The previous run, as the journal has it.
 package struct LastRun: Sendable, Equatable {
     package var name: String
-    /// The number of its last line that is kept; 0 for none.
+    /// The sequence number of its last kept line; 0 for none.
     package var durable: Int
-    /// Why it ended, as its `bye` said; nil when it did not come so far.
+    /// The reason in its `bye` line; nil when it did not get that far.
     package var ended: String?
 
     package init(name: String, durable: Int, ended: String?) {
@@ -25,13 +25,13 @@ package struct LastRun: Sendable, Equatable {
     }
 }
 
-/// What opening a journal came to.
+/// The result of opening a journal.
 package struct JournalOpening: Sendable, Equatable {
     /// Nil in a new journal.
     package var lastRun: LastRun?
-    /// One sentence for a person on what was not as it should be, and what became of it; nil when all was well.
+    /// One sentence for people about a fault and its repair; nil when all was well.
     package var notice: String?
-    /// Up to where it has the lines of agents of a fleet, the newest run of each last.
+    /// The positions of a fleet's agents in the journal, the newest run of each agent last.
     package var positions: [AgentPosition]
 
     package init(lastRun: LastRun? = nil, notice: String? = nil, positions: [AgentPosition] = []) {
@@ -39,67 +39,67 @@ package struct JournalOpening: Sendable, Equatable {
     }
 }
 
-/// How a journal is kept.
+/// The settings of a journal.
 package struct JournalSettings: Sendable, Equatable {
-    /// What a commit survives.
+    /// The failures that a commit survives.
     package enum Sync: String, Sendable, CaseIterable {
-        /// The end of the process.
+        /// A crash of the process.
         case normal
-        /// The end of the machine as well.
+        /// A crash of the machine as well.
         case full
     }
 
     package var sync = Sync.normal
-    /// How long lines are kept at the most.
+    /// How long lines are kept at most.
     package var age: Duration = .seconds(7 * 86_400)
-    /// How large the file may grow, in bytes.
+    /// The maximum size of the file, in bytes.
     package var bytes = 256 << 20
 
     package init() {}
 }
 
-/// Why a journal could not do what it was asked to.
+/// The reason why a journal failed.
 package struct JournalFault: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// Somebody who reads the file keeps it from being tidied up, and it has grown as far as it may.
+        /// A reader prevents checkpoints, and the log has reached its limit.
         case held
-        /// What is open is of no use any more; it is to be opened anew, which moves aside what makes no sense.
+        /// The open file is unusable; opening the journal again moves damaged files aside.
         case corrupt
-        /// The disk: full, gone, read-only, not ours.
+        /// The disk or file: full, missing, read-only, or another user's.
         case disk
         /// Another agent writes it; the reason names its process.
         case taken
     }
 
     package var kind: Kind
-    /// For a person.
+    /// A sentence for people.
     package var reason: String
 
-    /// Which journal, and why; a reason that begins with that says it itself.
+    /// The path and the reason; the path only once.
     package func text(at path: String) -> String { reason.hasPrefix(path) ? reason : "\(path): \(reason)" }
 
     package init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
 }
 
-/// Where lines are kept beyond the process. It blocks, and is used by one thread at a time, which is not the loop's.
+/// Keeps lines beyond the life of the process. Blocks; used by one thread at a time, never the loop's.
 package protocol LineStore: AnyObject, Sendable {
-    /// Opens it, mends it or moves aside what cannot be mended. May be called again after a fault; then the run under way is
-    /// greeted anew, and goes on.
+    /// Opens the journal, and repairs it or moves it aside when it is damaged. May be called again after a fault; then
+    /// the current run sends its greeting again and continues.
     ///
-    /// - Throws: `.taken` when another agent has it, which is ours alone from here to `close`.
+    /// - Throws: `.taken` when another agent has it; otherwise it is locked until `close`.
     func open() throws(JournalFault) -> JournalOpening
 
-    /// Keeps all of the pieces, or none: when it returns, they outlive the process.
+    /// Keeps all pieces or none: after the call returns, they outlive the process.
     func commit(_ pieces: [JournalPiece], at time: Timestamp) throws(JournalFault)
 
-    /// Lets go of what is too old or too much, a little at a time.
+    /// Deletes lines that are too old or too many, a few at a time.
     ///
     /// - Returns: whether there is more to do.
     func tidy(at time: Timestamp) throws(JournalFault) -> Bool
 
-    /// The number of the oldest line that is kept of the run whose lines come; nil for none yet.
+    /// The sequence number of the current run's oldest kept line; nil before the first.
     var firstSequence: Int? { get }
 
-    /// Closes it: nothing more comes.
+    /// Closes the journal: no more lines come.
     func close()
 }

@@ -2,22 +2,22 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// Puts what comes into the tables of a journal, within the transactions of whoever has its file: whose lines those are, where
-/// they belong, and what is missing.
+/// Writes the feed into a journal's tables, within the transactions of its owner: finds the run and place of each line,
+/// and records gaps.
 ///
-/// A copy from before a transaction is how it was then.
+/// A copy from before a transaction restores the state of that time.
 struct RowWriter {
-    /// How often it is marked which line was written when.
+    /// The time between marks, which record when a line was written.
     private static let markPeriod = Duration.seconds(60)
 
     private let database: SQLiteDatabase
-    /// Whose lines this process gave to a file that was in its place before.
+    /// The run of the lines that this process wrote to an earlier file in this place.
     private let earlier: JournalRun?
     private let insert: SQLiteStatement
     private let mark: SQLiteStatement
-    /// Whose lines come; nil when none has come yet.
+    /// The run of the current lines; nil before the first.
     private(set) var run: JournalRun?
-    /// Who has said that its lines come now, when none has come yet.
+    /// The last greeting, until its first line comes.
     private var greeting: Greeting?
     private var lastMark: Timestamp?
     /// Whether lines may come from agents of a fleet.
@@ -43,7 +43,7 @@ struct RowWriter {
         }
     }
 
-    /// - Parameter earlier: whose lines came last, when that was to this file or to another in its place.
+    /// - Parameter earlier: the run of the lines that this process wrote last, to this file or to another in its place.
     init(_ database: SQLiteDatabase, after earlier: JournalRun?) throws(SQLiteFault) {
         self.database = database
         self.earlier = earlier
@@ -61,7 +61,7 @@ struct RowWriter {
     private mutating func write(_ piece: JournalPiece, at time: Timestamp) throws(SQLiteFault) {
         switch piece {
         case .greeting(let lines):
-            // With its first line it is written: a feed that only greets takes no room.
+            // Written with its first line, so that a feed that only sends greetings takes no room.
             greeting = Greeting(lines) ?? greeting
             isFleet = greeting?.isFleet ?? isFleet
         case .lines(let span):
@@ -76,7 +76,7 @@ struct RowWriter {
         case .gap(let missing, let line):
             try insertGap(missing, line, at: time)
         case .end(let line):
-            // Also when it was greeted again before, by who knows nothing of it yet, or another one has begun since.
+            // The run may have been greeted again since, or another one may have begun.
             guard let bye = try? LineDecoder.decode(line[...]), case .bye(let said) = bye.body,
                 let name = said.run, let run = try database.run(of: name, holding: .max)
             else { return }
@@ -110,7 +110,7 @@ struct RowWriter {
             insert.bind(5, head.series)
             insert.bind(6, head.value)
         } else {
-            // It is kept all the same, to be found by when it came.
+            // An unreadable line is kept all the same, under the time when it came.
             insert.bind(2, time.microseconds)
             insert.bind(3, "?")
             for place: Int32 in 4...5 { insert.bind(place, nil as String?) }
@@ -122,11 +122,11 @@ struct RowWriter {
         insert.reset()
         guard let gap = try database.gap(at: id) else {
             guard try database.line(at: id) != Array(line) else { return }
-            // Another line has its number, as when somebody deleted from `runs`: both are kept.
+            // Another line has this sequence number, for example after somebody deleted from `runs`: keep both.
             run = try makeRun(run?.name ?? "-", base: sequence, hello: (run?.hello ?? []).dropLast(), at: time)
             return try insert(line, as: sequence, at: time)
         }
-        // It was missing, and has come after all.
+        // The line was recorded as missing, but has come after all.
         try endGap(gap, at: id, before: sequence.addingSaturated(1), at: time)
         try database.execute("DELETE FROM lines WHERE id = ?1", id)
         try insert(line, as: sequence, at: time)
@@ -134,7 +134,7 @@ struct RowWriter {
 
     // MARK: What is missing
 
-    /// Says that these are missing, but for those of which it is known already what became of them.
+    /// Inserts a `gap` for missing lines, except those that are known to be kept or missing already.
     private mutating func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp)
         throws(SQLiteFault)
     {
@@ -165,8 +165,8 @@ struct RowWriter {
         }
     }
 
-    /// Has what is said to be missing end before this number, and from there on be said by a row of its own, which goes when
-    /// that line comes.
+    /// Ends a gap before this sequence number, and inserts another one from there on, which is deleted when that line
+    /// comes.
     private mutating func endGap(
         _ gap: Line.Gap, at id: Int64, before sequence: Int, at time: Timestamp
     ) throws(SQLiteFault) {
@@ -178,8 +178,8 @@ struct RowWriter {
 
     // MARK: Runs
 
-    /// Where a line with this number of the feed's run belongs. A run of which a place cannot say all numbers, or that comes
-    /// again behind another one, has several rows: the one with the greatest `base` that is not above a number has it.
+    /// The place of the line with this sequence number in the feed's run. A run has several rows when its numbers span
+    /// too much, or when it returns after another run: the one with the greatest `base` not above the number counts.
     @inline(__always)
     private mutating func place(of sequence: Int, at time: Timestamp) throws(SQLiteFault) -> Int64 {
         if greeting == nil, let run, let place = run.place(of: sequence) { return place.id }
@@ -193,7 +193,7 @@ struct RowWriter {
             if let known {
                 try join(sequence, to: known, at: time)
             } else if let run, earlier?.name == run.name, max(1, run.base) < sequence {
-                // What this process has kept of it went with another file.
+                // Earlier lines of this run were written to another file.
                 try insertGap(max(1, run.base)...sequence - 1, reason: nil, at: time)
             }
         }
@@ -208,7 +208,7 @@ struct RowWriter {
         return JournalPlace(run: row.number, offset: 0)
     }
 
-    /// - Returns: up to which number it is known what became of the run's lines; nil for one that is new.
+    /// - Returns: the sequence number up to which the run's lines are kept or known to be missing; nil for a new run.
     private mutating func begin(
         _ greeting: Greeting, with sequence: Int, at time: Timestamp
     ) throws(SQLiteFault) -> Int? {
@@ -219,7 +219,7 @@ struct RowWriter {
         if let run, run.name == greeting.run {
             try database.execute("UPDATE runs SET ended = NULL WHERE run = ?1 AND ended IS NOT NULL", run.number)
         } else {
-            // Mostly numbers are places then. One that has been here before goes on behind what is there of it.
+            // Usually `base` is 0, so that offsets are sequence numbers. A returning run continues behind its lines.
             var base = min(greeting.firstSequence, sequence)
             if let known {
                 base = known.addingSaturated(1)
@@ -239,8 +239,8 @@ struct RowWriter {
         return known
     }
 
-    /// Has a run that has been here before go on with this number: what came between is missing, and what was said to be
-    /// missing may come now.
+    /// Continues a run that returns, from this sequence number: records the gap since its last line, or ends a recorded
+    /// gap where lines now come after all.
     private mutating func join(_ sequence: Int, to known: Int, at time: Timestamp) throws(SQLiteFault) {
         if known > 0, known.addingSaturated(1) < sequence {
             return try insertGap(known + 1...sequence - 1, reason: nil, at: time)
@@ -256,7 +256,7 @@ struct RowWriter {
     private func makeRun(
         _ name: String, base: Int, hello: Bytes, at time: Timestamp
     ) throws(SQLiteFault) -> JournalRun {
-        // Also lines of runs that somebody deleted keep their places.
+        // Lines of runs that somebody deleted still occupy their places.
         let last = try database.integer("SELECT max(id) FROM lines").map { JournalPlace(id: $0).run } ?? 0
         let number = max(try database.newestRun()?.number ?? 0, last) + 1
         guard 1...JournalPlace.mostRuns ~= number else { throw SQLiteFault(notOurs: "it has no numbers left for runs") }
@@ -275,13 +275,13 @@ struct RowWriter {
         try statement.run()
     }
 
-    /// Has the run whose lines come have its row, which somebody may have deleted: they would have no name.
+    /// Restores the current run's row if somebody deleted it; otherwise its lines would have no run name.
     private func keepRun(at time: Timestamp) throws(SQLiteFault) {
         guard let run, try database.integer("SELECT run FROM runs WHERE run = \(run.number)") == nil else { return }
         try add(run, at: time)
     }
 
-    /// The number of the oldest line of the run whose lines come.
+    /// The sequence number of the current run's oldest line.
     var firstSequence: Int? {
         guard let run, greeting.map({ $0.run == run.name }) ?? true else { return nil }
         return (try? database.firstPlace(of: run)).flatMap { $0 }.map { run.sequence(at: $0) }

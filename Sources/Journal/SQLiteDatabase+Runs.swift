@@ -1,6 +1,6 @@
 internal import Feed
 
-/// What both who write a journal and who read it ask of its runs.
+/// Queries about runs that both the writer and the readers of a journal need.
 extension SQLiteDatabase {
     /// Runs one statement with these parameters.
     func execute(_ statement: String, _ number: Int64, _ text: String? = nil) throws(SQLiteFault) {
@@ -18,23 +18,23 @@ extension SQLiteDatabase {
         try run("WHERE run >= ?1 ORDER BY run DESC LIMIT 1", .min)
     }
 
-    /// The row of this run whose places say this number, if any do.
+    /// The row of this run whose `base` is the greatest that is not above this sequence number, if any.
     func run(of name: String, holding sequence: Int) throws(SQLiteFault) -> JournalRun? {
         try run("WHERE base <= ?1 AND name = ?2 ORDER BY base DESC, run DESC LIMIT 1", Int64(sequence), name)
     }
 
-    /// The row of this run with the lowest numbers.
+    /// The row of this run with the lowest sequence numbers.
     func firstRun(of name: String) throws(SQLiteFault) -> JournalRun? {
         try run("WHERE base >= ?1 AND name = ?2 ORDER BY base, run LIMIT 1", 0, name)
     }
 
-    /// Where the line with this number of this run is, or would be; nil when nothing of that run is kept.
+    /// The place where the run's line with this sequence number is, or would be; nil when nothing of the run is kept.
     func place(of sequence: Int, in run: String) throws(SQLiteFault) -> JournalPlace? {
         if let row = try self.run(of: run, holding: sequence) {
-            // Behind all that it has, when it cannot have this number.
+            // The number is too large for the row: the place behind all of its lines.
             return row.place(of: sequence) ?? JournalPlace(run: row.number, offset: JournalPlace.most)
         }
-        // Before all that is kept of the run, of which the beginning was let go of, or never came.
+        // The place before all kept lines of the run, whose beginning was deleted or never came.
         return try firstRun(of: run).map { JournalPlace(run: $0.number, offset: 0) }
     }
 
@@ -53,22 +53,22 @@ extension SQLiteDatabase {
             hello: runs.bytes(4) + [0x0A])
     }
 
-    /// Where the oldest line of a run is.
+    /// The place of a run's oldest line.
     func firstPlace(of run: JournalRun) throws(SQLiteFault) -> JournalPlace? {
         try integer("SELECT min(id) FROM lines WHERE \(places(of: run))").map(JournalPlace.init(id:))
     }
 
-    /// The number of the newest line that was ever kept of a run, which a `gap` is not; 0 for none.
+    /// The sequence number of the newest line ever kept of a run, not counting `gap` lines; 0 for none.
     func lastKept(of run: JournalRun) throws(SQLiteFault) -> Int {
         let newest = try integer(
             "SELECT id FROM lines WHERE \(places(of: run)) AND type <> 'gap' ORDER BY id DESC LIMIT 1")
         if let newest { return run.sequence(at: JournalPlace(id: newest)) }
-        // What comes before the first gap may be in another row of the same run.
+        // Lines before the first gap may be in another row of the same run.
         let first = try firstPlace(of: run).map { run.sequence(at: $0) - 1 } ?? 0
         return max(0, first, try gone(of: run))
     }
 
-    /// The number up to which it is known of all lines what became of them; 0 for none.
+    /// The sequence number up to which all lines of a run are kept or known to be missing; 0 for none.
     func lastKnown(of run: JournalRun) throws(SQLiteFault) -> Int {
         guard let last = try integer("SELECT max(id) FROM lines WHERE \(places(of: run))") else {
             return max(0, try gone(of: run))
@@ -77,7 +77,7 @@ extension SQLiteDatabase {
         return max(sequence, try gap(at: last)?.to ?? sequence)
     }
 
-    /// What the row at this place says is missing from there on; nil when it is another line.
+    /// The gap that begins at this place; nil when the row is another line.
     func gap(at id: Int64) throws(SQLiteFault) -> Line.Gap? {
         let lines = try prepare("SELECT line FROM lines WHERE id = ? AND type = 'gap'")
         lines.bind(1, id)
@@ -87,7 +87,7 @@ extension SQLiteDatabase {
         return gap
     }
 
-    /// The line of the row at this place, without its newline; nil for none.
+    /// The line at this place, without its newline; nil for none.
     func line(at id: Int64) throws(SQLiteFault) -> [UInt8]? {
         let lines = try prepare("SELECT line FROM lines WHERE id = ?")
         lines.bind(1, id)

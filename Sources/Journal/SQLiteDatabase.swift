@@ -1,32 +1,32 @@
 internal import CSQLite
 internal import Glibc
 
-/// A connection to one SQLite file. It blocks; used by one thread at a time.
+/// A connection to one SQLite file. Blocks; used by one thread at a time.
 final class SQLiteDatabase {
     enum Access {
-        /// Made when it is not there.
+        /// Creates the file if it does not exist.
         case write
         case read
-        /// Of a file that nobody writes: no other one is needed beside it, and none looked at.
+        /// For a file without a writer: SQLite needs no file beside it, and ignores those.
         case readAtRest
     }
 
-    /// How many bytes of pages a connection keeps.
+    /// The size of a connection's page cache, in KiB.
     private static let cacheKiB = 512
-    /// What a line and its row may have is less; what else is in a file, a hostile one, is not taken into memory.
+    /// The longest value, in bytes; no line or row of ours is longer. Longer values in a hostile file are not read.
     private static let longestValue: Int32 = 4 << 20
-    /// What all of SQLite may take in this process: a schema of a million tables is not read.
+    /// The most memory for all of SQLite in this process, in bytes: a schema with a million tables is refused.
     private static let mostMemory: Int64 = 24 << 20
-    /// By how much a file that is written grows at once.
+    /// The step in which a file grows, in bytes.
     private static let growth: Int32 = 1 << 20
 
     private let handle: OpaquePointer
-    /// How many pages the log of changes has since the newest commit.
+    /// The number of pages in the write-ahead log at the newest commit.
     private let logged = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-    /// How many of those are in the file itself.
+    /// The number of those pages that are in the file itself already.
     private var checkpointed: Int32 = 0
 
-    /// - Throws: `SQLiteFault`; a file that is no database is found out by the first statement.
+    /// - Throws: `SQLiteFault`; only the first statement finds out that a file is no database.
     init(_ path: String, _ access: Access) throws(SQLiteFault) {
         sqlite3_hard_heap_limit64(Self.mostMemory)
         logged.initialize(to: 0)
@@ -43,9 +43,9 @@ final class SQLiteDatabase {
         handle = opened
         sqlite3_extended_result_codes(opened, 1)
         guard code == SQLITE_OK else { throw fault(code) }
-        // A hostile file's triggers and views are not run. TRUSTED_SCHEMA stays on: beside these two it would only guard against
-        // functions of extensions, and we load none. And SQLite 3.40 counts its own JSON functions among those: with it off, a
-        // user's index on `line ->> '$.text'` would make the journal unreadable.
+        // Triggers and views of a hostile file are not run. TRUSTED_SCHEMA stays on: beside these two settings it would
+        // only guard against functions of extensions, and we load none. But SQLite 3.40 counts its own JSON functions
+        // among those: with it off, a user's index on `line ->> '$.text'` would make the journal unreadable.
         _ = cw_set_flag(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
         _ = cw_set_flag(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         _ = cw_set_flag(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
@@ -64,7 +64,7 @@ final class SQLiteDatabase {
                     return SQLITE_OK
                 }, logged)
         }
-        // Who writes says otherwise, once they know that it is theirs.
+        // The writer changes this once it knows that the file is its own.
         keepLogAtClose(true)
         try run("PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
     }
@@ -74,7 +74,7 @@ final class SQLiteDatabase {
         logged.deallocate()
     }
 
-    /// Whether the log stays as it is when this connection closes, instead of being put into the file.
+    /// Whether closing this connection keeps the write-ahead log instead of checkpointing it.
     func keepLogAtClose(_ keeps: Bool) { _ = cw_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0) }
 
     /// A file's path as a URI.
@@ -86,7 +86,7 @@ final class SQLiteDatabase {
         }
     }
 
-    /// Runs statements that give no rows, or whose rows are of no interest.
+    /// Runs statements and ignores their rows, if any.
     func run(_ statements: String) throws(SQLiteFault) {
         let code = sqlite3_exec(handle, statements, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault(code) }
@@ -106,24 +106,24 @@ final class SQLiteDatabase {
         return try prepared.step() ? prepared.integerIfAny(0) : nil
     }
 
-    /// How many rows the last statement that changed some changed.
+    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
     var changes: Int { Int(sqlite3_changes64(handle)) }
 
     // MARK: The log of changes, `FILE-wal`
 
-    /// How many pages the log has, as far as this connection has written, or checkpointed it.
+    /// The number of pages in the log, as of this connection's last commit or checkpoint.
     var loggedPages: Int { Int(logged.pointee) }
 
-    /// How many pages the log has that the file has not.
+    /// The number of pages in the log that are not in the file yet.
     var pagesToCheckpoint: Int {
-        // It has begun anew since.
+        // The log has restarted since.
         if logged.pointee < checkpointed { checkpointed = 0 }
         return Int(logged.pointee - checkpointed)
     }
 
-    /// Puts as much of the log into the file as those who read allow, without waiting for them.
+    /// Checkpoints as much of the log as readers allow, without waiting for them.
     ///
-    /// - Returns: false when somebody else is doing that.
+    /// - Returns: false when another connection is doing that.
     @discardableResult
     func checkpoint() throws(SQLiteFault) -> Bool {
         var (pages, done): (Int32, Int32) = (0, 0)
@@ -134,14 +134,14 @@ final class SQLiteDatabase {
         return true
     }
 
-    /// What becomes of a log that is in the file as a whole.
+    /// The treatment of a log that was checkpointed completely.
     enum LogRestart {
         case overwrite, truncate
     }
 
-    /// Puts all of the log into the file, so that it begins anew.
+    /// Checkpoints all of the log, so that it restarts.
     ///
-    /// - Returns: false when somebody who reads, or who writes, does not allow that.
+    /// - Returns: false when a reader or a writer prevents that.
     func restartLog(_ restart: LogRestart = .overwrite) throws(SQLiteFault) -> Bool {
         sqlite3_busy_timeout(handle, 50)
         defer { sqlite3_busy_timeout(handle, 1_000) }
@@ -153,7 +153,7 @@ final class SQLiteDatabase {
         return true
     }
 
-    /// Has the system give the file room for so many pages, so that what is in the log always finds room there.
+    /// Reserves disk space for this number of pages, so that checkpoints always have room.
     func reserve(pages: Int64, of size: Int64) throws(SQLiteFault) {
         var bytes = pages * size
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_SIZE_HINT, &bytes)
@@ -165,7 +165,7 @@ final class SQLiteDatabase {
     func fault(_ code: Int32) -> SQLiteFault {
         var reason = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "error \(code)"
         let system = sqlite3_system_errno(handle)
-        // SQLITE_IOERR_SHORT_READ, whose macro is not imported: SQLite takes what is missing of FILE itself for zeros.
+        // SQLITE_IOERR_SHORT_READ, whose macro is not imported; in FILE itself, SQLite reads missing bytes as zeros.
         if code == SQLITE_IOERR | 2 << 8, let file = sqlite3_db_filename(handle, "main") {
             reason += ": \(String(cString: file))-wal was cut off"
         } else if system != 0, [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF), let words = strerror(system) {

@@ -1,15 +1,15 @@
 internal import Feed
 internal import Reactor
 
-/// Reads a journal in a file of SQLite's, in short transactions: whoever writes it is not held up.
+/// Reads a SQLite journal in short transactions, so that its writer is not held up.
 ///
 /// Unchecked: used by one thread at a time, as `LineHistory` says.
 package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     private let path: String
-    /// Told when something in the file makes no sense; nil when nobody looks for that.
+    /// Counts the damage found in the file; nil when nobody needs that.
     private let suspicions: JournalSuspicions?
     private var opened: (database: SQLiteDatabase, trace: JournalTrace)?
-    /// Where lines of the times that were asked for last are.
+    /// The range of places for the times of the last query.
     private var bounds: (from: Timestamp?, until: Timestamp?, places: ClosedRange<Int64>)?
 
     package convenience init(path: String) { self.init(path: path, suspicions: nil) }
@@ -63,13 +63,13 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
             return try body(database)
         } catch {
             if error.kind == .corrupt { suspicions?.add() }
-            // Whatever it is, the next one begins with a connection that knows nothing of it.
+            // Whatever the fault is, the next call opens a new connection.
             close()
             throw JournalFault(error)
         }
     }
 
-    /// The connection, to the file that has the name now: one that was damaged has been moved aside.
+    /// The connection to the file that has the name now: a damaged one has been moved aside.
     private func database() throws(JournalFault) -> SQLiteDatabase {
         let file = try JournalFile(path)
         let now = try JournalTrace(file)
@@ -82,7 +82,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         } catch {
             throw JournalFault(error)
         }
-        // It may have been put there in between.
+        // The file may have been replaced in between.
         let then = try JournalTrace(file)
         try check(then)
         close()
@@ -90,7 +90,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
         return database
     }
 
-    /// Who writes it moves another one's log aside before long.
+    /// Throws while another file's log lies beside this one; the writer moves that aside before long.
     private func check(_ now: JournalTrace) throws(JournalFault) {
         guard [opened?.trace, suspicions?.trace].contains(where: { $0?.isLeft(beside: now) == true }) else { return }
         throw JournalFault(.disk, "it was replaced, and the log of the one before still lies beside it")
@@ -98,7 +98,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
 
     private func close() { (opened, bounds) = (nil, nil) }
 
-    /// Between which places lines of the times asked for are; nil for none.
+    /// The range of places for the query's times; nil for none.
     private func bounds(
         of query: JournalQuery, in database: SQLiteDatabase
     ) throws(SQLiteFault) -> ClosedRange<Int64>? {
@@ -112,7 +112,7 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
             return nil
         }
         guard first <= last else { throw SQLiteFault(notOurs: "it has its rows out of order") }
-        // Of times that are still to come there may be more.
+        // More lines may come for times in the future.
         let isOver = query.until.map { $0.microseconds <= statement.integer(2) } ?? false
         let places = first...(isOver ? last : Int64.max)
         bounds = (query.from, query.until, places)
@@ -120,17 +120,17 @@ package final class SQLiteHistory: LineHistory, @unchecked Sendable {
     }
 }
 
-/// A look at some of a journal's lines, in one transaction, for those that are asked for.
+/// Searches a journal for the requested lines, in one transaction.
 private struct Search {
-    /// How many lines one looks at.
+    /// The most lines that one search reads.
     private static let mostLooks = 16_384
 
     let query: JournalQuery
     let bytes: Int
     var page: JournalPage?
-    /// The last line that was looked at.
+    /// The last line that was read.
     var last: Int64?
-    /// Whether there are no more.
+    /// Whether there are no more lines.
     var isOver = false
 
     mutating func run(in database: SQLiteDatabase, low: Int64, high: Int64) throws(SQLiteFault) {
@@ -193,13 +193,13 @@ private struct Search {
         return true
     }
 
-    /// Which numbers a line is of: one, but for a `gap`.
+    /// The sequence numbers that a line stands for: one, or a `gap`'s range.
     private static func numbers(of line: UnsafeRawBufferPointer, isGap: Bool, _ sequence: Int) -> ClosedRange<Int> {
         guard isGap, let gap = Line.Gap(Bytes(line)), gap.to >= sequence else { return sequence...sequence }
         return sequence...gap.to
     }
 
-    /// What was said of the sources before this place; else what was said first, which had counted it.
+    /// The last `stats` line up to this place; else the first one behind it, which counts this line already.
     private static func stats(
         at place: Int64, of run: JournalRun, in database: SQLiteDatabase
     ) throws(SQLiteFault) -> [UInt8]? {

@@ -1,28 +1,28 @@
 package import Reactor
 
-/// A journal in a file of SQLite's, in WAL mode.
+/// A journal in a SQLite file, in WAL mode.
 ///
 /// Unchecked: used by one thread at a time, as `LineStore` says.
 package final class SQLiteLineStore: LineStore, @unchecked Sendable {
-    /// How often one process moves a file aside: a disk that damages everything is not filled with what it damaged.
+    /// The most files that one process moves aside, so that a disk that damages everything is not filled with them.
     private static let mostMoves = 8
 
     private let path: String
     private let settings: JournalSettings
     private let wall: any WallClock
     private var lock: LockFile?
-    /// Whether the log beside the file may be another one's: somebody may have been at them before the lock was ours.
+    /// Whether the log beside the file may belong to another one: it could be changed before we held the lock.
     private var mustCheckLog = true
     private var writer: JournalWriter?
-    /// What was found to be wrong with the file, for which `open` is to move it aside.
+    /// The damage for which `open` has to move the file aside.
     private var damage: String?
-    /// Where to, from the first attempt on: what was moved by one that failed is not left alone there.
+    /// The target of an unfinished move: the next attempt moves the remaining files to the same name.
     private var aside: String?
     private var moves = 0
-    /// The log of a file that is no longer in its place, to be moved aside before another one is opened there.
+    /// The log of a replaced file, to be moved aside before the next file is opened.
     private var orphan: FileIdentity?
     private let suspicions = JournalSuspicions()
-    /// Whose lines came last: another file does not have them.
+    /// The run of the last lines, which another file does not have.
     private var run: JournalRun?
 
     package init(path: String, _ settings: JournalSettings = .init(), wall: any WallClock = SystemWallClock()) {
@@ -31,13 +31,13 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         self.wall = wall
     }
 
-    /// For who reads it meanwhile, on another thread: what makes no sense to them is looked for here.
+    /// Returns a reader for another thread; damage that it finds makes the writer scan the file again.
     package func history() -> SQLiteHistory { SQLiteHistory(path: path, suspicions: suspicions) }
 
     package func open() throws(JournalFault) -> JournalOpening {
         closeFile()
         let file = try JournalFile(path)
-        // One that somebody removed, or whose disk is another one by now, guards nothing.
+        // A lock file that was removed or replaced protects nothing.
         if lock?.isInPlace != true {
             lock.take()?.remove()
             lock = try file.lock()
@@ -57,10 +57,10 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
                 moves += 1
             }
             notice = try file.prepare() ?? notice
-            // Later somebody who reads in this process may have it open.
+            // Only at the first time: later, a reader in this process may have the file open.
             if suspicions.trace == nil { file.removeStaleIndex() }
             do throws(JournalFault) {
-                // A kill leaves both as the last owner has noted them.
+                // After a kill, both are still as the last owner noted them.
                 if mustCheckLog, lock?.note != file.pair, file.loggedBytes > 0, try !file.hasItsLog() {
                     notice = try file.moveLogAside("the log that lay beside it is another file's") ?? notice
                 }
@@ -99,21 +99,22 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         guard let writer else { return }
         run = writer.run ?? run
         if damage != nil {
-            // What is moved aside stays as it was found.
+            // A damaged file is moved aside exactly as it was found.
             writer.database.keepLogAtClose(true)
         } else if !writer.isInPlace {
-            // Closing would remove a log by its name, and that may be another file's. What has only been renamed gets its lines.
+            // Closing would remove the log by name, perhaps another file's. A file that was only renamed gets its
+            // lines.
             if writer.hasItsLog { _ = try? writer.database.checkpoint() }
             writer.database.keepLogAtClose(true)
             orphan = writer.log
         } else {
-            // Whoever still reads it keeps it from being done when the connection closes.
+            // A reader can prevent the checkpoint at closing, so do it first.
             _ = try? writer.database.restartLog(.truncate)
         }
         self.writer = nil
     }
 
-    /// - Returns: what is said of it.
+    /// - Returns: a sentence about the move; nil when nothing was moved.
     private func moveOrphanAside(_ file: JournalFile) throws(JournalFault) -> String? {
         guard let orphan else { return nil }
         let target = file.freeName()
@@ -127,7 +128,7 @@ package final class SQLiteLineStore: LineStore, @unchecked Sendable {
         _ body: (JournalWriter) throws(SQLiteFault) -> Value
     ) throws(JournalFault) -> Value {
         guard let writer else { throw JournalFault(.disk, "the journal is not open") }
-        // Another agent may have taken one of its own, and written since.
+        // Another agent may have created a lock of its own and written since.
         guard lock?.isInPlace == true else {
             throw JournalFault(.corrupt, "its lock \(path).lock was removed or replaced")
         }

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// One statement, compiled.
+/// A compiled statement.
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private let database: SQLiteDatabase
@@ -20,12 +20,12 @@ final class SQLiteStatement {
     func bind(_ place: Int32, _ number: Double?) {
         if let number { sqlite3_bind_double(handle, place, number) } else { sqlite3_bind_null(handle, place) }
     }
-    /// Text that stays where it is until the statement is reset.
+    /// Binds text that stays in place until the statement is reset.
     func bind(_ place: Int32, _ text: UnsafeRawBufferPointer) {
-        // Of no bytes it would be NULL without an address.
+        // Without an address, empty text would be bound as NULL.
         _ = cw_bind_text(handle, place, text.baseAddress ?? UnsafeRawPointer(handle), Int32(clamping: text.count))
     }
-    /// Text that is copied.
+    /// Binds a copy of the text.
     func bind(_ place: Int32, _ text: String?) {
         guard var text else {
             _ = sqlite3_bind_null(handle, place)
@@ -47,16 +47,16 @@ final class SQLiteStatement {
         }
     }
 
-    /// Lets go of the rows, and of what it has locked; it can be stepped through anew.
+    /// Ends the reading of rows and releases its locks; the statement can be run again.
     func reset() { sqlite3_reset(handle) }
 
-    /// Runs it once, for what it does.
+    /// Runs the statement once for its effect.
     func run() throws(SQLiteFault) {
         defer { reset() }
         while try step() {}
     }
 
-    /// Runs it once, for the first column of its first row as a number; nil for no row, or a NULL.
+    /// Runs the statement once; returns the first column of the first row as a number, nil for no row or a NULL.
     func integer() throws(SQLiteFault) -> Int64? {
         defer { reset() }
         return try step() ? integerIfAny(0) : nil
@@ -76,7 +76,7 @@ final class SQLiteStatement {
         let start = sqlite3_column_text(handle, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
-    /// A copy.
+    /// A copy of the column's text.
     func bytes(_ column: Int32) -> [UInt8] { Array(text(column)) }
     func string(_ column: Int32) -> String { String(decoding: text(column), as: UTF8.self) }
     func stringIfAny(_ column: Int32) -> String? {
