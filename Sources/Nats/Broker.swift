@@ -1,18 +1,18 @@
 /// A message for a subject of a stream.
 package struct NatsMessage: Sendable, Equatable {
     package var subject: String
-    /// The stream that must be the one which takes it.
+    /// The stream that has to store it.
     package var stream: String
-    /// By which it is known, for as long as the stream's duplicate window is.
+    /// The message id; the stream drops repetitions within its duplicate window.
     package var id: String?
     package var headers: [Header] = []
     package var payload: [UInt8] = []
-    /// The sequence of the subject's last message, 0 for none: it is stored only if that is so. Nil for whatever there is.
+    /// The required sequence of the subject's last message, 0 for none, or the message is refused. Nil for any.
     package var expected: UInt64?
     /// The id that the stream's last message must have.
     package var expectedID: String?
 
-    /// Printable ASCII.
+    /// A header; name and value are printable ASCII.
     package struct Header: Sendable, Equatable {
         package var name: String
         package var value: String
@@ -29,10 +29,10 @@ package struct NatsMessage: Sendable, Equatable {
     }
 }
 
-/// What a stream says of a message that it has.
+/// A stream's acknowledgement of a message.
 package struct NatsReceipt: Sendable, Equatable {
     package var sequence: UInt64
-    /// Whether it was there before, by its id.
+    /// Whether the stream had a message with this id already.
     package var isRepeated: Bool
 
     package init(sequence: UInt64, isRepeated: Bool = false) {
@@ -41,13 +41,13 @@ package struct NatsReceipt: Sendable, Equatable {
     }
 }
 
-/// A message that a stream has, as far as its publisher wants to know.
+/// A stored message, with what its publisher needs to know of it.
 package struct NatsStored: Sendable, Equatable {
     package var sequence: UInt64
     package var id: String?
-    /// The id of the other process's message that its publisher found there and went on behind.
+    /// The id of another process's message that the publisher found there and continued after.
     package let behind: String?
-    /// The machine that it came from, as far as that is the name of one.
+    /// The host that published it; nil when that is no valid name.
     package let host: String?
 
     package init(sequence: UInt64, id: String?, behind: String? = nil, host: String?) {
@@ -58,37 +58,37 @@ package struct NatsStored: Sendable, Equatable {
     }
 }
 
-/// A stream as it is set up.
+/// The configuration and state of a stream.
 package struct NatsStream: Sendable, Equatable {
     package var subjects: [String] = []
-    /// In bytes; nil for whatever the server takes.
+    /// In bytes; nil for the server's limit.
     package var mostMessage: Int?
     package var replicas = 1
     package var isOnDisk = true
-    /// Whether it lets go of old messages when it is full, instead of refusing new ones.
+    /// Whether it deletes old messages when it is full, instead of refusing new ones.
     package var discardsOld = true
     package var duplicateWindow = Duration.seconds(120)
-    /// Whether each of its servers may be asked for a message.
+    /// Whether each of its servers answers requests for a message.
     package var allowsDirect = true
-    /// When it was made, in nanoseconds since 1970: which one of its name it is.
+    /// When it was created, in nanoseconds since 1970: identifies the stream among others of its name.
     package var created: Int64 = 0
-    /// The number of the newest message that it has had; 0 before there was one.
+    /// The sequence of its newest message so far; 0 before the first.
     package var last: UInt64 = 0
 
     package init() {}
 
-    /// Its first subjects, for a person.
+    /// Its first subjects, for people.
     package var subjectsText: String {
         subjects.prefix(8).joined(separator: ", ") + (subjects.count > 8 ? " and \(subjects.count - 8) more" : "")
     }
 
-    /// Whether messages of a subject get into it.
+    /// Whether the stream stores messages of a subject.
     package func takes(_ subject: String) -> Bool { subjects.contains { Self.pattern($0, matches: subject) } }
 
-    /// Whether any subject that a pattern stands for may get into it.
+    /// Whether the stream may store messages of any subject that matches a pattern.
     package func mayTake(_ pattern: String) -> Bool { subjects.contains { NatsSubject.overlap($0, pattern) } }
 
-    /// A pattern has `*` for one token, and `>` for all that follow.
+    /// Whether a pattern matches a subject; `*` stands for one token, `>` for all that follow.
     package static func pattern(_ pattern: String, matches subject: String) -> Bool {
         let (pattern, tokens) = (pattern.split(separator: "."), subject.split(separator: "."))
         for (index, part) in pattern.enumerated() {
@@ -100,12 +100,12 @@ package struct NatsStream: Sendable, Equatable {
     }
 }
 
-/// Servers with JetStream. All of it blocks, and is used by one piece of work at a time, away from the loop.
+/// NATS servers with JetStream. All calls block; used by one task at a time, away from the event loop.
 package protocol Broker: AnyObject, Sendable {
-    /// Connects anew, to any of the servers.
+    /// Connects anew to any of the servers.
     func connect() throws(NatsFault)
 
-    /// The largest message with its headers, in bytes, that the server takes which is connected to.
+    /// The largest message with its headers, in bytes, that the connected server takes.
     var mostMessage: Int { get }
 
     func publish(_ message: NatsMessage) throws(NatsFault) -> NatsReceipt
@@ -118,35 +118,35 @@ package protocol Broker: AnyObject, Sendable {
     func close()
 }
 
-/// The same for who reads what others publish.
+/// A broker that also reads what others publish.
 package protocol BrokerReader: Broker {
-    /// Begins to read, in the place of what was read before.
+    /// Begins to read, instead of what was read before.
     ///
     /// - Parameters:
-    ///   - subject: whose messages; may be a pattern.
-    ///   - isBrief: whether they come without what is in them.
-    /// - Returns: how many there are already, or more: the server has them counted twice that come meanwhile.
+    ///   - subject: the subject, or a pattern of subjects.
+    ///   - isBrief: whether messages come without their payloads.
+    /// - Returns: the number of waiting messages or more: the server counts those that come meanwhile twice.
     func read(_ subject: String, of stream: String, from start: NatsStart, isBrief: Bool) throws(NatsFault) -> UInt64
 
-    /// The next messages: those there are, 1 MiB of them or a longer one, or those that come within 3 s.
+    /// The next messages: up to 1 MiB of those that wait, or a single longer one; otherwise those that come within 3 s.
     func next() throws(NatsFault) -> [NatsDelivery]
 }
 
-/// What our messages say beside the library's own headers.
+/// The headers of our messages, besides the library's own.
 package enum NatsHeader {
-    /// The run of the lines, and the numbers of the first and the last one.
+    /// The run of the lines, and the sequence numbers of the first and the last one.
     package static let run = "Catwatch-Run"
     package static let first = "Catwatch-First"
     package static let last = "Catwatch-Last"
-    /// The machine that it comes from.
+    /// The host that publishes.
     package static let host = "Catwatch-Host"
-    /// That it says goodbye; only there when it does.
+    /// Present only in an agent's goodbye.
     package static let ended = "Catwatch-Ended"
-    /// The id of the other process's message that this one's publisher went on behind.
+    /// The id of another process's message that this one's publisher continued after.
     package static let behind = "Catwatch-Behind"
     static let id = "Nats-Msg-Id"
 
-    /// What is printable of the first 64 bytes of a name or an id, as a header has no breaks; nil for none.
+    /// The printable characters among a text's first 64 bytes, as a header has no line breaks; nil for none.
     package static func word(of text: String) -> String? {
         let letters = text.utf8.prefix(64).filter { 0x21...0x7E ~= $0 }
         return letters.isEmpty ? nil : String(decoding: letters, as: UTF8.self)

@@ -1,14 +1,14 @@
 internal import CNATS
 
-/// A user's key pair as NATS writes it: base32 of a prefix, 32 bytes and their checksum.
+/// A user's key pair in NATS's format: base32 of a prefix, 32 bytes and a checksum.
 package enum NKey {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
-    /// In front of a public key of a user; base32 makes a `U` of it.
+    /// The prefix of a user's public key; `U` in base32.
     private static let user: UInt8 = 20 << 3
-    /// In front of any seed, with the kind of its key behind it: `SU` for a user's.
+    /// The prefix of a user's seed: any seed's, then the kind of key; `SU` in base32.
     private static let seedOfUser: [UInt8] = [18 << 3 | user >> 5, user << 3]
 
-    /// The public key of a user that belongs to a seed, `U…`; nil when that is no user's seed.
+    /// The public key `U…` for a user's seed; nil when the text is no such seed.
     package static func publicKey(ofSeed text: some StringProtocol) -> String? {
         guard let bytes = decoded(text.utf8), bytes.count == 36, bytes.starts(with: seedOfUser),
             checksum(of: bytes.dropLast(2)) == UInt16(bytes[34]) | UInt16(bytes[35]) << 8
@@ -21,7 +21,7 @@ package enum NKey {
         return encoded(all)
     }
 
-    /// RFC 4648, 6, without padding; nil for what is none.
+    /// Decodes base32 (RFC 4648, 6) without padding; nil when the text is invalid.
     private static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
         for letter in text {
@@ -50,7 +50,7 @@ package enum NKey {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// CRC-16 of XMODEM.
+    /// CRC-16/XMODEM.
     private static func checksum(of bytes: ArraySlice<UInt8>) -> UInt16 {
         var sum: UInt16 = 0
         for byte in bytes {

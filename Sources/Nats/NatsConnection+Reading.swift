@@ -1,18 +1,18 @@
 internal import CNATS
 internal import Glibc
 
-/// By pull consumers of our own making, as the library's ordered ones begin anew in the wrong place: without acknowledgements,
-/// in memory, gone by themselves half a minute after the last question.
+/// Reads with our own pull consumers, because the library's ordered consumers restart at the wrong place. Ours need no
+/// acknowledgements, are kept in memory, and end by themselves half a minute after the last request.
 extension NatsConnection: BrokerReader {
-    /// How many messages are asked for at once, and how many bytes.
+    /// The most messages and bytes of one request.
     private static let mostMessages: Int32 = 256
     private static let mostBytes: Int64 = 1 << 20
-    /// How long a question stands, and how often the server says meanwhile that it knows of it: in nanoseconds.
+    /// How long a request waits for messages, in nanoseconds; the server sends a heartbeat meanwhile.
     private static let standing: Int64 = 3_000_000_000
-    /// How long more messages are waited for when one is there: they come together mostly.
+    /// How long to wait for more messages after the first, in nanoseconds: they usually come together.
     private static let gathering: Int64 = 50_000_000
     private static let heartbeat: Int64 = 1_000_000_000
-    /// How long a consumer outlives its last question, likewise.
+    /// How long a consumer outlives its last request, in nanoseconds.
     private static let idle: Int64 = 30_000_000_000
 
     package func read(
@@ -47,7 +47,7 @@ extension NatsConnection: BrokerReader {
             throw fault(reading: status, code, "$JS.API.CONSUMER.CREATE.\(stream)")
         }
         consumer = "\(stream).\(String(cString: name))"
-        // Bound to and not made by it, as it would wait for an answer when it is given up.
+        // Bound to an existing consumer, because giving up one that it created would wait for an answer.
         var options = jsSubOptions()
         try check(jsSubOptions_Init(&options), .other)
         let streamName = strdup(stream)
@@ -59,8 +59,8 @@ extension NatsConnection: BrokerReader {
         return made.NumPending
     }
 
-    /// Lets go of the consumer there is, if it can be told: a stream may have few, and who may not, or is not heard, leaves it to
-    /// end by itself. Nobody waits for an answer.
+    /// Deletes the current consumer, because a stream may allow only a few. If that is not permitted or gets lost, the
+    /// consumer ends by itself. Does not wait for an answer.
     private func endReading() {
         natsSubscription_Destroy(subscription)
         if let consumer { natsConnection_PublishString(connection, "$JS.API.CONSUMER.DELETE.\(consumer)", "") }
@@ -68,7 +68,7 @@ extension NatsConnection: BrokerReader {
     }
 
     package func next() throws(NatsFault) -> [NatsDelivery] {
-        // One first, however long it is: a limit of bytes would have it refused.
+        // First a single message without a limit of bytes, which would refuse a long one.
         var messages = try fetch(1, waits: true)
         if !messages.isEmpty { messages += try fetch(Self.mostMessages, waits: false) }
         return messages
@@ -92,7 +92,7 @@ extension NatsConnection: BrokerReader {
         switch status {
         case NATS_OK, NATS_TIMEOUT, NATS_NOT_FOUND: break
         case _ where list.Count > 0 || !waits: break  // the next question has the same answer
-        // Of the answers that end a question the library tells no more than this; mostly the consumer is gone.
+        // The library reports all final answers like this; usually the consumer has gone.
         case NATS_ERR: throw NatsFault(.silent, "the stream's server knows nothing of this reader any more")
         case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
         default: throw fault(reading: status, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")
@@ -104,7 +104,7 @@ extension NatsConnection: BrokerReader {
         return messages
     }
 
-    /// - Parameter subject: the beginning of what was asked.
+    /// - Parameter subject: the beginning of the requested subject.
     private func fault(reading status: natsStatus, _ code: jsErrCode, _ subject: String) -> NatsFault {
         switch (status, code) {
         case (NATS_NO_RESPONDERS, _), (_, JSNotEnabledErr), (_, JSClusterNotAvailErr), (_, JSConsumerNotFoundErr):
@@ -113,7 +113,7 @@ extension NatsConnection: BrokerReader {
         }
     }
 
-    /// Nil for what is no message of a stream.
+    /// Nil when the message does not come from a stream.
     private static func delivery(_ message: OpaquePointer) -> NatsDelivery? {
         var about: UnsafeMutablePointer<jsMsgMetaData>?
         guard natsMsg_GetMetaData(&about, message) == NATS_OK, let data = about?.pointee,

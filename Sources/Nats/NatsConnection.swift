@@ -2,30 +2,30 @@ internal import CNATS
 internal import Glibc
 internal import Reactor
 
-/// A connection by nats.c, which reconnects to nobody by itself: how that goes, and when it is tried again, is its owner's.
+/// A connection with nats.c. The library never reconnects by itself: when and how to do that is up to the owner.
 ///
-/// Unchecked: it is used by one piece of work at a time, and what the library does on threads of its own calls nothing here.
+/// Unchecked: used by one task at a time, and the library's own threads call nothing here.
 package final class NatsConnection: Broker, @unchecked Sendable {
     private let servers: NatsServers
     private let name: String
     private let inbox: String
     private(set) var connection: OpaquePointer?
     private(set) var context: OpaquePointer?
-    /// What is read.
+    /// The subscription that is read.
     var subscription: OpaquePointer?
-    /// By which consumer: its stream's name and its own.
+    /// The consumer that is read: the stream's name and its own.
     var consumer: String?
 
-    /// How long an answer may take, and a write, and a server to say hello: in milliseconds. A server that was stopped takes as
-    /// long as that, each of them.
+    /// How long an answer, a write, or a server's greeting may take, in milliseconds. With stopped servers, connecting
+    /// takes that long for each of them.
     package static let patience: Int64 = 2_000
-    /// How long a server that has not answered may take to show that it is there.
+    /// How long a server that did not answer may take to reply to a ping, in milliseconds.
     private static let pingPatience: Int64 = 500
     private static let mostSecret = 64 << 10
 
     /// - Parameters:
-    ///   - name: as the server lists it.
-    ///   - inbox: in front of the subjects that answers come to; tokens with dots between.
+    ///   - name: the connection's name in the server's list.
+    ///   - inbox: the prefix of the subjects for answers; tokens separated by dots.
     package init(to servers: NatsServers, name: String, inbox: String) {
         self.servers = servers
         self.name = name
@@ -53,7 +53,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         try set(options)
         var connection: OpaquePointer?
         var status = natsConnection_Connect(&connection, options)
-        // One signature of 256 that nats.c 3.4.1 makes is none (measured: 32 of 8,440): another one is made before that is believed.
+        // One in 256 signatures by nats.c 3.4.1 is invalid (measured: 32 of 8,440): try again before believing it.
         for _ in 0..<2 where servers.credentials.isSigning && status == NATS_CONNECTION_AUTH_FAILED {
             status = natsConnection_Connect(&connection, options)
         }
@@ -87,7 +87,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             _ = try Self.secret(in: path, "creds_file")
             statuses.append(natsOptions_SetUserCredentialsFromFiles(options, path, nil))
         case .nkey(let path):
-            // Beside comments and the public key, which tools write there as well.
+            // The file may also hold comments and the public key, which tools write there.
             let words = try Self.secret(in: path, "nkey_file").split(whereSeparator: \.isWhitespace)
             guard let key = words.lazy.compactMap({ NKey.publicKey(ofSeed: $0) }).first else {
                 throw NatsFault(.settings, "nkey_file: \(path) holds no seed of a user's nkey")
@@ -108,9 +108,9 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
     }
 
-    /// The text of a small file, without the white space around it.
+    /// Reads a small file; returns its text without the white space around it.
     ///
-    /// - Parameter key: which setting names it.
+    /// - Parameter key: the setting that names the file.
     private static func secret(in path: String, _ key: String) throws(NatsFault) -> String {
         let bytes: [UInt8]?
         do throws(SystemError) {
@@ -154,7 +154,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         guard status == NATS_OK, let receipt = receipt?.pointee else {
             throw fault(status, code, about: message.subject)
         }
-        // One that is repeated may be older than what is expected now.
+        // A repeated message may be older than the one expected now.
         guard receipt.Sequence > (receipt.Duplicate ? 0 : message.expected ?? 0),
             receipt.Stream.map({ String(cString: $0) }) == message.stream
         else { throw NatsFault(.other, "what answers stores nothing in stream \(message.stream)") }
@@ -172,7 +172,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         options.LastBySubject = UnsafePointer(last)
         var asked = "$JS.API.DIRECT.GET.\(stream)"
         var status = js_DirectGetMsg(&raw, context, stream, nil, &options)
-        // A stream that does not allow that may be asked otherwise, by who is permitted to.
+        // A stream without direct access can be asked in another way, if that is permitted.
         if status == NATS_NO_RESPONDERS {
             asked = "$JS.API.STREAM.MSG.GET.\(stream)"
             status = js_GetLastMsg(&raw, context, stream, subject, nil, &code)
@@ -220,7 +220,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
 
     static let lost = NatsFault(.lost, "the connection is gone")
 
-    /// - Parameter file: that it is about, behind its setting.
+    /// - Parameter file: the setting and the file that the call is about.
     func check(_ status: natsStatus, _ kind: NatsFault.Kind, _ file: String? = nil) throws(NatsFault) {
         guard status != NATS_OK else { return }
         throw NatsFault(kind, (file.map { "\($0): " } ?? "") + Self.words(status))
@@ -240,7 +240,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         case NATS_SSL_ERROR: NatsFault(.secure, text)
         case NATS_TIMEOUT: NatsFault(.unreachable, "no server has answered within \(Self.patience / 1_000) s")
         case NATS_NO_SERVER, NATS_IO_ERROR: NatsFault(.unreachable, "no server is there")
-        // By TLS 1.3 that is how a client is told that its certificate will not do.
+        // With TLS 1.3, this is how a client learns that its certificate was refused.
         case NATS_PROTOCOL_ERROR where servers.isSecure && text.holds("PONG"):
             NatsFault(
                 .secure, "the server hangs up behind the handshake; it may want another certificate, or one at all")
@@ -248,17 +248,17 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
     }
 
-    /// What the library says of the call that has just failed on this thread, and of no other.
+    /// The library's description of the call that failed last on this thread.
     private static func details() -> String {
         var details = nats_GetLastError(nil).map { String(cString: $0) }?.prefix(200) ?? ""
-        // Where in the library it was: "(conn.c:733): ".
+        // Skips the place in the library: "(conn.c:733): ".
         if details.first == "(", let end = details.firstIndex(of: ":").flatMap({ details[$0...].firstIndex(of: " ") }) {
             details = details[end...].dropFirst()
         }
         return String(details)
     }
 
-    /// - Parameter subject: what was sent to, or its beginning.
+    /// - Parameter subject: the subject of the request, or its beginning.
     func fault(_ status: natsStatus, _ code: jsErrCode, about subject: String) -> NatsFault {
         switch (status, code) {
         case (_, JSStreamWrongLastSequenceErr), (_, JSStreamWrongLastMsgIDErr):
@@ -275,7 +275,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
             guard natsConnection_FlushTimeout(connection, Self.pingPatience) == NATS_OK else {
                 return NatsFault(.lost, "the server does not answer")
             }
-            // It stays when it was about something else, as the question for a subject's last message, which ends with that.
+            // The complaint may be about an earlier request whose API subject only ends with this one.
             if let complaint, complaint.holds("\"\(subject)") || complaint.holds(inbox) {
                 return NatsFault(.denied, complaint)
             }
@@ -289,7 +289,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         }
     }
 
-    /// Credentials that expire are taken until the end of a second, and the connection is closed again.
+    /// The server accepts expiring credentials until the end of a second, and then closes the connection.
     private static func fault(closedBy complaint: String) -> NatsFault {
         ["Expired", "Revoked", "Authorization"].contains { complaint.holds($0) }
             ? refused(complaint) : NatsFault(.lost, "the connection is gone: \(complaint)")
@@ -299,7 +299,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         NatsFault(.refused, "the server refuses the credentials: \(text)")
     }
 
-    /// What the server has complained of since it was connected to.
+    /// The server's last error message on this connection; nil for none.
     private var complaint: String? {
         var text = [CChar](repeating: 0, count: 256)
         guard cw_nats_last_complaint(connection, &text) != NATS_OK, text[0] != 0 else { return nil }

@@ -1,37 +1,37 @@
-/// Which message of a stream is the first one that a reader gets.
+/// The message of a stream that a reader begins with.
 package enum NatsStart: Sendable, Equatable {
-    /// Of each subject only the last one.
+    /// Only the last message of each subject.
     case lastOfEach
-    /// The first one that was stored at or after this time, in nanoseconds since 1970.
+    /// The first message stored at or after this time, in nanoseconds since 1970.
     case time(Int64)
-    /// The one of this number, or the first one after it.
+    /// The message with this sequence, or the first one after it.
     case sequence(UInt64)
 
-    /// The whole second that a time is in, from the epoch's first one on, in nanoseconds as the time is: nats.c 3.4.1 reads .012 s as
-    /// .12 s, and then refuses the consumer that it has made as another one than was asked for.
+    /// Rounds a time down to the whole second, at least 1 s, in nanoseconds since 1970: nats.c 3.4.1 reads .012 s as
+    /// .12 s, and then refuses its own consumer because its configuration differs from the request.
     package static func second(of time: Int64) -> Int64 { max(1_000_000_000, time - time % 1_000_000_000) }
 }
 
-/// A message of a stream, as a reader gets it.
+/// A stream's message as a reader gets it.
 package struct NatsDelivery: Sendable, Equatable {
     package var subject: String
-    /// Its number in the stream.
+    /// Its sequence in the stream.
     package var sequence: UInt64
-    /// Which one of its consumer's it is, from 1: they follow each other.
+    /// Its number among the consumer's messages, counted from 1 without holes.
     package var number: UInt64
     /// When it was stored, in nanoseconds since 1970.
     package var time: Int64
-    /// What our headers say, if they are there; nobody has looked at that.
+    /// The values of our headers, if present; not validated yet.
     package var run: String?
     package var first: String?
     package var last: String?
     package var host: String?
     package var ended: String?
     package var payload: [UInt8]
-    /// How long the payload is, in bytes: what is longer than anything of ours may be is left out.
+    /// The length of the payload, in bytes; `payload` is empty when that is more than `mostPayload`.
     package var size: Int
 
-    /// The longest payload that is taken: a line, whatever belongs to it included, and room.
+    /// The longest payload to accept, in bytes: a line, everything sent with it, and some room.
     package static let mostPayload = 2 << 20
 
     package init(

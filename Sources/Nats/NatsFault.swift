@@ -1,36 +1,36 @@
 package import Feed
 internal import Reactor
 
-/// Why something could not be done with the servers.
+/// The reason why an operation with NATS servers failed.
 package struct NatsFault: Error, Sendable, Equatable {
     package enum Kind: Sendable {
-        /// No server is there.
+        /// No server can be reached.
         case unreachable
-        /// TLS came to nothing.
+        /// TLS could not be established.
         case secure
-        /// The credentials are wrong, or not any more.
+        /// The credentials are wrong or have expired.
         case refused
         /// A permission is missing.
         case denied
-        /// Nothing came in time.
+        /// No answer came in time.
         case silent
-        /// Nobody takes what was sent: there is no stream for it, or none that has a leader.
+        /// Nobody accepts the message: no stream takes its subject, or the stream has no leader.
         case nobody
-        /// The stream is not there, or JetStream is not.
+        /// The stream does not exist, or JetStream is off.
         case absent
         /// The stream or its servers have no room.
         case full
-        /// The message is larger than the server or the stream takes.
+        /// The message exceeds the limit of the server or the stream.
         case tooLarge
-        /// The subject's last message is another one than was expected.
+        /// The subject's last message is not the expected one.
         case outrun
         /// The connection is gone.
         case lost
-        /// A setting or a file makes no sense.
+        /// A setting or a file is invalid.
         case settings
         case other
 
-        /// What an `error` line calls it.
+        /// The failure's code in an `error` line.
         package var code: Failure.Code {
             switch self {
             case .unreachable: .connect
@@ -45,20 +45,20 @@ package struct NatsFault: Error, Sendable, Equatable {
     }
 
     package let kind: Kind
-    /// For a person: what it is, and what may help.
+    /// The fault and a possible remedy, for people.
     package let reason: String
 
-    /// - Parameter reason: of which servers may have said a part, whatever they are.
+    /// - Parameter reason: may quote a server; is sanitised here.
     package init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = Sanitizer.visible(reason, limit: 1_000)
     }
 
-    /// Of a code that JetStream gives its answers: one that somebody can do something about has words of ours.
+    /// The fault for a JetStream error code. Codes that an operator can do something about get our own words.
     ///
     /// - Parameters:
     ///   - code: nats-server's `err_code`, from 1.
-    ///   - description: the server's own words, whatever they are.
+    ///   - description: the server's description; not trusted.
     package init(code: Int, description: String) {
         let said = Sanitizer.visible(description, limit: 200)
         let (kind, words): (Kind, String) =
@@ -70,7 +70,7 @@ package struct NatsFault: Error, Sendable, Equatable {
             case 10_028: (.full, "JetStream's memory is used up; raise max_memory_store of the servers")
             case 10_047:
                 (.full, "JetStream's disk is used up; raise max_file_store of the servers, or let streams keep less")
-            // Its description tells which.
+            // The description says which limit it is.
             case 10_077 where said.holds("maximum"):
                 (.full, "the stream is full and refuses what is new: \(said); let discard be old, or raise its limits")
             case 10_077: (.full, "the stream's server cannot store it: \(said)")

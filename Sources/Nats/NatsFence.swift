@@ -1,69 +1,69 @@
 package import Reactor
 
-/// Which id a message has, what the stream is to expect, and what its answers mean: so each message is stored once and in
-/// order, and a second agent that publishes to the same subject is found.
+/// Chooses the id and the expected sequence of each message, and interprets the answers, so that each message is stored
+/// once and in order, and a second agent that publishes to the same subject is noticed.
 ///
-/// A message is sent with the sequence of the subject's last one, and is stored only if that is it still. Where nobody may be
-/// asked for that, the stream's memory of ids is all there is.
+/// A message is sent with the sequence of the subject's last message, and stored only if that is still the last. When
+/// that must not be requested, only the stream's duplicate window protects against repetition.
 package struct NatsFence: Sendable {
     package enum Step: Sendable, Equatable {
-        /// The subject's last message is to be looked at.
+        /// Look at the subject's last message.
         case look
         case send(id: String, expected: UInt64?)
     }
 
-    /// What the subject's last message says.
+    /// The meaning of the subject's last message.
     package enum Sight: Sendable, Equatable {
-        /// It is the one under way.
+        /// It is the current message, so that is stored.
         case stored
-        /// That one may be sent.
+        /// The current message may be sent.
         case clear
-        /// A server was asked that is behind the others.
+        /// The server that answered is behind the others.
         case outdated
-        /// Another agent publishes there, from that machine.
+        /// Another agent publishes there, from this host.
         case taken(by: String?)
     }
 
-    /// How long the other one of a conflict is silent before it counts as gone.
+    /// How long the other agent of a conflict has to be silent before it counts as gone.
     package static let silence = Duration.seconds(180)
-    /// So often in a row a server may be behind.
+    /// How often in a row a server's answer may be outdated.
     private static let mostOutdated = 5
 
     private let run: String
-    /// Of the message under way, or the next one.
+    /// The number of the current message, or of the next one.
     private var number = 1
     private var attempts = 0
-    /// Whether an attempt was not answered: the last one, and one before it.
+    /// Whether the last attempt, and any attempt before it, went unanswered.
     private var unanswered = (last: false, before: false)
-    /// The id of the other process's message that ours go on behind.
+    /// The id, as a header word, of another process's message that ours continue after.
     package private(set) var behind: String?
-    /// That id as it is.
+    /// The same id, unchanged.
     private var before: String?
     /// The sequence of the subject's last message.
     private var expected: UInt64?
     private var mustLook = true
     private var isPermitted = true
-    /// Whether a message of ours is there: then nobody else's may come.
+    /// Whether one of our messages is stored: from then on, others' messages are a conflict.
     private var isHere = false
     private var outdated = 0
     private var rival: (sequence: UInt64, since: LoopInstant)?
 
-    /// - Parameter run: of this process, which no other has.
+    /// - Parameter run: this process's run, which is unique.
     package init(run: String) { self.run = run }
 
     package var step: Step { isPermitted && mustLook ? .look : .send(id: id, expected: isPermitted ? expected : nil) }
 
     private var id: String { "\(run)-\(number)" }
 
-    /// The message is sent now.
+    /// Records that the message is sent now.
     package mutating func send() {
         attempts += 1
         unanswered = (true, unanswered.last)
     }
 
-    /// The stream has it, as it says.
+    /// Records that the stream acknowledged the message.
     ///
-    /// - Returns: false when it says that it knew the id before that was ever sent: the message gets another one.
+    /// - Returns: false when the stream had the id before the first attempt: the message needs another id.
     package mutating func accept(_ receipt: NatsReceipt) -> Bool {
         guard !receipt.isRepeated || attempts > 1 else {
             abandon()
@@ -73,30 +73,30 @@ package struct NatsFence: Sendable {
         return true
     }
 
-    /// The stream does not have it, as the last message is not the expected one.
+    /// Records that the stream refused the message because the last message is not the expected one.
     package mutating func refuse() {
         mustLook = true
         unanswered = (false, false)
     }
 
-    /// The stream does not take the message under way as it is.
+    /// Records that the stream does not accept the current message as it is.
     ///
-    /// - Returns: false when an attempt before was not answered, so it may be there: that is looked at first.
+    /// - Returns: false when an earlier attempt went unanswered: look first whether that was stored.
     package mutating func decline() -> Bool {
         guard isPermitted, unanswered.before else {
             abandon()
             return true
         }
         refuse()
-        // Nobody says that there is a newer one.
+        // The stream did not say that there is a newer message, so do not wait for one.
         outdated = Self.mostOutdated
         return false
     }
 
-    /// The last message may not be looked at.
+    /// Records that looking at the last message is not permitted.
     package mutating func deny() { isPermitted = false }
 
-    /// The message under way is not sent any more: another one comes in its place.
+    /// Gives up the current message; the next one gets another id.
     package mutating func abandon() {
         number += 1
         attempts = 0
@@ -110,13 +110,13 @@ package struct NatsFence: Sendable {
             store(at: last.sequence)
             return .stored
         }
-        // The answer was lost, and another one has found it there. Whose the last message is, is looked at again.
+        // The answer was lost, but another agent found our message there. Look again whose message is the last.
         if last.behind == id, attempts > 0 {
             abandon()
             isHere = true
             return .stored
         }
-        // It was refused, so there is a newer one.
+        // Our message was refused, so there must be a newer one.
         if let expected, last.sequence <= expected, outdated < Self.mostOutdated {
             outdated += 1
             return .outdated
@@ -142,8 +142,8 @@ package struct NatsFence: Sendable {
         abandon()
     }
 
-    /// Whether it is the id of a message before the one under way: of ours, or of whom ours go on behind, as where a stream was
-    /// set back.
+    /// Whether the id is of an earlier message: one of ours, or of the process that ours continue after. That happens
+    /// when a stream was restored to an earlier state.
     private func isEarlier(_ id: String?) -> Bool {
         guard let (run, number) = Self.parts(of: id) else { return false }
         if run == self.run { return number < self.number }

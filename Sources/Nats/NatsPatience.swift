@@ -1,17 +1,17 @@
-/// How it is gone on after a fault: the one table for who publishes and who reads.
+/// The rule for retrying after each kind of fault, for publishing and reading alike.
 package struct NatsPatience: Sendable, Equatable {
     /// The longest pause before the next try.
     package let pause: Duration
-    /// Whether the connection stays. A new one begins with what the files of credentials have by then.
+    /// Whether to keep the connection. A new one reads the files of credentials again.
     package let keepsConnection: Bool
-    /// Which try in a row that comes to nothing is the first one worth a line.
+    /// Which failed try in a row is the first to be reported.
     package let telling: Int
-    /// Whether it may be over by itself: then it is worth no line once anything was said.
+    /// Whether the fault may pass by itself: then it is not reported after another one was.
     package let isBrief: Bool
 
     /// - Parameters:
-    ///   - telling: which try is the first one worth a line, of what may be over by itself.
-    ///   - pause: the longest one where the stream, or something that the table does not know, has to be mended.
+    ///   - telling: the first failed try to report, for faults that may pass by themselves.
+    ///   - pause: the longest pause for faults of the stream, and for unknown faults.
     package init(after kind: NatsFault.Kind, telling: Int, pause: Duration) {
         (self.pause, keepsConnection, self.telling, isBrief) =
             switch kind {

@@ -1,12 +1,12 @@
-/// Where a NATS server is.
+/// The address of a NATS server.
 package struct NatsAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an address; one of IPv6 has its brackets.
+    /// A host name or an address; an IPv6 address has its brackets.
     package let host: String
     package let port: UInt16
-    /// Whether it is spoken to by TLS.
+    /// Whether it is reached over TLS.
     package let isSecure: Bool
 
-    /// Where servers listen if nobody says anything.
+    /// The servers' default port.
     package static let usualPort: UInt16 = 4222
 
     package init(host: String, port: UInt16 = Self.usualPort, isSecure: Bool = false) {
@@ -18,8 +18,7 @@ package struct NatsAddress: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(isSecure ? "tls" : "nats")://\(host):\(port)" }
 }
 
-/// What a client proves with who it is. Secrets are in files, which are read at every connect, so that others can take their
-/// place.
+/// How a client authenticates. Secrets are in files, which are read at every connect, so that they can be replaced.
 package enum NatsCredentials: Sendable, Equatable {
     case none
     /// A file with a user's JWT and the seed of its key.
@@ -29,7 +28,7 @@ package enum NatsCredentials: Sendable, Equatable {
     /// A file with a token, which is sent as it is.
     case token(String)
 
-    /// Whether what the server asks for is signed at each connect.
+    /// Whether the client signs a challenge of the server at each connect.
     var isSigning: Bool {
         switch self {
         case .creds, .nkey: true
@@ -38,13 +37,13 @@ package enum NatsCredentials: Sendable, Equatable {
     }
 }
 
-/// The servers of a cluster, and what it takes to be let in.
+/// The servers of a cluster, and how to authenticate to them.
 package struct NatsServers: Sendable, Equatable {
     /// Not empty; any of them will do.
     package var addresses: [NatsAddress]
     package var credentials: NatsCredentials
-    /// PEM files: of the authorities to trust besides the system's, which the library always does, of the client's certificate,
-    /// and of its key, if that is not in the certificate's.
+    /// PEM files: the authorities to trust besides the system's, which the library always trusts; the client's
+    /// certificate; and its key, unless that is in the certificate's file.
     package var authorities: String?
     package var certificate: String?
     package var key: String?
@@ -54,12 +53,12 @@ package struct NatsServers: Sendable, Equatable {
         self.credentials = credentials
     }
 
-    /// A scheme in an address is nothing to the library: it is told.
+    /// Whether to use TLS; the library ignores an address's scheme and has to be told.
     var isSecure: Bool {
         addresses.contains(where: \.isSecure) || authorities != nil || certificate != nil
     }
 
-    /// Whether a token would be sent in plain text, on loopback as anywhere.
+    /// Whether a token would be sent without TLS, even on loopback.
     package var isTokenPlain: Bool {
         guard case .token = credentials else { return false }
         return !isSecure

@@ -1,13 +1,13 @@
-/// How a feed is published to a stream.
+/// The settings for publishing a feed to a stream.
 package struct NatsSettings: Sendable, Equatable {
     package var servers: NatsServers
     package var stream = "CATWATCH"
-    /// The least time between two messages, while lines are few.
+    /// The minimum time between two messages while lines are few.
     package var every = Duration.milliseconds(200)
-    /// Whether each line is a message.
+    /// Whether each line is its own message.
     package var sendsLines = false
 
-    /// How long a stream's name may be: headers have room for so much.
+    /// The longest name of a stream, in bytes; headers have room for it.
     package static let longestStream = 64
 
     package init(to servers: NatsServers) { self.servers = servers }

@@ -1,23 +1,23 @@
-/// Which subjects catwatch's messages have: the name of an agent is the last token.
+/// The subjects of catwatch's messages; the last token is the agent's name.
 package enum NatsSubject {
-    /// Where an agent publishes.
+    /// The subject that an agent publishes to.
     package static func of(_ agent: String) -> String { "catwatch.v1.\(agent)" }
-    /// Where all of them do.
+    /// The pattern for all agents' subjects.
     package static let all = of("*")
 
-    /// In front of the subjects that answers to an agent come to, and to no other.
+    /// The prefix of the subjects for answers to one agent only.
     package static func inbox(of agent: String) -> String { "_INBOX.catwatch.\(agent)" }
 
-    /// The same for who reads them all.
+    /// The prefix of the subjects for answers to readers of all agents.
     package static let readersInbox = "_INBOX.catwatch-reader"
 
-    /// The name at its end, whoever gave it: the last token.
+    /// The agent's name, not validated: the subject's last token.
     package static func agent(of subject: String) -> Substring {
         subject[(subject.lastIndex(of: ".").map { subject.index(after: $0) } ?? subject.startIndex)...]
     }
 
-    /// Whether a server takes it as what to read: tokens with dots between, `*` for any one of them, `>` at the end for all that
-    /// follow.
+    /// Whether a server accepts the text as a subject to read: tokens separated by dots, with `*` for any one token,
+    /// and `>` at the end for all that follow.
     package static func isPattern(_ text: String) -> Bool {
         let tokens = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return text.utf8.count <= longest
@@ -28,10 +28,10 @@ package enum NatsSubject {
             }
     }
 
-    /// How long a pattern may be, in bytes.
+    /// The longest pattern, in bytes.
     package static let longest = 256
 
-    /// Whether there is a subject that both patterns stand for.
+    /// Whether some subject matches both patterns.
     static func overlap(_ left: String, _ right: String) -> Bool {
         let (left, right) = (left.split(separator: "."), right.split(separator: "."))
         for (one, other) in zip(left, right) {

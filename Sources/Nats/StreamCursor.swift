@@ -1,53 +1,53 @@
-/// Where a reader is in a stream: which message comes next, whatever becomes of consumers and of the stream.
+/// A reader's position in a stream: finds the next message, even across new consumers and a recreated stream.
 ///
-/// Each consumer numbers what it delivers. A hole there means that something was sent and did not arrive, which no server says:
-/// then another consumer goes on behind the last message.
+/// Each consumer numbers the messages that it delivers. A hole in these numbers means that a message got lost, which no
+/// server reports: then another consumer continues after the last message.
 package struct StreamCursor: Sendable, Equatable {
-    /// What a message that has come is.
+    /// The verdict on a message that has come.
     package enum Verdict: Sendable, Equatable {
         case next
-        /// It was here already.
+        /// The message was read before.
         case known
-        /// Others before it never came.
+        /// Messages before it got lost.
         case hole
-        /// It is another one than the last one that was taken, and has its number: the stream was set back, and has grown since.
+        /// It has the last read message's sequence but is another one: the stream was set back and has grown since.
         case other
     }
 
-    /// Where to begin while no message has come.
+    /// Where to begin before the first message.
     private var first: NatsStart
-    /// The number of the last message that was taken; nil before there was one.
+    /// The sequence of the last read message; nil before the first.
     package private(set) var place: UInt64?
-    /// When that was stored.
+    /// When that message was stored.
     private var time: Int64?
-    /// Which stream of that name it is.
+    /// The creation time of the stream, which identifies it.
     private var created: Int64?
     /// How many messages the consumer has delivered.
     private var delivered: UInt64 = 0
-    /// What was here already: messages below this number, but for those of some agents, of each from a number on.
+    /// Messages below this sequence were read before, except those of some agents, each from its own sequence on.
     private var below: UInt64
     private var behind: [String: UInt64]
 
-    /// How far clocks of servers may differ, in nanoseconds: another stream is read from so long before the last message on.
+    /// How far servers' clocks may differ, in nanoseconds: a recreated stream is read from that much earlier.
     static let margin: Int64 = 120_000_000_000
 
     /// - Parameters:
     ///   - first: where to begin.
-    ///   - below: messages below this number were here already,
-    ///   - behind: but for those of these agents, from these numbers on.
+    ///   - below: messages below this sequence were read before,
+    ///   - behind: except those of these agents, from these sequences on.
     package init(from first: NatsStart, passing below: UInt64 = 0, behind: [String: UInt64] = [:]) {
         (self.first, self.below, self.behind) = (first, below, behind)
     }
 
-    /// A consumer is made, on a stream as it is now.
+    /// Begins with a new consumer on the stream's present state.
     ///
-    /// - Returns: where it is to begin.
+    /// - Returns: where the consumer has to begin.
     package mutating func begin(on stream: NatsStream) -> NatsStart {
         delivered = 0
         let isSame = created.map { $0 == stream.created } ?? true
         created = stream.created
         guard let place else {
-            // All that it has came since the old one was looked at, whose numbers and times mean nothing there.
+            // All messages of the recreated stream are new, and the old sequences and times mean nothing there.
             if !isSame { (first, below) = (.sequence(1), 0) }
             return first
         }
@@ -55,18 +55,18 @@ package struct StreamCursor: Sendable, Equatable {
             forget()
             return first
         }
-        // That one again: a stream that was set back, and has grown since, has another one there.
+        // Read that message again: if the stream was restored and has grown since, another one has its sequence.
         return .sequence(place)
     }
 
-    /// The stream was made anew, or set back to what a server had kept: its numbers mean nothing any more, its times do.
+    /// Forgets the sequences of a stream that was recreated or restored to an earlier state; its times still count.
     private mutating func forget() {
-        // Also for the next consumer, when no message comes by this one.
+        // Also for the next consumer, in case this one delivers no message.
         if let time { first = .time(time.subtractingReportingOverflow(Self.margin).partialValue) }
         (place, below) = (nil, 0)
     }
 
-    /// A message has come.
+    /// Judges a message that has come.
     package mutating func see(_ message: NatsDelivery) -> Verdict {
         guard message.number > 0, message.number - 1 == delivered else { return .hole }
         delivered = message.number
@@ -84,6 +84,6 @@ package struct StreamCursor: Sendable, Equatable {
         return .known
     }
 
-    /// All of a message is taken.
+    /// Records that a message was read completely.
     package mutating func take(_ message: NatsDelivery) { (place, time) = (message.sequence, message.time) }
 }
