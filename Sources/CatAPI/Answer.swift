@@ -1,6 +1,6 @@
 package import HTTPServer
 
-/// A complete HTTP answer; `Content-Length`, `Date` and `Connection` are the server's to add.
+/// A complete HTTP response; the server adds `Content-Length`, `Date` and `Connection`.
 package struct Answer: Sendable, Hashable {
     package var status: Int
     package var headers: [HTTPField]
@@ -12,17 +12,17 @@ package struct Answer: Sendable, Hashable {
         self.body = body
     }
 
-    /// The value of the first field of this name, which is compared exactly.
+    /// The value of the first field with this name; case matters.
     package subscript(name: String) -> String? {
         headers.first { $0.name == name }?.value
     }
 
-    /// An answer of the API itself: JSON that must not be kept.
+    /// A response of the API itself: JSON that must not be cached.
     static func json(_ body: [UInt8], status: Int = 200) -> Answer {
         Answer(status: status, headers: apiHeaders, body: body)
     }
 
-    /// A refusal in the form in which the API words it.
+    /// An error in the API's own format.
     static func refusal(_ status: Int, _ message: String) -> Answer {
         var json = PHPStyleJSON()
         json.raw(#"{"message":"#)

@@ -1,5 +1,5 @@
 extension Breed {
-    /// The ninety-eight breeds that the stand-in knows, by name.
+    /// The ninety-eight breeds of the stand-in, by name.
     package static let all: [Breed] = [
         Breed("Abyssinian", "Ethiopia", "Natural/Standard", "Short", "Ticked"),
         Breed("Aegean", "Greece", "Natural/Standard", "Semi-long", "Two- or three-coloured"),

@@ -1,4 +1,4 @@
-/// A breed of cat, as `/breeds` tells it.
+/// A breed of cat, as in `/breeds`.
 package struct Breed: Sendable, Hashable {
     package let name: String
     package let country: String

@@ -16,7 +16,7 @@ internal import HTTPServer
 package enum CatAPI {
     /// Answers a request; a `HEAD` is answered like a `GET`, and the server leaves the body out.
     ///
-    /// - Parameter random: picks the fact of `/fact`; the same seed gives the same facts.
+    /// - Parameter random: picks the fact of `/fact` and the dogs; the same seed gives the same ones.
     package static func answer(_ request: Request, using random: inout some RandomNumberGenerator) -> Answer {
         let picture = picture(request.path)
         let route = Route(path: request.path)
@@ -41,7 +41,7 @@ package enum CatAPI {
         case fact, facts, breeds
         case dogs = "v1/images/search"
 
-        /// Slashes at either end do not matter.
+        /// Slashes at either end are ignored.
         init?(path: String) {
             let slash = UInt8(ascii: "/")
             let name = Substring(path.utf8.drop { $0 == slash })

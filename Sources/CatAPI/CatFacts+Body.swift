@@ -1,5 +1,5 @@
 extension CatFacts {
-    /// How cats are built; one fact per line, a backslash joins a wrapped one.
+    /// Facts about the body of cats; one fact per line, a backslash joins a wrapped one.
     static let body: String = """
         A cat's skeleton has between 230 and 250 bones, some of them more than an adult human's 206.
         The collarbones of a cat float in muscle, which lets it slip through gaps hardly wider than its head.

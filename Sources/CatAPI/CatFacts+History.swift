@@ -1,5 +1,5 @@
 extension CatFacts {
-    /// Cats in history, lore and fame; one fact per line, a backslash joins a wrapped one.
+    /// Facts about cats in history, lore and fame; one fact per line, a backslash joins a wrapped one.
     static let history: String = """
         All house cats descend from the wildcat of North Africa and the Near East, Felis lybica.
         Cats moved in with people about ten thousand years ago, when stored grain began to draw mice.

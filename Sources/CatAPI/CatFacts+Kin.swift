@@ -1,5 +1,5 @@
 extension CatFacts {
-    /// Wild relatives and breeds; one fact per line, a backslash joins a wrapped one.
+    /// Facts about wild relatives and breeds; one fact per line, a backslash joins a wrapped one.
     static let kin: String = """
         The cat family, Felidae, has about forty wild species.
         House cats share most of their genome, about 95.6 percent, with tigers.

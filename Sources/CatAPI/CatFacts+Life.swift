@@ -1,5 +1,5 @@
 extension CatFacts {
-    /// How cats live with each other and with people; one fact per line, a backslash joins a wrapped one.
+    /// Facts about life with other cats and people; one fact per line, a backslash joins a wrapped one.
     static let life: String = """
         Cats sleep for twelve to sixteen hours on a usual day.
         Cats are most active at dawn and dusk, a habit that is called crepuscular.

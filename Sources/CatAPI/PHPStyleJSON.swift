@@ -1,16 +1,16 @@
-/// Writes JSON the way PHP's `json_encode` does by default, which is what the real API sends.
+/// Writes JSON the way PHP's `json_encode` does by default, as the real API does.
 ///
-/// A solidus is escaped, and so is everything outside ASCII (as UTF-16 code units, surrogate pairs included). Both are
-/// valid JSON (RFC 8259, section 7) that a reader must undo, so the stand-in does not make them easier than they are.
+/// It escapes solidi and everything outside ASCII (as UTF-16 code units, including surrogate pairs). Both are valid
+/// JSON (RFC 8259, section 7) that readers must handle, so the stand-in sends them as well.
 struct PHPStyleJSON {
     private(set) var bytes: [UInt8] = []
 
-    /// Appends JSON that is known to be right.
+    /// Appends text that is known to be valid JSON.
     mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
-    /// Appends JSON that was made before.
+    /// Appends JSON that is finished already.
     mutating func raw(_ json: [UInt8]) { bytes.append(contentsOf: json) }
 
     mutating func integer(_ number: Int) { bytes.append(contentsOf: String(number).utf8) }

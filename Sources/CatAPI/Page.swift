@@ -10,7 +10,7 @@ struct Page {
     /// The largest `limit`; a larger one is taken as this.
     static let largestSize = 1000
 
-    /// Reads `page` and `limit`; what is not a positive number falls back to page 1 and to `defaultSize`.
+    /// Reads `page` and `limit`; values that are not positive numbers become page 1 and `defaultSize`.
     init(query: Query, defaultSize: Int, total: Int) {
         let size = query.integer("limit").flatMap { $0 >= 1 ? $0 : nil } ?? defaultSize
         self.size = min(size, Self.largestSize)
@@ -27,11 +27,11 @@ struct Page {
         return start..<min(start + size, total)
     }
 
-    /// The whole document.
+    /// The complete document.
     ///
     /// - Parameters:
-    ///   - url: the listing's absolute URL without a query. As in the real API a page's URL carries nothing but its
-    ///     number: whoever asked with a `limit` has to send it again.
+    ///   - url: the listing's absolute URL without a query. As in the real API, links to pages contain only the page
+    ///     number: a client that uses `limit` has to add it again.
     ///   - item: writes one item.
     func json(url: String, item: (Int, inout PHPStyleJSON) -> Void) -> [UInt8] {
         var json = PHPStyleJSON()

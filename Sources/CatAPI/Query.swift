@@ -2,7 +2,7 @@
 package struct Query: Sendable {
     private let pairs: [(name: String, value: String)]
 
-    /// - Parameter raw: what follows the question mark, still percent-encoded.
+    /// - Parameter raw: the text after the question mark, still percent-encoded.
     package init(_ raw: Substring) {
         guard !raw.isEmpty else {
             pairs = []
@@ -18,8 +18,8 @@ package struct Query: Sendable {
         pairs.last { $0.name == name }?.value
     }
 
-    /// The parameter as PHP's `FILTER_VALIDATE_INT` takes it: blanks around it and a sign are fine; leading zeros,
-    /// fractions and what does not fit 64 bits are not a number.
+    /// The parameter as PHP's `FILTER_VALIDATE_INT` reads it: blanks around it and a sign are allowed; leading zeros,
+    /// fractions and values beyond 64 bits are not.
     package func integer(_ name: String) -> Int? {
         guard let text = self[name] else { return nil }
         let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D, 0x0B, 0x00]

@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import WebSocket
 
-/// What the stand-in looks at in an HTTP request.
+/// The parts of an HTTP request that the stand-in uses.
 package struct Request: Sendable {
     package var method: String
     /// The path as it was sent, without the query.
@@ -13,7 +13,7 @@ package struct Request: Sendable {
     package var ifNoneMatch: String?
     /// The `If-Modified-Since` field, for the `etag` fault.
     package var ifModifiedSince: String?
-    /// What asks for a WebSocket; nil for a plain request.
+    /// The handshake for a WebSocket; nil for a plain request.
     package var upgrade: UpgradeRequest?
 
     /// - Parameter target: path and query as in the request line.
@@ -25,7 +25,7 @@ package struct Request: Sendable {
         self.host = host
     }
 
-    /// - Parameter host: stands in for a `Host` field, which HTTP/1.0 does without.
+    /// - Parameter host: replaces a missing `Host` field, which is optional in HTTP/1.0.
     init(_ request: HTTPRequest, host: String) {
         self.init(request.method, request.target, host: request["Host"] ?? host)
         ifNoneMatch = request["If-None-Match"]
@@ -40,7 +40,7 @@ package struct UpgradeRequest: Sendable, Hashable {
     package var key: String
     /// `Sec-WebSocket-Version`
     package var version: String
-    /// `Sec-WebSocket-Protocol`; empty when it is left out.
+    /// `Sec-WebSocket-Protocol`; empty when it is missing.
     package var subprotocols: String
 
     package init(key: String, version: String = "13", subprotocols: String = "") {

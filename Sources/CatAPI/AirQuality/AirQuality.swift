@@ -10,7 +10,7 @@ package struct AirQuality: Sendable {
 
     /// The index of each city, in the order of `cities`, 0 to 500.
     package private(set) var values: [Int]
-    /// Where each of them is going.
+    /// The index that each city is moving towards.
     private var aims: [Int]
     private var random: SplitMix
 
@@ -22,14 +22,14 @@ package struct AirQuality: Sendable {
         self.random = random
     }
 
-    /// An index in any of the bands, each of them as likely.
+    /// A random index; all bands are equally likely.
     private static func index(using random: inout SplitMix) -> Int {
         let band = bands[Int.random(in: bands.indices, using: &random)]
         return Int.random(in: band, using: &random)
     }
 
-    /// Goes one step: every city up to eight towards where it is going, give or take three, so that it stays in a band
-    /// for a while and comes through all of them.
+    /// Advances one step: every city moves by up to eight towards its aim, give or take three, so that it stays in a
+    /// band for a while and visits all of them.
     package mutating func advance() {
         for city in values.indices {
             let left = aims[city] - values[city]
@@ -51,7 +51,7 @@ package struct AirQuality: Sendable {
 
     /// `{"city":"Delhi","aqi":412}`
     ///
-    /// - Parameter city: a place in `cities`.
+    /// - Parameter city: an index into `cities`.
     package func json(of city: Int) -> [UInt8] {
         Array("{\"city\":\"\(Self.cities[city])\",\"aqi\":\(values[city])}".utf8)
     }

@@ -1,16 +1,16 @@
 internal import HTTPServer
 internal import WebSocket
 
-/// What a client of `/aqi` wants: a WebSocket on which the air quality of cities comes, as JSON texts.
+/// A client's request for `/aqi`: a WebSocket that sends the air quality of cities as JSON texts.
 ///
-/// | parameter | default | what it changes |
+/// | parameter | default | effect |
 /// | --- | --- | --- |
-/// | `rate` | 1 | messages a second, up to 10,000; more than one a second have a walk of their own |
+/// | `rate` | 1 | messages a second, up to 10,000; above one a second, the client has a walk of its own |
 /// | `single=1` | | one object of one city a message, the cities in turn, instead of an array of all |
 ///
-/// What the client sends is read and ignored, but for pings and closes. The first subprotocol that it offers is chosen.
+/// Messages from the client are ignored, except pings and closes. The first subprotocol that it offers is chosen.
 package struct AirQualityOrder: Sendable, Hashable {
-    /// What is to go wrong, for tests.
+    /// The fault to produce, for tests.
     ///
     /// | `/fault/…` | parameters (default) | what happens |
     /// | --- | --- | --- |
@@ -44,7 +44,7 @@ package struct AirQualityOrder: Sendable, Hashable {
     package var isSingle = false
     package var fault: Fault?
 
-    /// The answer to a request for a WebSocket (RFC 6455, section 4.2.2), or why there is none.
+    /// The reply to a request for a WebSocket (RFC 6455, section 4.2.2), or a refusal with its reason.
     static func reply(to request: Request, _ fault: Fault? = nil) -> Reply {
         guard request.method == "GET", let upgrade = request.upgrade else {
             var answer = Answer.refusal(426, "This is a WebSocket")

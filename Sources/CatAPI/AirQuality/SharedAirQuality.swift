@@ -1,11 +1,11 @@
 internal import Reactor
 
-/// The air that everybody breathes who does not ask for a walk of their own: it goes one step a second.
+/// The air quality that clients share unless they have a walk of their own: it advances one step a second.
 final class SharedAirQuality {
     private let loop: EventLoop
     private let seed: UInt64
     private var air: AirQuality
-    /// When the next step is due; nil until somebody looks.
+    /// When the next step is due; nil before the first look.
     private var nextStep: LoopInstant?
 
     init(seed: UInt64, on loop: EventLoop) {
@@ -14,10 +14,10 @@ final class SharedAirQuality {
         air = AirQuality(seed: seed)
     }
 
-    /// The air as it is in this second.
+    /// The air quality in this second.
     var now: AirQuality {
         let now = loop.clock.now
-        // Not more than a minute is made up for: nobody has seen it.
+        // At most a minute is caught up: nobody has seen the earlier steps.
         var next = max(nextStep ?? now.advanced(by: .seconds(1)), now.advanced(by: .seconds(-60)))
         while next <= now {
             air.advance()
@@ -27,6 +27,6 @@ final class SharedAirQuality {
         return air
     }
 
-    /// A walk of one client's own, always the same one.
+    /// A walk for one client, always the same one.
     var fresh: AirQuality { AirQuality(seed: seed) }
 }

@@ -1,11 +1,11 @@
 extension CatAPI {
-    /// The most pictures of one answer.
+    /// The most pictures of one response.
     private static let mostPictures = 100
 
-    /// `/v1/images/search`: random pictures with what is known of the dogs on them.
+    /// `/v1/images/search`: random pictures of dogs, with their breeds.
     ///
-    /// A breed is known of about half of all pictures, and of about nine in ten when `has_breeds` asks for it. The key in
-    /// `x-api-key` is the real API's affair.
+    /// About half of all pictures have a breed, and about nine in ten with `has_breeds`. The stand-in ignores the key
+    /// in `x-api-key`.
     static func dogs(_ request: Request, using random: inout some RandomNumberGenerator) -> Answer {
         let limit = min(max(request.query.integer("limit") ?? 1, 1), mostPictures)
         let asksForBreeds = ["1", "true"].contains(request.query["has_breeds"] ?? "")

@@ -1,5 +1,5 @@
 extension DogBreed {
-    /// The forty breeds that the stand-in knows, by name.
+    /// The forty breeds of the stand-in, by name.
     package static let all: [DogBreed] = [
         DogBreed(
             "Affenpinscher", "Catching rats and mice", "Toy", 12...15, "Curious, Playful, Stubborn", "Germany",

@@ -1,7 +1,7 @@
-/// A breed of dogs, with what the dog API tells of one.
+/// A breed of dogs, with the fields of the dog API.
 package struct DogBreed: Sendable, Hashable {
     package let name: String
-    /// Empty when nothing is known, as in the real API.
+    /// Empty when unknown, as in the real API.
     package let bredFor: String
     package let group: String
     /// `12 - 15 years`
@@ -27,13 +27,13 @@ package struct DogBreed: Sendable, Hashable {
         self.height = height
     }
 
-    /// The name in small letters and hyphens, for a URL.
+    /// The name in lower case, with hyphens for other characters, for a URL.
     var slug: String {
         let letters = name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
         return String(letters)
     }
 
-    /// - Parameter number: the breed's place in the listing, from 1.
+    /// - Parameter number: the breed's position in the list, from 1.
     func write(number: Int, to json: inout PHPStyleJSON) {
         json.raw(#"{"weight":{"imperial":"#)
         json.string(Self.text(weight, times: 2.204_62))

@@ -1,6 +1,6 @@
-/// A picture of a dog: which there are, and how they are drawn.
+/// A picture of a dog, drawn as SVG.
 struct DogPicture: Sendable, Equatable {
-    /// The breed's place in `DogBreed.all`; nil for a dog that nobody knows the breed of.
+    /// The index in `DogBreed.all`; nil for a dog of unknown breed.
     let breed: Int?
     /// From 1.
     let number: Int
@@ -11,7 +11,7 @@ struct DogPicture: Sendable, Equatable {
     static let ofEachBreed = 3
     static let ofUnknownBreed = 12
 
-    /// What names it in a URL, without `.svg`.
+    /// The picture's name in a URL, without `.svg`.
     var id: String { "\(breed.map { DogBreed.all[$0].slug } ?? "dog")-\(number)" }
 
     init(breed: Int?, number: Int) {
@@ -19,7 +19,7 @@ struct DogPicture: Sendable, Equatable {
         self.number = number
     }
 
-    /// The picture of this name; nil when there is none.
+    /// The picture with this name; nil when there is none.
     init?(id: String) {
         guard let hyphen = id.lastIndex(of: "-"), let number = Int(id[id.index(after: hyphen)...]), number >= 1 else {
             return nil
@@ -35,7 +35,7 @@ struct DogPicture: Sendable, Equatable {
         guard self.id == id else { return nil }  // `beagle-01`
     }
 
-    /// A dog's head, whose coat, ears, muzzle and patch come of the breed and whose background comes of the picture.
+    /// A dog's head: the breed determines coat, ears, muzzle and patch, the picture's number the background.
     var svg: String {
         var breedRandom = SplitMix(seed: UInt64(breed ?? 1_000 + number))
         func pick(_ low: Int, _ high: Int) -> Int { Int.random(in: low...high, using: &breedRandom) }

@@ -1,10 +1,10 @@
 internal import HTTPServer
 package import Reactor
 
-/// Makes answers go wrong on request, for tests: `/fault/KIND[/PATH]?PARAMETERS`.
+/// Produces faulty answers on request, for tests: `/fault/KIND[/PATH]?PARAMETERS`.
 ///
-/// PATH is what would have been asked for without the fault, and is `/fact` when left out. Durations are in
-/// milliseconds and at most ten minutes. A parameter that makes no sense is answered with status 400 and a message.
+/// PATH is the request to answer without the fault; `/fact` by default. Durations are in milliseconds and at most ten
+/// minutes. An invalid parameter is answered with status 400 and a message.
 ///
 /// | path | parameters (default) | what happens |
 /// | --- | --- | --- |
@@ -19,6 +19,7 @@ package import Reactor
 /// | `/fault/silence` | | no answer ever; the connection stays open |
 /// | `/fault/endless` | | a chunked body that starts like a fact and never ends |
 /// | `/fault/large` | `bytes` (10,000,000) | a valid document of that size, at most 64 MiB |
+/// | `/fault/items` | `count` (150,000) | an array of the numbers from 0 to `count` - 1, at most 1,048,576 |
 /// | `/fault/empty` | | status 200 and no body |
 /// | `/fault/no-content` | | status 204 |
 /// | `/fault/html` | | status 200 and a page that is HTML |
@@ -30,13 +31,13 @@ package import Reactor
 /// | `/fault/etag/PATH` | `version` (1) | `ETag` and `Last-Modified`, and 304 for who has them; each version has one answer |
 /// | `/fault/ws-KIND` | see `AirQualityOrder.Fault` | a WebSocket that goes wrong; the other parameters are those of `/aqi` |
 package struct FaultDesk: Sendable {
-    /// How often each `id` of `/fault/flaky` was asked for; at most `mostFlaky` of them, further ones are refused.
+    /// The number of requests for each `id` of `/fault/flaky`; more than `mostFlaky` ids are refused.
     private var flaky: [String: Int] = [:]
     private static let mostFlaky = 10_000
 
     package init() {}
 
-    /// Whether a path asks for a fault.
+    /// Whether a path is a request for a fault.
     package static func covers(_ path: String) -> Bool {
         path.utf8.starts(with: "/fault/".utf8)
     }
@@ -121,7 +122,7 @@ package struct FaultDesk: Sendable {
         return Reply(count < failures ? failure : order.plainAnswer(using: &random))
     }
 
-    /// A request for a fault that does not exist.
+    /// The error for an unknown fault or an invalid parameter.
     struct Misuse: Error {
         let message: String
         init(_ message: String) { self.message = message }

@@ -1,12 +1,12 @@
 internal import HTTPServer
 internal import Reactor
 
-/// A request for a fault, taken apart.
+/// A parsed request for a fault.
 struct FaultOrder {
     let request: Request
     let now: Timestamp
     let kind: String
-    /// What follows the kind, with its slash; `/fact` when nothing does.
+    /// The path after the kind, with its slash; `/fact` when there is none.
     let rest: String
 
     /// In milliseconds.
@@ -23,7 +23,7 @@ struct FaultOrder {
         rest = parts.count == 3 ? "/\(parts[2])" : "/fact"
     }
 
-    /// A parameter that is a number; `fallback` when it is left out.
+    /// A parameter as a number; `fallback` when it is missing.
     func number(
         _ name: String, in range: ClosedRange<Int>, default fallback: Int
     ) throws(Misuse) -> Int {
@@ -34,7 +34,7 @@ struct FaultOrder {
         return number
     }
 
-    /// What `delay` asks for; nil without it.
+    /// The delay that `delay` asks for; nil without it.
     func delay(using random: inout some RandomNumberGenerator) throws(Misuse) -> Duration? {
         guard let text = request.query["delay"] else { return nil }
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
@@ -45,14 +45,14 @@ struct FaultOrder {
         return .microseconds(Int.random(in: low * 1_000...high * 1_000, using: &random))
     }
 
-    /// What the API would have answered.
+    /// The API's answer without the fault.
     func plainAnswer(using random: inout some RandomNumberGenerator) -> Answer {
         var plain = request
         plain.path = rest
         return CatAPI.answer(plain, using: &random)
     }
 
-    /// The failure that `code`, `retry-after` and `retry-date` describe.
+    /// The failure described by `code`, `retry-after` and `retry-date`.
     func failure(defaultStatus: Int) throws(Misuse) -> Answer {
         let status = try number("code", in: 200...999, default: defaultStatus)
         var answer = Answer.refusal(status, "Told to answer with status \(status)")
@@ -66,7 +66,7 @@ struct FaultOrder {
         return answer
     }
 
-    /// The document that `/fault/json/KIND` stands for.
+    /// The document for `/fault/json/KIND`.
     func document() throws(Misuse) -> [UInt8] {
         let levels = try number("levels", in: 1...10_000_000, default: 100_000)
         guard let document = HostileJSON.document(String(rest.dropFirst()), levels: levels) else {
@@ -84,7 +84,7 @@ struct FaultOrder {
         return answer
     }
 
-    /// One of `times` redirects: to the next one, or to `to` or `rest` when it is the last.
+    /// One of `times` redirects: to the next one, or from the last one to `to` or `rest`.
     func redirect() throws(Misuse) -> Answer {
         let times = try number("times", in: 1...1_000, default: 1)
         guard times > 1 else { return try redirect(to: request.query["to"] ?? rest) }
@@ -106,7 +106,7 @@ struct FaultOrder {
         return encoded
     }
 
-    /// The answer of a version, or 304 when the asker has it (RFC 9110, section 13.1).
+    /// The answer of a version, or 304 when the client has it (RFC 9110, section 13.1).
     func revalidated() throws(Misuse) -> Answer {
         let version = try number("version", in: 0...1_000_000, default: 1)
         let tag = "\"v\(version)\""

@@ -2,10 +2,9 @@ internal import HTTPServer
 internal import Reactor
 
 extension Reply {
-    /// The body in the way in which it is to be delivered, where that is not simply as it should be; nil where it is,
-    /// and where there is no body.
+    /// The body for a faulty delivery; nil for a normal one, or when there is no body.
     ///
-    /// - Parameter loop: its clock says when the next byte of a drip is due.
+    /// - Parameter loop: its clock determines when the next byte of a drip is due.
     func faultyBody(on loop: EventLoop) -> HTTPStream? {
         let body = answer.body
         switch delivery {

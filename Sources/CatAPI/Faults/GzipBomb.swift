@@ -1,13 +1,13 @@
 /// A gzip member (RFC 1952) that inflates to zeros, about a thousand times its own size, made without a compressor.
 ///
-/// It is one deflate block (RFC 1951, section 3.2.7) with codes of its own: one bit for "copy 258 bytes" and one bit for
-/// "from the byte before". With both of them 0, the body of the bomb is zero bytes, each worth 1,032.
+/// It is one deflate block (RFC 1951, section 3.2.7) with codes of its own: one bit for "copy 258 bytes" and one bit
+/// for "from the byte before". As both are 0, the bomb consists of zero bytes, each worth 1,032.
 struct GzipBomb {
     let bytes: [UInt8]
-    /// How many bytes come out: what was asked for, rounded up to 1 + a multiple of 1,032.
+    /// The number of bytes after inflating: the requested size, rounded up to 1 + a multiple of 1,032.
     let inflatedSize: Int
 
-    /// - Parameter size: the least number of bytes to come out, from 1.
+    /// - Parameter size: the least number of bytes after inflating, from 1.
     init(inflatingTo size: Int) {
         let runs = (size - 1 + Self.runLength - 1) / Self.runLength
         inflatedSize = 1 + runs * Self.runLength
@@ -23,7 +23,7 @@ struct GzipBomb {
         bytes = bits.bytes
     }
 
-    /// What one zero byte of the body inflates to: four copies of 258 bytes.
+    /// The bytes that one zero byte of the body inflates to: four copies of 258 bytes.
     private static let runLength = 4 * 258
 
     /// The codes of the block. Literals: 0 has "10", the end (256) has "11", length 258 (285) has "0"; the only distance
@@ -52,10 +52,10 @@ struct GzipBomb {
     }
 }
 
-/// Packs bits into bytes from the lowest one up, as deflate wants them.
+/// Packs bits into bytes, lowest bit first, as deflate requires.
 private struct BitWriter {
     private(set) var bytes: [UInt8] = []
-    /// Bits of the last byte that are taken; 8 when it is full.
+    /// The used bits of the last byte; 8 when it is full.
     private var taken = 8
 
     mutating func append(_ value: Int, width: Int) {
@@ -68,7 +68,7 @@ private struct BitWriter {
     }
 
     mutating func append(zeroBits count: Int) {
-        // Whole bytes of zeros leave the alignment as it is: what is left of the last byte is zero already.
+        // Whole bytes of zeros keep the alignment: the unused bits of the last byte are zero already.
         bytes.append(contentsOf: repeatElement(0, count: count / 8))
         for _ in 0..<count % 8 { append(bit: 0) }
     }
@@ -93,8 +93,8 @@ private struct BitWriter {
 
 /// The checksum of gzip, for runs of zeros.
 private enum CRC32 {
-    /// A zero byte multiplies the register by x⁸ modulo the polynomial, so that many of them are one power of it: a
-    /// hundred megabytes take 27 squarings and not a hundred million steps.
+    /// A zero byte multiplies the register by x⁸ modulo the polynomial, so many of them are a power of it: a hundred
+    /// megabytes take 27 squarings instead of a hundred million steps.
     static func ofZeros(_ count: Int) -> UInt32 {
         ~multiply(0xFFFF_FFFF, power(of: 0x0080_0000, count))
     }

@@ -49,27 +49,27 @@ enum HostileJSON {
     /// The names of all documents, for a message.
     static var kinds: String { (documents.map(\.kind) + ["deep"]).joined(separator: ", ") }
 
-    /// The document of that kind; nil when there is none.
+    /// The document of this kind; nil when there is none.
     static func document(_ kind: String, levels: Int) -> [UInt8]? {
         if kind == "deep" { return deep(levels) }
         return documents.first { $0.kind == kind }?.json
     }
 
-    /// A valid document of exactly `size` bytes, from 32 on, whose length field is right.
+    /// A valid document of exactly `size` bytes, at least 32, with a correct length field.
     static func large(_ size: Int) -> [UInt8] {
         let head = bytes(#"{"fact":""#)
         var length = size - head.count
-        // The length's own digits take room from the text, so that the two are found by counting down.
+        // The digits of the length take room from the text, so the length is found by counting down.
         while head.count + length + tail(length).count > size { length -= 1 }
         let padding = size - head.count - length - tail(length).count
         let text = [UInt8](repeating: UInt8(ascii: "m"), count: length)
         return head + text + tail(length) + [UInt8](repeating: UInt8(ascii: " "), count: padding)
     }
 
-    /// The numbers from 0 up to `count`, in one array.
+    /// The numbers from 0 up to, but not including, `count` in one array.
     static func items(_ count: Int) -> [UInt8] { bytes("[\((0..<count).map(String.init).joined(separator: ","))]") }
 
-    /// Bytes that no decoder of gzip, deflate, brotli or zstd takes.
+    /// Bytes that no decoder of gzip, deflate, brotli or zstd accepts.
     static let noise: [UInt8] = (0..<512).map { UInt8(truncatingIfNeeded: 0xF7 &+ $0 &* 73) }
 
     private static func tail(_ length: Int) -> [UInt8] { bytes(#"","length":\#(length)}"#) }

@@ -1,7 +1,7 @@
-/// An answer and the way in which it is to be delivered: what the server is told to do with a request.
+/// A response with the way to deliver it.
 package struct Reply: Sendable, Hashable {
     package var answer: Answer
-    /// How long the answer is held back, counted from when the request was complete; nil to answer at once.
+    /// How long to hold the response back after the request is complete; nil for no delay.
     package var delay: Duration?
     package var delivery: Delivery
 
@@ -12,22 +12,22 @@ package struct Reply: Sendable, Hashable {
     }
 }
 
-/// How an answer reaches its reader, or does not.
+/// The way in which a response reaches its reader, or fails to.
 package enum Delivery: Sendable, Hashable {
-    /// As it should be.
+    /// Without a fault.
     case whole
     /// The first `sent` bytes of the body under a `Content-Length` for all of it, then the end of the connection.
     case truncated(sent: Int)
-    /// The body again and again, chunked, for as long as somebody reads.
+    /// The body, then its last byte again and again, chunked, for as long as somebody reads.
     case endless
     /// One byte of the body at a time.
     case drip(every: Duration)
-    /// The first `after` bytes of the body and then a TCP reset; with none of them not even a status line.
+    /// The first `after` bytes of the body and then a TCP reset; with 0, not even a status line.
     case reset(after: Int)
     /// The end of the connection instead of an answer.
     case closed
-    /// Nothing, on a connection that stays open.
+    /// No answer, on a connection that stays open.
     case silence
-    /// The answer's head, and then a WebSocket.
+    /// The response's head, and then a WebSocket.
     case webSocket(AirQualityOrder)
 }

@@ -1,7 +1,7 @@
 internal import Reactor
 internal import WebSocket
 
-/// One client of `/aqi`, from the handshake on. On the loop's thread alone.
+/// A client of `/aqi`, from the handshake on. Used on the loop's thread only.
 final class AirQualitySession {
     private let order: AirQualityOrder
     private let stream: any ByteStream
@@ -15,13 +15,13 @@ final class AirQualitySession {
     private var begin = LoopInstant(nanoseconds: 0)
     private var unsent: [UInt8] = []
     private var isOver = false
-    /// Whether the connection ends once everything is sent.
+    /// Whether to close the connection once everything is sent.
     private var isEnding = false
     private var isMute = false
 
-    /// What a client that does not read can have waiting for it, in bytes; it misses what would come on top.
+    /// The most bytes that wait for a slow client; it misses messages beyond that.
     private static let mostUnsent = 256 << 10
-    /// Messages that are due more often than that are sent together.
+    /// Messages that are due more often are sent together.
     private static let shortestPause = Duration.milliseconds(5)
 
     init(_ order: AirQualityOrder, over stream: any ByteStream, on loop: EventLoop, _ air: SharedAirQuality) {
@@ -33,7 +33,7 @@ final class AirQualitySession {
         if order.rate > 1 || order.isSingle { walk = air.fresh }
     }
 
-    /// Sends until it is closed, by either side.
+    /// Sends until either side closes the connection.
     func run() async {
         begin = loop.clock.now
         sendFault()
@@ -45,9 +45,9 @@ final class AirQualitySession {
         }
     }
 
-    /// Ends it.
+    /// Closes the connection.
     ///
-    /// - Parameter telling: whether the client gets a close frame, if there is room for one.
+    /// - Parameter telling: whether to send a close frame, if there is room for one.
     func close(telling: Bool = false) {
         guard !isOver else { return }
         if telling, unsent.isEmpty, !isEnding {
@@ -138,7 +138,7 @@ final class AirQualitySession {
         flush()
     }
 
-    /// What goes wrong at once.
+    /// Sends a fault that occurs at once.
     private func sendFault() {
         switch order.fault {
         case .large(let bytes):
@@ -152,7 +152,7 @@ final class AirQualitySession {
         flush()
     }
 
-    /// What goes wrong after some messages, of which `sent` includes the one that is due.
+    /// Triggers a fault that occurs after some messages; `sent` includes the one that is due.
     private func endByFault() {
         switch order.fault {
         case .close(let code, let reason, let after) where sent > after:
@@ -169,7 +169,7 @@ final class AirQualitySession {
         flush()
     }
 
-    /// Says goodbye, and closes once that is sent; the client does not have to answer.
+    /// Sends a close frame, and closes once that is sent, without waiting for an answer.
     private func end(_ code: CloseCode, _ reason: String = "") {
         guard !isEnding else { return }
         FrameEncoder.appendClose(code, reason, key: nil, to: &unsent)

@@ -1,7 +1,7 @@
 internal import HTTPServer
 package import Reactor
 
-/// The stand-in API on a loopback port, served by the loop that everything else runs on.
+/// The stand-in API on a loopback port, served by the same event loop as everything else.
 ///
 /// With `faults` it also answers under `/fault/`, see `FaultDesk`. It takes at most 4,096 connections and closes them
 /// when no request comes for two minutes.
@@ -9,19 +9,19 @@ package actor CatAPIServer {
     private let loop: EventLoop
     private let desk: FrontDesk
     private let server: HTTPServer
-    /// The port it listens on, also when 0 was asked for.
+    /// The port that it listens on, also when 0 was requested.
     package nonisolated let port: UInt16
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Starts to serve; to be called on the loop, which must not be virtual.
+    /// Starts to serve; call it on the loop, which must not be virtual.
     ///
     /// - Parameters:
-    ///   - port: 0 has the system choose one.
-    ///   - faults: whether `/fault/` is served; never for `--demo`.
-    ///   - seed: picks the facts, the dogs, the air and the random delays.
-    ///   - wallClock: the time that the dates of `retry-date` count from.
-    /// - Throws: the reason why the port cannot be had.
+    ///   - port: 0 lets the system choose one.
+    ///   - faults: whether to serve `/fault/`; never for `--demo`.
+    ///   - seed: determines the facts, the dogs, the air and the random delays.
+    ///   - wallClock: the clock that `retry-date` counts from.
+    /// - Throws: the reason why the port is not available.
     package init(
         loop: EventLoop, port: UInt16 = 0, faults: Bool = false, seed: UInt64,
         wallClock: any WallClock = SystemWallClock()
@@ -47,16 +47,16 @@ package actor CatAPIServer {
     /// `http://127.0.0.1:PORT`, without a slash at the end.
     package nonisolated var origin: String { "http://127.0.0.1:\(port)" }
 
-    /// Complete requests so far, whatever became of them.
+    /// The number of complete requests so far, whatever the responses.
     package var requestCount: Int { desk.requests }
 
-    /// WebSockets that are open.
+    /// The number of open WebSockets.
     package var webSocketCount: Int { desk.webSockets }
 
-    /// The delays that were really made for requests with a `delay`, in the order of the answers: the newest 10,000.
+    /// The real delays of requests with a `delay`, in the order of the responses: the newest 10,000.
     package var servedDelays: [Duration] { desk.delays }
 
-    /// Closes the port and every connection at once; has to be called before the server is let go of.
+    /// Closes the port and every connection at once; call it before releasing the server.
     package func stop() async {
         await desk.close()
         server.stop()

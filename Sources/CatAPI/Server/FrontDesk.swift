@@ -1,13 +1,13 @@
 internal import HTTPServer
 internal import Reactor
 
-/// Answers the requests of a server: the routes, the faults when they are allowed, the randomness of both, and the
-/// WebSockets. On the loop's thread alone.
+/// Answers the server's requests: chooses routes and, if allowed, faults, with their random numbers, and keeps the
+/// WebSockets. Used on the loop's thread only.
 final class FrontDesk {
     private let loop: EventLoop
     private let allowsFaults: Bool
     private let wallClock: any WallClock
-    /// Stands in for a `Host` field.
+    /// Replaces a missing `Host` field.
     var host = "127.0.0.1"
     private let air: SharedAirQuality
     private var random: SplitMix
@@ -16,7 +16,7 @@ final class FrontDesk {
     private(set) var requests = 0
     private(set) var delays: [Duration] = []
 
-    /// The newest delays that are remembered.
+    /// The most delays to remember.
     private static let rememberedDelays = 10_000
 
     init(loop: EventLoop, allowsFaults: Bool, seed: UInt64, wallClock: any WallClock) {
@@ -29,7 +29,7 @@ final class FrontDesk {
 
     var webSockets: Int { sessions.count }
 
-    /// Ends the WebSockets, and waits until they have.
+    /// Ends the WebSockets and waits for them.
     func close() async {
         let open = sessions.values
         for (session, _) in open { session.close(telling: true) }
