@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// `catwatch-bench`: measures what docs/performance.md says.
+/// `catwatch-bench`: measures the figures in docs/performance.md.
 @main
 struct Bench {
     static func main() {
@@ -22,7 +22,7 @@ struct Bench {
         }
     }
 
-    /// Is one of the programs that scenarios start.
+    /// Runs as one of the helper programs that scenarios start.
     private static func serve(_ body: () throws -> Void) throws(BenchError) {
         do {
             try body()
@@ -38,7 +38,7 @@ struct Bench {
         }
     }
 
-    /// Runs scenarios one after the other; a failure of one is a row, and the others go on.
+    /// Runs scenarios one after the other; a failed one becomes a row, and the others still run.
     private static func run(_ options: BenchOptions) throws(BenchError) -> Bool {
         if let json = options.json { try TextFile.write("", to: json) }  // rather now than after half an hour
         var report = Report(machine: .current(), time: SystemWallClock().now)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The command line.
+/// The parsed command line.
 struct BenchOptions {
     enum Command {
         case list, run, help
@@ -14,7 +14,7 @@ struct BenchOptions {
     var runs: Int?
     var json: String?
     var isLong = false
-    /// catwatch, which is next to the bench unless said otherwise.
+    /// The path of catwatch; by default, the one next to this program.
     var binary = BenchOptions.ownFolder + "catwatch"
 
     static let usage = """
@@ -31,7 +31,7 @@ struct BenchOptions {
 
         """
 
-    /// - Throws: what is wrong with the arguments.
+    /// - Throws: `BenchError` that says what is wrong with the arguments.
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]
         switch rest.popFirst() {
@@ -74,14 +74,14 @@ struct BenchOptions {
         }
     }
 
-    /// Where this program is, with a slash at the end.
+    /// The folder of this program, with a slash at the end.
     private static var ownFolder: String {
         let path = ownPath
         guard let slash = path.lastIndex(of: "/") else { return "./" }
         return String(path[...slash])
     }
 
-    /// This program.
+    /// The path of this program.
     static var ownPath: String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

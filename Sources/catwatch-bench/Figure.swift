@@ -1,12 +1,12 @@
-/// One measured figure of a scenario, with all its runs.
+/// A measured figure of a scenario, with all its runs.
 struct Figure {
-    /// What it must be, by the issue that asked for it.
+    /// The required range, from the issue that asked for it.
     enum Limit {
         case atMost(Double)
         case atLeast(Double)
     }
 
-    /// What is made of the runs to compare with the limit.
+    /// The statistic of the runs that is compared with the limit.
     enum Statistic: String {
         case median, p90, p99, least, most
     }
@@ -16,10 +16,10 @@ struct Figure {
     var runs: [Double]
     var statistic = Statistic.median
     var limit: Limit?
-    /// Why there is no figure, or what has to be known about it.
+    /// The reason why there is no figure, or a remark about it.
     var note: String?
 
-    /// Nil without a single run.
+    /// The statistic's value; nil without a run.
     var value: Double? {
         guard !runs.isEmpty else { return nil }
         switch statistic {
@@ -31,7 +31,7 @@ struct Figure {
         }
     }
 
-    /// Whether the limit is kept; nil when there is none, or no figure.
+    /// Whether the limit is met; nil when there is no limit or no value.
     var isMet: Bool? {
         guard let value, let limit else { return nil }
         switch limit {
@@ -40,19 +40,19 @@ struct Figure {
         }
     }
 
-    /// A row for what could not be measured.
+    /// A row for something that could not be measured.
     static func missing(_ name: String, _ note: String) -> Figure {
         Figure(name: name, unit: "", runs: [], note: note)
     }
 
-    /// A row for a comparison with a program that is not there.
+    /// A row for a comparison with a program that is not installed.
     static func noPeer(_ name: String) -> Figure {
         missing(name, "peer not installed: examples/setup.sh bench")
     }
 }
 
 extension [Double] {
-    /// The middle one, or the mean of the two in the middle; 0 when there is none.
+    /// The middle one, or the mean of the two in the middle; 0 when the array is empty.
     var median: Double {
         let sorted = sorted()
         guard !sorted.isEmpty else { return 0 }
@@ -60,7 +60,7 @@ extension [Double] {
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 
-    /// By nearest rank: the smallest that `percent` percent of all do not exceed; 0 when there is none.
+    /// By nearest rank: the smallest value that `percent` percent do not exceed; 0 when the array is empty.
     func percentile(_ percent: Double) -> Double {
         guard !isEmpty else { return 0 }
         let rank = (percent / 100 * Double(count)).rounded(.up)

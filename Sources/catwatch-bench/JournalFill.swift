@@ -2,8 +2,8 @@ internal import Feed
 internal import Journal
 internal import Reactor
 
-/// `catwatch-bench journal-fill FILE LINES`: makes a journal as an agent that watches 20 sources would have, to be read by
-/// `catwatch log`: a fact and how long it took, in turns, and an error now and then.
+/// `catwatch-bench journal-fill FILE LINES`: writes a journal like that of an agent with 20 sources, for `catwatch
+/// log`: facts and latencies in turns, and an error now and then.
 enum JournalFill {
     struct Order {
         let path: String
@@ -18,7 +18,7 @@ enum JournalFill {
         }
     }
 
-    /// So many lines are committed at once.
+    /// The number of lines in a commit.
     private static let batch = 4_096
     private static let text =
         "Cats sleep for about two thirds of the day, most of it lightly, with an ear that listens."
@@ -62,7 +62,7 @@ enum JournalFill {
         }
     }
 
-    /// What a line has behind its time, and its end.
+    /// The members of a line after its time, with the line's end.
     private static func members(of sequence: Int, source: String, ms: Double) -> String {
         if sequence.isMultiple(of: 997) {
             return

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The machine that figures are measured on.
+/// The machine on which figures are measured.
 struct Machine {
     let cores: Int
     let kernel: String
     let processor: String
-    /// Runnable threads on average over the last minute, the machine's other work included.
+    /// The average number of runnable threads over the last minute, including other work of the machine.
     let load: Double
 
     static func current() -> Machine {

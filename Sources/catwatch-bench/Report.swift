@@ -1,12 +1,12 @@
 internal import Reactor
 
-/// What was measured, for people and for programs.
+/// The results, for people and for programs.
 struct Report {
     let machine: Machine
     let time: Timestamp
     var results: [(scenario: String, figure: Figure)] = []
 
-    /// Whether every limit is met; a figure that has a limit and could not be measured is not.
+    /// Whether every limit is met and every figure was measured.
     var isMet: Bool { results.allSatisfy { $0.figure.isMet ?? ($0.figure.runs.isEmpty == false) } }
 
     var table: String {

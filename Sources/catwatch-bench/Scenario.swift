@@ -1,9 +1,9 @@
-/// One thing to measure, by name.
+/// A measurement with a name.
 protocol Scenario {
     static var name: String { get }
     /// One line for `catwatch-bench list`.
     static var summary: String { get }
-    /// How many runs are made when `--runs` does not say.
+    /// The number of runs without `--runs`.
     static var defaultRuns: Int { get }
 
     /// Makes all runs.
@@ -16,7 +16,7 @@ extension Scenario {
     static var defaultRuns: Int { 5 }
 }
 
-/// All scenarios, in the order in which they are run.
+/// All scenarios, in the order in which they run.
 enum Catalogue {
     static var all: [any Scenario.Type] {
         [
@@ -56,15 +56,15 @@ enum Catalogue {
     }
 }
 
-/// How a scenario is to be run.
+/// The settings for running a scenario.
 struct Setting {
     let runs: Int
-    /// Whether to measure for as long as the documented figures are.
+    /// Whether to measure for as long as for the documented figures.
     let isLong: Bool
-    /// The catwatch that is measured: the static release build.
+    /// The path of the catwatch to measure: the static release build.
     let binary: String
 
-    /// Does `body` with nginx running, in a folder of its own; both are gone afterwards.
+    /// Calls `body` with nginx running in its own folder; removes both afterwards.
     func withNginx<Value>(_ body: (Nginx, String) throws -> Value) throws -> Value {
         guard Nginx.isInstalled else { throw BenchError("nginx is not installed: examples/setup.sh bench") }
         return try withFolder { folder in
@@ -74,21 +74,21 @@ struct Setting {
         }
     }
 
-    /// Does `body` with a folder that is gone afterwards.
+    /// Calls `body` with a temporary folder; removes it afterwards.
     func withFolder<Value>(_ body: (String) throws -> Value) throws -> Value {
         let folder = try Leftovers.makeFolder()
         defer { Leftovers.remove(folder: folder) }
         return try body(folder)
     }
 
-    /// Starts catwatch on one URL, its lines going into a pipe.
+    /// Starts catwatch with one URL and its lines going into a pipe.
     func startCatwatch(
         polling url: String, every period: Duration, folder: String, options: [String] = []
     ) throws -> ChildProcess {
         try startCatwatch(polling: [url], every: period, folder: folder, options: options)
     }
 
-    /// The same on many.
+    /// Starts catwatch with many URLs.
     func startCatwatch(
         polling urls: [String], every period: Duration, folder: String, options: [String] = []
     ) throws -> ChildProcess {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// Numbers as people read them, and where text goes.
+/// Formats numbers for people, and writes text.
 enum Text {
     /// Three significant digits, without an exponent: `0.0123`, `4.56`, `17.3`, `1234`.
     static func number(_ value: Double) -> String {
@@ -10,7 +10,7 @@ enum Text {
         return fixed(value, digits)
     }
 
-    /// A number with this many digits behind the point.
+    /// A number with this many digits after the point.
     static func fixed(_ value: Double, _ digits: Int) -> String {
         let scale = pow(10, Double(digits))
         let scaled = Int((abs(value) * scale).rounded())
@@ -42,7 +42,7 @@ enum Text {
         return right ? blanks + text : text + blanks
     }
 
-    /// Says something that is no result.
+    /// Prints a message on stderr.
     static func say(_ text: String) { write("catwatch-bench: \(text)\n", to: 2) }
 
     static func write(_ text: String, to descriptor: Int32) {

@@ -1,4 +1,4 @@
-/// Why a scenario came to no figure: one sentence for a person.
+/// The reason why a scenario has no figure: one sentence for people.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

@@ -2,7 +2,7 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// A process that the bench started: what it writes is read, what it uses is known, and it is ended by its own number.
+/// A process that the bench started: reads its output, knows its resource usage, and ends it by its process id.
 final class ChildProcess {
     let pid: pid_t
     private let name: String
@@ -10,14 +10,14 @@ final class ChildProcess {
     private let errorFile: String
     private var isOver = false
 
-    /// Why reading ended.
+    /// The reason why reading ended.
     enum ReadEnd { case deadline, endOfOutput, enough }
 
-    /// Starts a program, in a process group of its own (a Ctrl-C in the terminal is the bench's alone),
-    /// with an environment that holds nothing but what is given here, so that no proxy or setting of the user's counts.
+    /// Starts a program in its own process group, so that a Ctrl-C in the terminal reaches only the bench, with no
+    /// environment but the one given here, so that the user's proxies and settings do not count.
     ///
     /// - Parameters:
-    ///   - folder: where a file with what it writes to stderr is kept.
+    ///   - folder: the folder for a file with its stderr.
     ///   - input: its standard input; nil for none.
     ///   - passing: a descriptor that it gets as number 3.
     init(
@@ -39,7 +39,7 @@ final class ChildProcess {
 
     deinit { end() }
 
-    /// Reads what it writes until `deadline`, or until `take` says that it is enough.
+    /// Reads its output until `deadline`, or until `take` returns true.
     @discardableResult
     func read(until deadline: ContinuousClock.Instant, _ take: (Bytes) -> Bool = { _ in false }) -> ReadEnd {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -47,7 +47,7 @@ final class ChildProcess {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { return .deadline }
             var entry = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
-            // Rounded up, or it would spin through the last millisecond.
+            // Rounded up; otherwise poll would spin through the last millisecond.
             guard poll(&entry, 1, Int32(clamping: Int(left.milliseconds) + 1)) > 0 else { continue }
             let count = Glibc.read(output.number, &buffer, buffer.count)
             if count == 0 { return .endOfOutput }
@@ -55,7 +55,7 @@ final class ChildProcess {
         }
     }
 
-    /// Reads its lines until `deadline`, or until `take` says that it is enough.
+    /// Reads its lines until `deadline`, or until `take` returns true.
     @discardableResult
     func readLines(until deadline: ContinuousClock.Instant, _ take: (Line) -> Bool) -> ReadEnd {
         var splitter = LineSplitter()
@@ -68,7 +68,7 @@ final class ChildProcess {
         }
     }
 
-    /// Processor time it has used so far, all threads, user and system; to the nanosecond, which /proc/PID/stat is not.
+    /// The processor time of all its threads so far, user and system; in nanoseconds, finer than /proc/PID/stat.
     var processorTime: Duration {
         get throws {
             var clock = clockid_t()
@@ -78,10 +78,10 @@ final class ChildProcess {
         }
     }
 
-    /// The same, of its own code and of the kernel's on its behalf; in steps of 10 ms.
+    /// The user and the kernel time so far, in steps of 10 ms.
     var processorTimes: (user: Duration, kernel: Duration) {
         get throws {
-            // proc(5): utime and stime are the 14th and 15th, and the second may have blanks, but ends in the last bracket.
+            // proc(5): utime and stime are fields 14 and 15; field 2 may hold blanks, but ends with the last bracket.
             let line = TextFile.lines("/proc/\(pid)/stat").first ?? ""
             let words = line.split(separator: ")").last?.split(separator: " ") ?? []
             guard words.count > 12, let user = Int(words[11]), let kernel = Int(words[12]) else { throw ended }
@@ -90,7 +90,7 @@ final class ChildProcess {
         }
     }
 
-    /// Memory it holds, in bytes, by a key of /proc/PID/status: `VmRSS` now, `VmHWM` at most.
+    /// Its memory, in bytes, by a key of /proc/PID/status: `VmRSS` now, `VmHWM` at most.
     func memory(_ key: String) throws -> Double {
         guard let kilobytes = TextFile.value(of: key, in: "/proc/\(pid)/status")?.split(separator: " ").first,
             let number = Double(kilobytes)
@@ -98,7 +98,7 @@ final class ChildProcess {
         return number * 1_024
     }
 
-    /// What follows some words in a line of what it has written to stderr; nil when it has not.
+    /// The rest of the stderr line that holds these words; nil when there is none.
     func words(behind words: String) -> Substring? {
         for line in TextFile.lines(errorFile) {
             if let range = line.utf8.firstRange(of: words.utf8) { return line[range.upperBound...] }
@@ -106,7 +106,7 @@ final class ChildProcess {
         return nil
     }
 
-    /// What to say when it is not there any more, or not as it should be.
+    /// The error when the process has ended unexpectedly.
     var ended: BenchError { failure("has ended") }
 
     func failure(_ what: String) -> BenchError {
@@ -114,7 +114,7 @@ final class ChildProcess {
         return BenchError("\(name) \(what)\(words)")
     }
 
-    /// Asks it to end and waits until it has; kills it after three seconds.
+    /// Ends the process and waits for that; kills it after three seconds.
     func end() {
         guard !isOver else { return }
         isOver = true
@@ -122,7 +122,7 @@ final class ChildProcess {
         let deadline = ContinuousClock.now + .seconds(3)
         while !Leftovers.hasEnded(pid) {
             if ContinuousClock.now > deadline { kill(pid, SIGKILL) }
-            // It may have to get rid of what it still has to write.
+            // Its remaining output has to be read, or it may block.
             read(until: .now + .milliseconds(2))
             usleep(500)
         }

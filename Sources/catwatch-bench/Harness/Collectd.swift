@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// collectd with `curl_json` reading one number and `write_log` writing it: what catwatch's polling is measured against.
+/// collectd with `curl_json` reading one number and `write_log` writing it: the peer for catwatch's polling.
 enum Collectd {
     private static let path = "/usr/sbin/collectd"
     private static let plugins = "/usr/lib/collectd"
 
-    /// Debian's `collectd-core` has the plugins, and `curl_json` needs `libyajl2` to be loaded.
+    /// Debian's `collectd-core` has the plugins; `curl_json` also needs `libyajl2`.
     static var isInstalled: Bool {
         let files = [path, "\(plugins)/curl_json.so", "\(plugins)/write_log.so"]
         let libraries = ["/usr/lib/\(Machine.architecture)-linux-gnu/libyajl.so.2", "/usr/lib/libyajl.so.2"]
@@ -13,7 +13,7 @@ enum Collectd {
     }
 
     static func start(polling url: String, every period: Duration, folder: String) throws -> ChildProcess {
-        // Nothing else is loaded: no plugin that measures the machine, no file on disk, no time stamps made twice.
+        // Loads nothing else: no plugins that measure the machine, no file on disk, no second time stamp.
         let configuration = """
             Hostname "localhost"
             FQDNLookup false

@@ -1,5 +1,5 @@
-/// Lines as an agent would write them that wants to do harm: of every type, with the largest, smallest and oddest of everything
-/// that format 1 lets in, and keys to look at them with. The same for the same seed.
+/// Lines of a malicious agent: of every type, with the largest, smallest and oddest values that format 1 allows, and
+/// random choices for keys. The same for the same seed.
 struct HostileFeed {
     private var state: UInt64
     private var sequence = 0
@@ -15,7 +15,7 @@ struct HostileFeed {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to less than `count`.
+    /// A number from 0 to `count` - 1.
     mutating func number(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
     mutating func one<Element>(of elements: [Element]) -> Element { elements[number(elements.count)] }
@@ -47,7 +47,7 @@ struct HostileFeed {
         one(of: ["0.000001", "0.000003", "0.5", "1", "10", "60", "3600", "31556952000", "31556951999.999999", "0"])
     }
 
-    /// With its quotes.
+    /// A JSON string with its quotes.
     private mutating func text() -> String {
         let text = one(of: [
             "a", "b", "x", "fact", "catwatch", "latency:a", "memory:a", "a/b", "", "\\u001b[2J", "\\u202eabc",
@@ -86,7 +86,7 @@ struct HostileFeed {
 
     // MARK: Lines
 
-    /// One line, without its end; now and then one that is none.
+    /// One line without its end; sometimes an invalid one.
     mutating func line() -> String {
         let start = "{\"time\":\"\(time())\",\"type\":"
         switch number(20) {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// What must not outlive the bench: the processes it started and its temporary folders, also when it is interrupted.
+/// The processes and temporary folders that must not outlive the bench, even when it is interrupted.
 enum Leftovers {
     private struct State {
         var processes: Set<pid_t> = []
@@ -12,8 +12,8 @@ enum Leftovers {
     /// How long an interrupted bench waits for its processes to end, in steps of 10 ms, before it kills them.
     private static let patience = 100
 
-    /// Ends everything on SIGINT, SIGTERM and SIGHUP; to be called before any other thread is started, so that all
-    /// threads leave these signals to the one that waits for them.
+    /// Ends everything on SIGINT, SIGTERM and SIGHUP; call it before starting other threads, so that all of them block
+    /// these signals and only the waiting thread gets them.
     static func endOnSignals() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -30,7 +30,7 @@ enum Leftovers {
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
         var signal: Int32 = 0
         while sigwait(&signals, &signal) != 0 {}
-        // The lock is kept: nobody may start anything any more.
+        // The lock stays held: nothing may be started any more.
         return state.withLock { state in
             for pid in state.processes { kill(pid, SIGTERM) }
             for _ in 0..<patience where !state.processes.isEmpty {
@@ -43,7 +43,7 @@ enum Leftovers {
         }
     }
 
-    /// Starts a process by `spawn`, so that no signal falls between its start and its being known here.
+    /// Starts a process by `spawn` and records it, without letting a signal in between.
     static func start(_ spawn: () throws(BenchError) -> pid_t) throws(BenchError) -> pid_t {
         try state.withLock { (state) throws(BenchError) in
             let pid = try spawn()
@@ -52,7 +52,7 @@ enum Leftovers {
         }
     }
 
-    /// Looks whether a process has ended; only from then on its number may be another's.
+    /// Returns whether a process has ended; only after that may its process id be reused.
     static func hasEnded(_ pid: pid_t) -> Bool {
         state.withLock { state in
             guard state.processes.contains(pid) else { return true }
@@ -62,7 +62,7 @@ enum Leftovers {
         }
     }
 
-    /// The wait status and the use of a process that has ended; nil while it has not.
+    /// The wait status and resource usage of an ended process; nil while it runs.
     static func ending(of pid: pid_t) -> (status: Int32, usage: rusage)? {
         state.withLock { state in
             var status: Int32 = 0
@@ -73,7 +73,7 @@ enum Leftovers {
         }
     }
 
-    /// Makes a folder of its own under the system's one for temporary files.
+    /// Creates a folder in the system's folder for temporary files.
     static func makeFolder() throws(BenchError) -> String {
         try state.withLock { (state) throws(BenchError) in
             let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
@@ -87,7 +87,7 @@ enum Leftovers {
         }
     }
 
-    /// Removes such a folder with all that is in it.
+    /// Removes such a folder with all its contents.
     static func remove(folder: String) {
         state.withLock { state in
             if state.folders.remove(folder) != nil { removeFolder(folder) }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// A socket that listens on a loopback port which the system chose.
+/// A socket that listens on a loopback port chosen by the system.
 struct LoopbackSocket: ~Copyable {
     let descriptor: Descriptor
     let port: UInt16
@@ -33,9 +33,9 @@ struct LoopbackSocket: ~Copyable {
         return Descriptor(owning: try systemCall("socket") { socket(AF_INET, type, 0) })
     }
 
-    /// Does `body` with the address of a port.
+    /// Calls `body` with the address of a port.
     ///
-    /// - Returns: the port that the address has afterwards.
+    /// - Returns: the port in the address afterwards.
     private static func with(
         port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws(SystemError) -> Void
     ) throws(SystemError) -> UInt16 {

@@ -2,7 +2,7 @@ internal import CNATS
 internal import Glibc
 internal import Nats
 
-/// Three nats-servers with JetStream that hold copies of one stream; used by one thread.
+/// Three nats-servers with JetStream that replicate one stream; used by one thread.
 final class NatsCluster {
     private static let path = "/usr/sbin/nats-server"
     static var isInstalled: Bool { access(path, X_OK) == 0 }
@@ -10,7 +10,7 @@ final class NatsCluster {
     private let processes: [ChildProcess]
     let urls: String
 
-    /// Starts them, and makes the stream as soon as they have a leader for it.
+    /// Starts the servers, and creates the stream as soon as they have elected a leader.
     init(folder: String) throws {
         let ports = try (0..<6).map { _ in try LoopbackSocket().port }
         let routes = ports[3...].map { "nats-route://127.0.0.1:\($0)" }.joined(separator: ", ")

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// nginx on a loopback port that the system chose: a server that is not ours, which answers `/fact` from memory, and
+/// nginx on a loopback port chosen by the system: a server that is not ours, which answers `/fact` from memory and
 /// `/files/NAME` from files.
 final class Nginx {
     static let path = "/usr/sbin/nginx"
@@ -12,7 +12,7 @@ final class Nginx {
     private let accessLog: String
     private let process: ChildProcess
 
-    /// 130 bytes, as short facts are. It has no validator, so every poll gets all of it.
+    /// 130 bytes, like short facts. It has no validator, so every poll transfers all of it.
     private static let document =
         #"{"fact":"A cat sleeps for about two thirds of every day, so one that is nine years old has been awake for only thr.","length":106}"#
 
@@ -46,28 +46,28 @@ final class Nginx {
 
             """
         try TextFile.write(configuration, to: "\(folder)/nginx.conf")
-        // nginx cannot choose a port, but it takes over sockets whose numbers it finds in its environment.
+        // nginx cannot choose a port, but takes over the sockets whose numbers are in its environment.
         process = try ChildProcess(
             Self.path, ["-p", folder, "-e", "stderr", "-c", "nginx.conf"], folder: folder, environment: ["NGINX=3;"],
             passing: socket.descriptor.number)
     }
 
     var url: String { "http://127.0.0.1:\(port)/fact" }
-    /// So many different URLs, with the same behind each.
+    /// The given number of different URLs with the same document.
     func urls(_ count: Int) -> [String] { (1...count).map { "http://127.0.0.1:\(port)/many/source-\($0)" } }
 
     /// Serves a file.
     ///
     /// - Returns: its URL.
     func serve(_ text: String, as name: String) throws -> String {
-        // Its workers are nobody's when root has started it.
+        // nginx's workers run as `nobody` when root starts it.
         chmod(folder, 0o755)
         mkdir("\(folder)/files", 0o755)
         try TextFile.write(text, to: "\(folder)/files/\(name)")
         return "http://127.0.0.1:\(port)/files/\(name)"
     }
 
-    /// How many requests it has answered.
+    /// The number of requests it has answered.
     var requestCount: Int { TextFile.bytes(accessLog).count { $0 == UInt8(ascii: "\n") } }
 
     func end() { process.end() }

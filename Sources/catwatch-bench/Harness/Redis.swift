@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Reactor
 
-/// redis-server on a Unix socket, keeping nothing on disk: what catwatch's fan-out is measured against.
+/// redis-server on a Unix socket, without anything on disk: the peer for catwatch's fan-out.
 enum Redis {
     private static let path = "/usr/bin/redis-server"
     static var isInstalled: Bool { access(path, X_OK) == 0 }
 
-    /// Starts it and waits until it can be connected to.
+    /// Starts redis-server and waits until it accepts connections.
     static func start(on socket: String, folder: String) throws -> ChildProcess {
         let configuration = """
             port 0
@@ -29,16 +29,16 @@ enum Redis {
     }
 }
 
-/// Subscribers of one channel and the publisher to it, on one loop; used on the loop only.
+/// The subscribers of a channel and its publisher, on one event loop; used on the loop only.
 final class RedisClients {
-    /// Bytes that subscribers got.
+    /// The number of bytes that the subscribers got.
     private(set) var received = 0
     private let loop: EventLoop
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     private var watches: [Watch] = []
     private var numbers: [Int32] = []
     private let publisher: Int32
-    /// Messages that the server has said it delivered.
+    /// The number of messages that the server has acknowledged.
     private var answered = 0
     private let answer: Wakeup
 
@@ -47,7 +47,7 @@ final class RedisClients {
         publisher = try StreamSocket.connected(to: path).release()
         numbers.append(publisher)
         answer = Wakeup(loop: loop)
-        // Each answer is a line that says how many subscribers there were.
+        // Each answer is a line with the number of subscribers.
         watches.append(
             try loop.watch(publisher, interest: .read) { [unowned self] _ in
                 let count = recv(publisher, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
@@ -62,7 +62,7 @@ final class RedisClients {
         buffer.deallocate()
     }
 
-    /// Adds a subscriber. What it is told first is part of `received`.
+    /// Adds a subscriber. The server's reply counts in `received`.
     func subscribe(to channel: String, _ path: String) throws {
         let number = try StreamSocket.connected(to: path).release()
         numbers.append(number)
@@ -73,14 +73,14 @@ final class RedisClients {
             })
     }
 
-    /// Publishes messages in one write: a pipeline as deep as there are messages.
+    /// Publishes messages in one write, as one pipeline.
     func publish(_ commands: [UInt8]) throws { try Self.send(commands, to: publisher) }
 
-    /// Waits until so many messages in all were answered.
+    /// Waits until this number of messages, in total, was acknowledged.
     func waitForAnswers(_ count: Int) async throws { while answered < count { try await answer.wait() } }
 
     private static func send(_ bytes: [UInt8], to number: Int32) throws {
-        // Some kilobytes fit into the socket's buffer, which the server empties between two of these.
+        // The socket's buffer has room for some kilobytes, and the server empties it between two calls.
         guard Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
             throw BenchError("redis-server does not take what is published")
         }

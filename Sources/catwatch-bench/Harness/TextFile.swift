@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// Reads and writes small files whole.
+/// Reads and writes small files as a whole.
 enum TextFile {
     /// The file's bytes; empty when it cannot be read.
     static func bytes(_ path: String) -> [UInt8] {
@@ -9,12 +9,12 @@ enum TextFile {
         return (try? file.bytes(limit: .max)) ?? []
     }
 
-    /// The file's lines that are not empty.
+    /// The file's non-empty lines.
     static func lines(_ path: String) -> [Substring] {
         String(decoding: bytes(path), as: UTF8.self).split(separator: "\n")
     }
 
-    /// What stands behind `key` and a colon, as in /proc/PID/status and /proc/cpuinfo.
+    /// The text after `key` and a colon, as in /proc/PID/status and /proc/cpuinfo.
     static func value(of key: String, in path: String) -> String? {
         for line in lines(path) {
             guard let colon = line.firstIndex(of: ":") else { continue }

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Reactor
 
-/// A program that reads one file and writes another, from its start to its end, and what that took.
+/// A program that reads one file and writes another, run to its end.
 struct TimedRun {
-    /// Processor time, user and system, of all its threads.
+    /// The processor time of all its threads, user and system.
     let processorTime: Duration
     /// Its exit status; negative when a signal ended it.
     let status: Int32
 
     /// Runs a program to its end.
     ///
-    /// - Parameter limit: after which it is given up.
+    /// - Parameter limit: how long it may take before it is killed.
     init(
         _ path: String, _ arguments: [String], input: String, output: String, limit: Duration = .seconds(120)
     ) throws(BenchError) {

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Reactor
 
-/// catwatch with its web server, on a loopback port that the system chose.
+/// catwatch with its web server, on a loopback port chosen by the system.
 struct WebAgent {
     let process: ChildProcess
     let port: UInt16
 
-    /// Starts it and waits until it says where its page is.
+    /// Starts it and waits until it prints the page's address.
     init(_ setting: Setting, _ arguments: [String], folder: String, input: Int32? = nil) throws {
         process = try ChildProcess(
             setting.binary, ["--http=127.0.0.1:0"] + arguments, folder: folder, input: input)
@@ -25,14 +25,14 @@ struct WebAgent {
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// What asks for a path, on a connection that ends with the answer.
+    /// A request for a path, on a connection that ends with the response.
     func request(_ path: String) -> String {
         "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n"
     }
 
-    /// Gets an answer, its head included.
+    /// Requests a path.
     ///
-    /// - Returns: and the time from before the connect to the last byte.
+    /// - Returns: the response with its head, and the time from before the connect to the last byte.
     func get(_ path: String) throws -> (bytes: [UInt8], time: Duration) {
         let start = ContinuousClock.now
         let socket = try LoopbackSocket.connected(to: port)

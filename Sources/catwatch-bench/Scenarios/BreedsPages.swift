@@ -3,7 +3,7 @@ internal import Feed
 internal import Inputs
 internal import Reactor
 
-/// The whole list of breeds in pages, through libcurl from the stand-in API: how many requests, and whether all came.
+/// The list of breeds in pages, through libcurl from the stand-in API: the number of requests, and any missing breeds.
 enum BreedsPages: Scenario {
     static let name = "breeds-pages"
     static let summary = "all 98 breeds in batches of 30: requests, events, and the time of a run"
@@ -81,7 +81,7 @@ enum BreedsPages: Scenario {
         return names
     }
 
-    /// The names as they come in one page.
+    /// The names in the order of a single page.
     private static func wholeList(_ server: CatAPIServer, on loop: EventLoop) async throws -> [String] {
         var request = HTTPRequest(url: "\(server.origin)/breeds?limit=1000")
         request.usesProxy = false

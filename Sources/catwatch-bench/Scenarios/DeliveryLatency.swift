@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// From an event's publication in one process to the return of a reader's read in another.
+/// The time from an event's publication in one process to the return of a reader's read in another.
 enum DeliveryLatency: Scenario {
     static let name = "socket-latency"
     static let summary = "from publish to the read of one reader of a Unix socket, 500 events a second"

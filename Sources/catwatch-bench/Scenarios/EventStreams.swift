@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Reactor
 
-/// A thousand clients of `/events` of the program itself, a hundred events a second through its standard input: who gets what,
-/// how late, and what it costs.
+/// A thousand clients of catwatch's `/events`, a hundred events a second through its standard input: lost lines,
+/// delays, and cost.
 enum EventStreams: Scenario {
     static let name = "sse-readers"
     static let summary = "1,000 clients of /events, 100 events a second: 10 s, or 60 s with --long"
@@ -43,7 +43,7 @@ enum EventStreams: Scenario {
         var tally: LineChecker.Tally
         var lost: Int
         var cores: Double
-        /// In bytes.
+        /// The peak resident memory, in bytes.
         var resident: Double
         var p50: Double
         var p99: Double
@@ -84,8 +84,8 @@ enum EventStreams: Scenario {
         }
     }
 
-    /// Writes lines at absolute times: what comes late is made up for. Each says when it was written, in sixteen digits, by the
-    /// clock that its readers have.
+    /// Writes lines at absolute times: delays are made up for. Each line holds its time in sixteen digits, by the clock
+    /// that its readers use.
     private static func write(_ count: Int, to input: Int32, on loop: EventLoop) async throws {
         let padding = String(repeating: "x", count: 60)
         let start = loop.clock.now

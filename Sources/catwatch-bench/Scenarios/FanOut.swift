@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// A thousand readers of one socket, a thousand events a second: who gets what, how late, and what it costs.
+/// A thousand readers of one socket, a thousand events a second: lost lines, delays, and cost.
 enum FanOut: Scenario {
     static let name = "fan-out"
     static let summary = "1,000 readers of a Unix socket, 1,000 events a second: 10 s, or 60 s with --long"
@@ -39,7 +39,7 @@ enum FanOut: Scenario {
         var tally: LineChecker.Tally
         var lost: Int
         var cores: Double
-        /// User time by kernel time.
+        /// User time divided by kernel time.
         var share: Double
         var p50: Double
         var p99: Double

@@ -2,16 +2,16 @@ internal import Glibc
 internal import Inputs
 internal import Reactor
 
-/// F(0)…F(10,000) as decimals, by a source's run and by Python's integers, one after the other in every run.
+/// F(0)…F(10,000) as decimals, by a source's run and by Python's integers, one after the other in each run.
 ///
-/// By the thread's processor time on both sides, and without the start of either program.
+/// Measures the thread's processor time on both sides, without the start of either program.
 enum FibonacciComparison: Scenario {
     static let name = "fibonacci"
     static let summary = "F(0)…F(10,000) as decimals, compared with Python's integers"
 
     private static let last = 10_000
     private static let python = "/usr/bin/python3"
-    /// Prints the seconds it took, how many digits there were, and the last number.
+    /// Prints the seconds it took, the number of digits, and the last number.
     private static let script = """
         import sys, time
         if hasattr(sys, "set_int_max_str_digits"): sys.set_int_max_str_digits(0)
@@ -78,7 +78,7 @@ enum FibonacciComparison: Scenario {
         return Outcome(milliseconds: seconds * 1_000, digits: digits, lastNumber: String(words[2]))
     }
 
-    /// Of the calling thread.
+    /// The calling thread's processor time.
     private static var processorTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// Requests a second on `/healthz`, by wrk, compared with nginx's for a file of the same bytes.
+/// Requests a second on `/healthz`, by wrk, compared with nginx serving a file with the same bytes.
 enum HealthRequests: Scenario {
     static let name = "http-healthz"
     static let summary = "requests/s on /healthz, by wrk, against a file of nginx's, in turns"

@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 internal import Terminal
 
-/// The terminal view over feeds that want to do harm, with random keys, sizes and clocks: a trap ends the program.
+/// The terminal view with malicious feeds, random keys, sizes and clocks: a trap ends the program.
 enum HostileView: Scenario {
     static let name = "hostile-view"
     static let summary = "random hostile feeds into the view with random keys: 2,000, or 100,000 with --long"
@@ -48,7 +48,7 @@ enum HostileView: Scenario {
         TerminalView(size: ScreenSize(columns: 80, rows: 24), connection: .open)
     }
 
-    /// Returns how many of the feed's lines were lines.
+    /// Returns the number of the feed's valid lines.
     private static func run(_ feed: HostileFeed, into view: inout TerminalView, _ renderer: inout GridRenderer) -> Int {
         var feed = feed
         var taken = 0

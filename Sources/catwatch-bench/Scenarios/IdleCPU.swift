@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// What the program costs that polls once a second and has one reader.
+/// The CPU usage of catwatch with one poll a second and one reader.
 enum IdleCPU: Scenario {
     static let name = "idle"
     static let summary = "CPU of one poll a second with one reader: 60 s, or 10 minutes with --long"

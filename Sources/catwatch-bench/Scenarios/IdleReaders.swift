@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// A thousand readers that have been greeted, while nothing happens: what they take of memory.
+/// The memory for a thousand readers that got their greeting, while nothing happens.
 enum IdleReaders: Scenario {
     static let name = "idle-readers"
     static let summary = "memory for 1,000 greeted readers of a Unix socket, while nothing happens"

@@ -1,6 +1,6 @@
 import Reactor
 
-/// What a journal costs the program that polls once a second: the same program beside it, without one.
+/// The cost of a journal at one poll a second, compared with the same program beside it without a journal.
 enum JournalIdle: Scenario {
     static let name = "journal-idle"
     static let summary = "CPU and memory of a journal at one poll a second: 60 s, or 10 minutes with --long"
@@ -22,7 +22,7 @@ enum JournalIdle: Scenario {
                 defer { for program in programs { program.end() } }
                 func readAll(until deadline: ContinuousClock.Instant) {
                     for program in programs { program.read(until: deadline) }
-                    // Neither pipe is to be full.
+                    // Keep both pipes from filling up.
                     for program in programs { program.read(until: .now + .milliseconds(1)) }
                 }
                 readAll(until: .now + .seconds(3))

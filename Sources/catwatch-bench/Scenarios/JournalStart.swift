@@ -1,7 +1,7 @@
 import Glibc
 import Reactor
 
-/// How long the first line with data takes beside a journal that is as large as it may be.
+/// The time to the first data line with a journal of the maximum size.
 enum JournalStart: Scenario {
     static let name = "journal-start"
     static let summary = "wall time from the start to the first data line, with a journal of 256 MiB"
@@ -37,7 +37,7 @@ enum JournalStart: Scenario {
         ]
     }
 
-    /// Has the kernel keep nothing of a file, as after a restart of the machine; returns its size.
+    /// Drops a file from the page cache, as after a restart of the machine; returns its size.
     private static func forget(_ path: String) throws -> Int {
         let file = try Descriptor.open(path, flags: O_RDONLY)
         fsync(file.number)

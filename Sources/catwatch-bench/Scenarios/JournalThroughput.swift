@@ -4,10 +4,11 @@ internal import Glibc
 internal import Journal
 internal import Reactor
 
-/// Lines into a journal, in commits of 4,096 as under load, each followed by a look at what is to be tidied; and the same rows by
-/// nothing but SQLite: one prepared statement, one index, a transaction for as many.
+/// Lines into a journal, in commits of 4,096 as under load, each followed by `tidy`; and the same rows in plain SQLite:
+/// one prepared statement, one index, a transaction for each 4,096 rows.
 ///
-/// `normal` by the thread's processor time, which is the wall's on a core of one's own; `full` by the wall's, as it waits for the disk.
+/// `normal` by the thread's processor time, which is wall time on an idle core; `full` by wall time: it waits for the
+/// disk.
 enum JournalThroughput: Scenario {
     static let name = "journal"
     static let summary = "durable events a second in a journal, and those of a bare loop of SQLite's inserts"
@@ -55,14 +56,14 @@ enum JournalThroughput: Scenario {
         return figures
     }
 
-    /// What some events took.
+    /// The time for writing all events.
     private struct Taken {
         enum Clock { case wall, processor }
 
         var wall = 0.0
         var processor = 0.0
 
-        /// Events a second.
+        /// The events per second.
         func rate(_ clock: Clock) -> Double {
             Double(commits * commitSize) / (clock == .wall ? wall : processor) * 1_000
         }
@@ -121,7 +122,7 @@ enum JournalThroughput: Scenario {
         }
     }
 
-    /// - Parameter memory: the most that SQLite has taken so far.
+    /// - Parameter memory: the most memory that SQLite has used so far, in bytes.
     private static func journal(
         _ setting: Setting, _ kind: Kind, _ settings: JournalSettings, _ memory: inout Int64
     ) throws -> Taken {
@@ -181,7 +182,7 @@ enum JournalThroughput: Scenario {
             var sequence = 0
             for _ in 0..<commits {
                 let spans = lines.add()
-                // What the rows are is known here.
+                // The peer need not parse the lines for this.
                 let series = (0..<commitSize).map { kind == .facts ? "fact" : "fact/city-\($0 % 100)" }
                 let first = sequence
                 try taken.add {

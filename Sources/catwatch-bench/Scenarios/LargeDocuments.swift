@@ -3,8 +3,8 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// A file whose lines are documents of a million items each: what stdout and `--output-file` miss of them, and how late the
-/// polls of another source are beside it.
+/// A file whose lines are documents of a million items each: the lines that stdout and `--output-file` lose, and how
+/// late the polls of another source are meanwhile.
 enum LargeDocuments: Scenario {
     static let name = "large-documents"
     static let summary = "documents of 1 million items: lines lost by slow outputs, and lateness of polls beside them"
@@ -12,7 +12,7 @@ enum LargeDocuments: Scenario {
 
     private static let items = 1_000_000
     private static let patience = Duration.seconds(300)
-    /// Longer lines than usual are taken.
+    /// A source that accepts longer lines than the default.
     private static let stdin = #"{"name":"stdin","kind":"stdin","items":"","max_line":"64MiB"}"#
 
     static func measure(_ setting: Setting) throws -> [Figure] {
@@ -45,7 +45,7 @@ enum LargeDocuments: Scenario {
         }
     }
 
-    /// Reads the file once, with a stdout that is read slowly; how many numbers are missing there and in the output file.
+    /// Reads the file once, with a slow reader of stdout; returns the numbers of lines lost there and in the file.
     private static func lost(
         reading input: String, log: Int, _ setting: Setting, _ folder: String
     ) throws -> (stdout: Int, file: Int) {
@@ -61,7 +61,7 @@ enum LargeDocuments: Scenario {
         var left = 200
         let end = catwatch.read(until: .now + patience) { bytes in
             count.add(bytes)
-            // Slow at first, so that the log is full for a while.
+            // Slow at first, so that the log stays full for a while.
             if left > 0 { usleep(5_000) }
             left -= 1
             return false
@@ -72,7 +72,7 @@ enum LargeDocuments: Scenario {
         return (2 * items - count.events, 2 * items - written.events)
     }
 
-    /// Counts data lines: they have a value and are no window's.
+    /// Counts the data lines of the source `stdin`, by their type.
     private struct LineCount {
         private var splitter = LineSplitter()
         private(set) var events = 0
@@ -85,7 +85,7 @@ enum LargeDocuments: Scenario {
         }
     }
 
-    /// Polls another source every 10 ms while the file is read again and again; how late the polls were.
+    /// Polls another source every 10 ms while the file is read repeatedly; returns the polls' lateness in ms.
     private static func lateness(beside input: String, _ setting: Setting, _ folder: String) throws -> [Double] {
         let loop = try EventLoop()
         let thread = try LoopThread(name: "server")
@@ -94,7 +94,7 @@ enum LargeDocuments: Scenario {
             try await loop.offload(to: thread.loop) { try CatAPIServer(loop: thread.loop, seed: 1) }
         }
         defer { try? loop.run { await server.stop() } }
-        // cat(1) of the same file, over and over.
+        // Writes the same file again and again.
         let pipe = try Descriptor.pipe(nonblocking: false)
         let writer = try LoopThread(name: "writer")
         signal(SIGPIPE, SIG_IGN)
@@ -131,7 +131,7 @@ enum LargeDocuments: Scenario {
             splitter.push(bytes)
             while case .line(let bytes)? = splitter.next() {
                 events += 1
-                // Few lines are decoded: the others are millions.
+                // Most of the lines, which are millions, are not decoded.
                 guard bytes.dropFirst(40).prefix(60).firstRange(of: marker) != nil,
                     let line = try? LineDecoder.decode(bytes), case .latency(let sample) = line.body
                 else { continue }

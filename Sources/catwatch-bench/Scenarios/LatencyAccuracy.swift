@@ -2,10 +2,10 @@ internal import CatAPI
 internal import Feed
 internal import Reactor
 
-/// `ms` of the program's own latency lines against delays that a server really made.
+/// Compares `ms` of catwatch's latency lines with delays that a server really made.
 ///
-/// The server is in this process, on a loop and a thread of its own, and measures each delay itself: from when it has read
-/// the request to when it queues the answer. What `ms` has on top is the way there and back, and the error.
+/// The server runs in this process, on its own event loop and thread, and measures each delay itself: from reading the
+/// request to queueing the answer. `ms` also contains the network time, and the error.
 enum LatencyAccuracy: Scenario {
     static let name = "latency-accuracy"
     static let summary = "ms of 200 polls against the 0 to 500 ms that the server took, by the server's clock"
@@ -47,7 +47,7 @@ enum LatencyAccuracy: Scenario {
             guard measured.count == requests else { throw catwatch.failure("made \(measured.count) polls") }
             return measured
         }
-        // One request is under way at a time, so the orders are the same. One more may have been answered by now.
+        // Requests do not overlap, so both are in the same order. The server may have answered one more.
         let made = try loop.run { await server.servedDelays }
         guard made.count >= requests else { throw BenchError("the server made only \(made.count) delays") }
         return zip(measured, made).map { $0 - $1.milliseconds }

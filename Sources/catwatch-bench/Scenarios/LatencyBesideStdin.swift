@@ -3,10 +3,9 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// `ms` of polls while the same program reads standard input as fast as it can: what the loop is busy with must not be
-/// taken for the server's slowness.
+/// `ms` of polls while catwatch reads standard input at full speed: a busy event loop must not look like a slow server.
 ///
-/// The server is in this process, on a loop and a thread of its own, and says how long it really took.
+/// The server runs in this process, on its own event loop and thread, and reports how long it really took.
 enum LatencyBesideStdin: Scenario {
     static let name = "latency-beside-stdin"
     static let summary = "ms of 500 polls beside standard input at full speed, against what the server took"
@@ -41,7 +40,7 @@ enum LatencyBesideStdin: Scenario {
         return [p99, p50, rate]
     }
 
-    /// Polls beside standard input; what all polls came to, and how many events there were in how long.
+    /// Polls while standard input is read; returns the summary of all polls, the number of events, and the time.
     private static func beside(
         _ url: String, _ setting: Setting, folder: String
     ) throws -> (polls: LatencySummary, events: Int, time: Duration) {
@@ -60,7 +59,7 @@ enum LatencyBesideStdin: Scenario {
         _ = consume pipe  // the program's is the only end that is read
         writer.loop.post {
             let block = Array(String(repeating: line + "\n", count: 700).utf8)
-            // Whole lines or none: a write that is cut off is the last one.
+            // Writes whole blocks: a short write is the last one.
             while write(number, block, block.count) == block.count {}
             close(number)
         }
@@ -75,7 +74,7 @@ enum LatencyBesideStdin: Scenario {
         throw catwatch.failure("did not make \(requests) polls")
     }
 
-    /// What a reader gets first.
+    /// Returns the `hello` and `stats` lines of a new reader.
     private static func greeting(at path: String) throws -> (Line.Hello, Line.Stats)? {
         let socket = try StreamSocket.connected(to: path)
         var splitter = LineSplitter()

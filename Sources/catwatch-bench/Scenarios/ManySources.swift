@@ -1,7 +1,7 @@
 internal import Feed
 internal import Reactor
 
-/// 2,000 sources, each polled every 10 s: what they cost, and whether any poll is late, the first ones included.
+/// 2,000 sources, each polled every 10 s: their cost, and whether any poll is late, including the first ones.
 enum ManySources: Scenario {
     static let name = "many-sources"
     static let summary = "2,000 sources every 10 s, by nginx: CPU, memory, lateness; 60 s, or 10 minutes with --long"
@@ -23,7 +23,7 @@ enum ManySources: Scenario {
                     polling: nginx.urls(sources), every: period, folder: folder)
                 defer { catwatch.end() }
                 var tally = Tally()
-                // Two periods, in which every source is polled at least once and the log fills.
+                // For two periods, in which every source is polled at least once and the log fills up.
                 catwatch.readLines(until: .now + period * 2) { tally.take($0) }
                 let (startTime, start) = (try catwatch.processorTime, ContinuousClock.now)
                 catwatch.readLines(until: start + .seconds(setting.isLong ? 600 : 60)) { tally.take($0) }
@@ -45,7 +45,7 @@ enum ManySources: Scenario {
         var answers: [String: Int] = [:]
         var errors = 0
 
-        /// Always wants more.
+        /// Counts a line; returns false, so that reading continues.
         mutating func take(_ line: Line) -> Bool {
             switch line.body {
             case .latency(let sample):

@@ -1,7 +1,7 @@
 internal import Feed
 internal import Reactor
 
-/// Single steps of the way from an answer to a line, for those who work on them; there are no limits.
+/// Single steps on the way from an answer to a line, for people who work on them; without limits.
 enum Micro: Scenario {
     static let name = "micro"
     static let summary = "single steps: reading a fact, decoding a line, a histogram, timers, calls between actors"
@@ -21,7 +21,7 @@ enum Micro: Scenario {
         Figure(name: name, unit: "ns", runs: try (0..<setting.runs).map { _ in try step() })
     }
 
-    /// Nanoseconds of one of `count` rounds.
+    /// The nanoseconds of one of `count` rounds.
     private static func nanoseconds(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         try body()

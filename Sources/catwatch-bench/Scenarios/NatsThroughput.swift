@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Reactor
 
-/// A file of NDJSON through catwatch into a stream of three replicas, and into /dev/null: how many lines a second get there, and what
-/// a line takes of the processor beyond what it takes on stdout. The log has room for all of them: nothing is left out.
+/// A file of NDJSON through catwatch into a stream with three replicas, and into /dev/null: the lines per second, and
+/// the processor time per line above that of stdout. The log has room for all lines, so none is lost.
 enum NatsThroughput: Scenario {
     static let name = "nats"
     static let summary = "1 million lines of stdin into a stream of three replicas, beside stdout"

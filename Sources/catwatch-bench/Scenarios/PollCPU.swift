@@ -1,12 +1,12 @@
 internal import Reactor
 
-/// Processor time of a poll, catwatch's and collectd's, on the same endpoint at the same period, one after the other in
-/// every run, so that what else the machine does changes the ratio least.
+/// The processor time of a poll by catwatch and by collectd, on the same endpoint with the same period, one after the
+/// other in each run, so that other load on the machine changes the ratio least.
 enum PollCPU: Scenario {
     static let name = "poll-cpu"
     static let summary = "CPU of a poll against collectd's curl_json + write_log, same nginx, same period"
 
-    /// 50 polls a second: both programs can do that, and still sleep between any two polls.
+    /// 50 polls a second: both programs keep up, and still sleep between polls.
     private static let period = Duration.milliseconds(20)
     private static let limit = Figure.Limit.atMost(0.6)
 
@@ -35,7 +35,7 @@ enum PollCPU: Scenario {
         ]
     }
 
-    /// Measures between two moments of steady polling; nginx counts the polls.
+    /// Measures during steady polling; nginx counts the polls.
     private static func microsecondsPerPoll(
         _ process: ChildProcess, _ nginx: Nginx, _ span: Duration
     ) throws -> Double {
@@ -46,7 +46,7 @@ enum PollCPU: Scenario {
         process.read(until: .now + span)
         let (time, count) = (try process.processorTime - startTime, nginx.requestCount - startCount)
         let expected = span / period
-        // On a busy machine ticks are missed, by either; but what polls too seldom is not what was to be measured.
+        // On a busy machine both may miss ticks; but with too few polls, the figure would mean something else.
         guard Double(count) > 0.5 * expected, Double(count) < 1.1 * expected else {
             throw process.failure("polled \(count) times and not about \(Int(expected)) times")
         }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Reactor
 
-/// `--connect` to a listener that reads everything and is killed and started again, over and over: what is lost, counted
-/// from what listeners read, and what comes twice.
+/// `--connect` to a listener that reads everything and is killed and restarted again and again: counts lost and
+/// repeated lines by what the listeners read.
 enum PushConservation: Scenario {
     static let name = "push-conservation"
     static let summary = "--connect to a listener killed 100 times under 2,000 events a second"
@@ -56,7 +56,7 @@ enum PushConservation: Scenario {
                     kills += 1
                     try await loop.sleep(for: .milliseconds(.random(in: 0...100)))
                 }
-                // What the last one did not get, the next one must.
+                // The next listener must get what the last one did not.
                 try peer.start()
                 try await peer.waitForBytes()
                 try await loop.sleep(for: .seconds(1))
@@ -67,7 +67,7 @@ enum PushConservation: Scenario {
     }
 }
 
-/// A listener that dies like a process does: at any moment, with bytes in its socket that nobody has read.
+/// A listener that dies like a process: at any moment, with unread bytes in its socket.
 private final class MortalListener {
     private(set) var tally = LineChecker.Tally()
     private(set) var mostRepeated = 0

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// Readers that come, take the greeting and leave, fifty at a time: what each leaves behind in catwatch.
+/// Readers that connect, read the greeting and leave, fifty at a time: the resources that each leaves behind.
 enum ReaderChurn: Scenario {
     static let name = "churn"
     static let summary = "10,000 readers of a Unix socket come and go, 50 at a time; 100,000 with --long"
@@ -13,7 +13,7 @@ enum ReaderChurn: Scenario {
         let count = setting.isLong ? 100_000 : 10_000
         var descriptors = Figure(
             name: "growth of descriptors", unit: "", runs: [], statistic: .most, limit: .atMost(0))
-        // Malloc's arenas settle within some pages; a leak of 16 bytes a reader would be more than this with --long.
+        // Malloc's arenas settle within some pages; a leak of 16 bytes per reader would exceed this with --long.
         var memory = Figure(name: "growth of RSS", unit: "KiB", runs: [], statistic: .most, limit: .atMost(256))
         var rate = Figure(name: "readers", unit: "1/s", runs: [])
         for _ in 0..<setting.runs {
@@ -43,7 +43,7 @@ enum ReaderChurn: Scenario {
         throw BenchError("catwatch does not listen")
     }
 
-    /// Has `count` readers connect, read until the end of `stats`, and leave.
+    /// Lets `count` readers connect, read to the end of `stats`, and leave.
     private static func churn(_ count: Int, at path: String) throws {
         var begun = 0
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -1,7 +1,7 @@
 internal import Reactor
 
-/// The same lines to the same number of readers, by redis-server's PUBLISH and by catwatch's socket, at the same pace: how
-/// many lines each delivers in a second of its processor time.
+/// The same lines to the same number of readers at the same pace, by redis-server's PUBLISH and by catwatch's socket:
+/// the lines that each delivers in a second of its processor time.
 enum RedisComparison: Scenario {
     static let name = "fan-out-redis"
     static let summary = "lines a CPU second to 1,000 readers, compared with redis-server's PUBLISH, 16 at a time"
@@ -9,14 +9,14 @@ enum RedisComparison: Scenario {
 
     private static let readers = 1_000
     private static let batch = 16
-    /// In whole batches.
+    /// The number of lines, in whole batches.
     private static let count = 400 * batch
 
-    /// How fast the publishers are.
+    /// The pace of the publishers.
     private enum Pace: CaseIterable {
-        /// redis-server's as fast as it answers, one pipeline after the other; ours as fast as that was.
+        /// redis-server: one pipeline after the other, as fast as it answers; catwatch: at the pace that this reached.
         case flatOut
-        /// Both a thousand lines a second, which leaves catwatch next to nothing to gather.
+        /// Both at a thousand lines a second, which leaves catwatch hardly anything to combine into one write.
         case steady
 
         var words: String { self == .flatOut ? "as fast as redis-server can" : "1,000 lines/s" }
@@ -49,7 +49,7 @@ enum RedisComparison: Scenario {
         return [ratio, ours, theirs, rate]
     }
 
-    /// Lines a CPU second, its making of the lines included, and how long they are on average.
+    /// Returns the lines per CPU second, including the making of the lines, and their mean length in bytes.
     private static func catwatch(_ setting: Setting, rate: Int, folder: String) throws -> (Double, Int) {
         let path = "\(folder)/feed.sock"
         var options = FeedOptions()
@@ -74,7 +74,7 @@ enum RedisComparison: Scenario {
         return (Double(lines) / (try feed.processorTime - begin).seconds, bytes)
     }
 
-    /// The same of redis-server, and lines a second; its subscribers' connecting counts, as the readers' does.
+    /// Returns the lines per CPU second of redis-server, and the lines per second; connecting counts on both sides.
     private static func redis(_ pace: Pace, bytesOfLine: Int, folder: String) throws -> (Double, rate: Int) {
         let path = "\(folder)/redis.sock"
         let server = try Redis.start(on: path, folder: folder)

@@ -2,8 +2,8 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// A recording played back at the greatest speed, file to file: events alone, as `catwatch -` writes them, and what an agent has
-/// that polls 20 sources twice a window: a third each are events, answers and windows, and there is what it says of itself.
+/// A recording played back at maximum speed, file to file: only events, as `catwatch -` writes them; and the lines of
+/// an agent that polls 20 sources twice in each window, a third each events, latencies and windows, besides its own.
 enum Replay: Scenario {
     static let name = "replay"
     static let summary = "1 million recorded lines, --replay FILE --speed max, file to file"
@@ -68,7 +68,7 @@ enum Replay: Scenario {
             + "\"data\":{\"id\":\(number),\"aqi\":\(number % 500),\"pm25\":0.5,\"note\":\"xxxxxxxxxxxxxxxxxxxxxxxxxx\"}}\n"
     }
 
-    /// The lines of one window and those behind it, again and again.
+    /// The lines of one window and those after it, repeated.
     private static func mixed(_ number: Int, _ start: Timestamp) -> String {
         let place = number % 123
         switch place {

@@ -1,4 +1,4 @@
-/// Memory of the program while it polls once a second, and whether it stays.
+/// The memory of catwatch at one poll a second, and whether it grows.
 enum ResidentMemory: Scenario {
     static let name = "rss"
     static let summary = "resident memory at one poll a second: 60 s, or 10 minutes with --long"
@@ -10,7 +10,7 @@ enum ResidentMemory: Scenario {
 
     static func measure(_ setting: Setting) throws -> [Figure] {
         let samples = setting.isLong ? 600 : 60
-        // A tenth of the time is what a minute is to the ten: the second one against the last one.
+        // Compares the second part of the time with the last one: minutes of ten, or quarters of one minute.
         let part = samples / (setting.isLong ? 10 : 4)
         var latest: [Double] = []
         var peaks: [Double] = []

@@ -2,15 +2,15 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// `/metrics` with as many series as there may be: how long a scrape takes, what it costs, and how much later polls are beside
-/// it than without, in turns.
+/// `/metrics` with the maximum number of series: the time and CPU of a scrape, and how much later polls are beside
+/// scrapes than without, in turns.
 enum ScrapeTime: Scenario {
     static let name = "metrics-scrape"
     static let summary = "/metrics of 10,000 series: time and CPU of a scrape, lateness of polls beside it and without"
     static let defaultRuns = 1
 
     private static let series = 10_000
-    /// Between two scrapes.
+    /// The pause between two scrapes.
     private static let pause = Duration.milliseconds(150)
     private static let turn = Duration.seconds(3)
 
@@ -35,7 +35,7 @@ enum ScrapeTime: Scenario {
     }
 
     private struct Run {
-        /// In milliseconds, as all of these.
+        /// All in milliseconds.
         var times: [Double] = []
         var beside: [Double] = []
         var without: [Double] = []
@@ -69,7 +69,7 @@ enum ScrapeTime: Scenario {
             while ContinuousClock.now < end {
                 let (bytes, time) = try agent.get("/metrics")
                 let told = bytes.split(separator: 0x0A).count { $0.starts(with: "catwatch_series_value{".utf8) }
-                // Latencies of the polled source are told by another name.
+                // The latency series of the polled source have another metric's name.
                 guard told >= series - 10 else { throw agent.process.failure("told of \(told) series") }
                 run.times.append(time.milliseconds)
                 run.beside += read(agent.process, for: pause)
@@ -87,7 +87,7 @@ enum ScrapeTime: Scenario {
         Text.write(lines.joined(), to: input)
     }
 
-    /// Reads the program's lines for a while; how late its polls were.
+    /// Reads catwatch's lines for a while; returns how late its polls were, in milliseconds.
     @discardableResult
     private static func read(_ process: ChildProcess, for time: Duration) -> [Double] {
         var late: [Double] = []

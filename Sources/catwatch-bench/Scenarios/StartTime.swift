@@ -1,7 +1,7 @@
 internal import Feed
 internal import Reactor
 
-/// How long it takes from starting the program to the first line with data.
+/// The time from the start of catwatch to its first data line.
 enum StartTime: Scenario {
     static let name = "start"
     static let summary = "wall time from the start to the first data line, from nginx on loopback"
@@ -19,7 +19,7 @@ enum StartTime: Scenario {
         ]
     }
 
-    /// Starts the program and ends it again.
+    /// Starts catwatch and ends it again.
     ///
     /// - Returns: the time to the first data line, in milliseconds.
     static func firstLine(

@@ -2,8 +2,8 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// A file of NDJSON through catwatch and through jq, each into a file: processor time a line. jq picks two members out of
-/// each line; catwatch validates all of it, puts the value into its series' window, numbers and times the line.
+/// A file of NDJSON through catwatch and through jq, each into a file: processor time per line. jq selects two members
+/// of each line; catwatch validates all of it, puts the value into its window, numbers and times the line.
 enum StdinThroughput: Scenario {
     static let name = "stdin-throughput"
     static let summary = "1 million lines of 119 bytes and 500 series, stdin to stdout, CPU compared with jq"
@@ -22,7 +22,7 @@ enum StdinThroughput: Scenario {
             var ours = Figure(name: "catwatch -", unit: "µs a line", runs: [])
             var theirs = Figure(name: "jq -c '{city,aqi}'", unit: "µs a line", runs: [])
             for _ in 0..<setting.runs {
-                // New files: to cut off what an old one holds would count as the work of whoever opens it.
+                // New files: truncating an old one would count as the work of the program that opens it.
                 let output = "\(folder)/out.ndjson"
                 unlink(output)
                 let jq = try TimedRun("/usr/bin/jq", ["-c", "{city,aqi}"], input: input, output: output)
@@ -38,7 +38,7 @@ enum StdinThroughput: Scenario {
         }
     }
 
-    /// A million lines of 119 bytes.
+    /// Writes a million lines of 119 bytes.
     static func writeInput(to path: String) throws {
         var random: UInt64 = 42
         var text = ""
@@ -55,7 +55,7 @@ enum StdinThroughput: Scenario {
         try TextFile.write(text, to: path)
     }
 
-    /// That a program ended well and wrote a line for each.
+    /// Checks that a program succeeded and wrote at least a line for each line of input.
     private static func check(_ run: TimedRun, wrote lines: Int, to path: String, end: String) throws {
         guard run.status == 0 else { throw BenchError("a program ended with \(run.status)") }
         let bytes = TextFile.bytes(path)

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// A hundred readers that never read, beside ten that do: what the ten lose, and what the hundred cost.
+/// A hundred readers that never read, beside ten that do: the lines that the ten lose, and the memory for the hundred.
 enum StoppedReaders: Scenario {
     static let name = "stopped-readers"
     static let summary = "100 readers that stand still beside 10 live ones: 20 s, or 10 minutes with --long"
@@ -29,7 +29,7 @@ enum StoppedReaders: Scenario {
             options.listen = path
             options.rate = rate
             options.count = .max / (1 << 20)
-            // Small, so that it is full before the measurement: its filling is no growth.
+            // Small, so that it is full before the measurement and its filling does not count as growth.
             options.logBytes = 1 << 20
             options.stall = 3_600
             let feed = try setting.startFeed(options, folder: folder)
@@ -41,7 +41,7 @@ enum StoppedReaders: Scenario {
                 try await loop.sleep(for: .seconds(8))
                 let readers = SocketReaders(on: loop)
                 for _ in 0..<10 { try readers.connect(to: path, isTimed: false) }
-                // One after the other, so that they come to stand in different places of the log.
+                // One after the other, so that they stop at different places in the log.
                 for _ in 0..<100 {
                     try readers.connectStopped(to: path)
                     try await loop.sleep(for: .milliseconds(20))

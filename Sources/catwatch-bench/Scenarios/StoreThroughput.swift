@@ -2,20 +2,20 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// Events through `EventStore` to a reader on the same core: numbered, put into windows, encoded, and looked at.
+/// Events through `EventStore` to a reader on the same core: numbered, put into windows, encoded, and read.
 ///
-/// By the thread's processor time, which is the wall's on a core of one's own: it is the core's rate that is asked for, and
-/// not how much of the core others leave.
+/// Measures the thread's processor time, which equals wall time on an otherwise idle core: the figure is the core's
+/// rate, however much of the core other processes use.
 enum StoreThroughput: Scenario {
     static let name = "store"
     static let summary = "events a second through the store to a reader that counts the lines, one core"
 
     private static let limit = Figure.Limit.atLeast(4)
-    /// As many as an input has of one read of a pipe.
+    /// The number of events that an input gets from one read of a pipe.
     private static let batchSize = 256
     private static let batches = 8_000
 
-    /// What the events are like.
+    /// The kinds of events.
     enum Kind: String, CaseIterable {
         case facts = "facts with text and data, about 320 bytes a line"
         case keyed = "values of 100 series"
@@ -43,7 +43,7 @@ enum StoreThroughput: Scenario {
             await store.finish("end")
             let (lines, newlines, bye) = try await read
             let duration = processorTime - start
-            // Numbers have no holes, so it got every line if it got as many as the newlines and the events say.
+            // Numbers have no holes, so the reader got every line if the line, newline and event counts agree.
             guard lines == newlines, lines >= batches * batchSize, bye else {
                 throw BenchError("the reader got \(lines) lines with \(newlines) newlines")
             }
@@ -88,7 +88,7 @@ enum StoreThroughput: Scenario {
         }
     }
 
-    /// Reads until the end of the feed; every byte is looked at.
+    /// Reads until the end of the feed, looking at every byte.
     private static func readAll(
         from store: EventStore, _ reader: ReaderID
     ) async throws -> (lines: Int, newlines: Int, bye: Bool) {
@@ -106,7 +106,7 @@ enum StoreThroughput: Scenario {
         }
     }
 
-    /// Of the calling thread, which the loop is on.
+    /// The processor time of the calling thread, which the event loop runs on.
     private static var processorTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 internal import Terminal
 
-/// What a frame of the terminal view costs: from the board to the bytes, without writing them.
+/// The cost of a frame of the terminal view: from the board to the bytes, without writing them.
 enum TerminalFrame: Scenario {
     static let name = "terminal-frame"
     static let summary = "a frame of the terminal view, 120 by 40: CPU and bytes"
@@ -27,7 +27,7 @@ enum TerminalFrame: Scenario {
         return figures
     }
 
-    /// A feed with two minutes of history, one value a second for each series; fewer where there are very many.
+    /// A feed with two minutes of history: for each series a value every second, or every 10 s with over 1,000 series.
     private struct Feed {
         var view: TerminalView
         let names: [String]
@@ -46,7 +46,7 @@ enum TerminalFrame: Scenario {
             }
         }
 
-        /// Gives series another value each.
+        /// Gives each of these series another value.
         mutating func change(_ indices: Range<Int>) throws {
             for index in indices {
                 sequence += 1
@@ -61,7 +61,7 @@ enum TerminalFrame: Scenario {
         }
     }
 
-    /// Milliseconds of the thread's CPU for a frame.
+    /// The milliseconds of the thread's CPU time for a frame.
     private static func frames(series: Int, keys: String) throws -> Double {
         var feed = try Feed(series: series)
         var renderer = GridRenderer(TerminalCapabilities(depth: .full))
@@ -99,7 +99,7 @@ enum TerminalFrame: Scenario {
         var renderer = GridRenderer(TerminalCapabilities(depth: .full))
         _ = renderer.render(feed.view.frame(now: feed.now))
         var most = 0
-        // The frame after a value of one series that is on the screen, at the same second; the most of many.
+        // The frame after one visible series got a value within the same second; the largest of many.
         for round in 0..<200 {
             try feed.change(round % 20..<round % 20 + 1)
             most = max(most, renderer.render(feed.view.frame(now: feed.now)).count)

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Reactor
 internal import Terminal
 
-/// The terminal view on a pseudo-terminal, in this process: how soon it is there, how soon it answers, what it costs.
+/// The terminal view on a pseudo-terminal, in this process: time to the first frame, key to frame, and CPU.
 enum TerminalKeys: Scenario {
     static let name = "terminal-keys"
     static let summary = "the view on a pseudo-terminal: first frame, keys under 1,000 events a second, CPU at rest"
@@ -37,7 +37,7 @@ enum TerminalKeys: Scenario {
         var cost = 0.0
     }
 
-    /// One session from its start to its end.
+    /// One session from start to end.
     private actor Run {
         let loop: EventLoop
         let wall = SystemWallClock()
@@ -45,7 +45,7 @@ enum TerminalKeys: Scenario {
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
         private var source: SourceID?
         private var value = 0
-        /// The person's side of the terminal.
+        /// The user's side of the terminal.
         private var screen: DescriptorStream?
 
         init(on loop: EventLoop) {
@@ -84,7 +84,7 @@ enum TerminalKeys: Scenario {
                     return nil
                 }
                 var outcome = Outcome()
-                // The modes come before the first frame, which is the first to hold a series.
+                // The first frame is the first output of this size; the terminal's modes come before it.
                 try await waitForBytes(atLeast: 1_000)
                 outcome.first = begin.duration(to: loop.clock.now).milliseconds
                 outcome.delays = try await pressKeys().sorted()
@@ -94,7 +94,7 @@ enum TerminalKeys: Scenario {
             }
         }
 
-        /// Seconds of 100 values each, and nothing else.
+        /// Publishes 100 values each second and presses no keys; returns the CPU usage in percent.
         private func rest() async throws -> Double {
             let (clock, cpu) = (loop.clock.now, ThreadTime.now)
             for _ in 0..<5 {
@@ -107,11 +107,12 @@ enum TerminalKeys: Scenario {
             return (ThreadTime.now - cpu) / clock.duration(to: loop.clock.now).milliseconds * 100
         }
 
-        /// Keys that move the mark up and down, while 1,000 events a second come; how long each took to be seen.
+        /// Moves the mark by keys while 1,000 events a second come; returns the milliseconds from each key to its
+        /// frame.
         private func pressKeys() async throws -> [Double] {
             var delays: [Double] = []
             for number in 0..<200 {
-                // Between two frames, at no place in particular.
+                // At changing points between two frames.
                 for _ in 0..<10 + number % 7 {
                     await publish(number % TerminalKeys.series..<number % TerminalKeys.series + 1, at: wall.now)
                     try await loop.sleep(for: .milliseconds(1))

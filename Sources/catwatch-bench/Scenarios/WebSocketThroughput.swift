@@ -2,7 +2,7 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// From a message's write in a server's process to the read of its line behind the agent, at 50,000 messages a second.
+/// From writing a message in a server's process to reading its line from the agent, at 50,000 messages a second.
 enum WebSocketThroughput: Scenario {
     static let name = "websocket-throughput"
     static let summary = "50,000 messages a second of one city each through a WebSocket: lost, processor time, delay"
@@ -61,7 +61,7 @@ enum WebSocketThroughput: Scenario {
     }
 }
 
-/// Finds the messages' numbers and times in lines: a small search, so that reading does not hold up what is measured.
+/// Finds the messages' numbers and times in lines by a simple search, which does not slow down the measurement.
 private struct LineNumbers {
     private(set) var seen = 0
     private(set) var wrong = 0
@@ -93,9 +93,9 @@ private struct LineNumbers {
         rest.removeFirst(used)
     }
 
-    /// A message's line ends in `"sent":123,"n":4}}`: read from its end, where nothing comes before it.
+    /// A message's line ends in `"sent":123,"n":4}}`; read from the end, no other digits come first.
     private mutating func take(line: UnsafeRawBufferPointer, at now: Int) {
-        // Neither the greeting nor a window's line.
+        // Skips the greeting and the lines of windows.
         guard line.starts(with: "{\"seq\"".utf8), line.suffix(2).elementsEqual("}}".utf8) else { return }
         var end = line.count - 2
         let number = Self.integer(in: line, upTo: &end)
@@ -108,7 +108,7 @@ private struct LineNumbers {
         delays.append(Double(now - time) / 1_000)
     }
 
-    /// The digits before `end`, which is moved to where they begin.
+    /// The number whose digits end before `end`; moves `end` to its first digit.
     private static func integer(in line: UnsafeRawBufferPointer, upTo end: inout Int) -> Int {
         var value = 0
         var scale = 1

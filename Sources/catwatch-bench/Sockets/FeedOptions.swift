@@ -1,25 +1,25 @@
 internal import Outputs
 
-/// What a feed of the bench's own is like: a store with its outputs in a process of their own, so that what they use can
-/// be told from what their readers use. Scenarios start it; `catwatch-bench list` does not name it.
+/// The options of the bench's own feed: a store and its outputs in a separate process, so that their resource usage can
+/// be told from their readers'. Scenarios start it; `catwatch-bench list` does not name it.
 struct FeedOptions {
-    /// The Unix socket that serves it.
+    /// The Unix socket that serves the feed.
     var listen: String?
-    /// Where it is pushed to.
+    /// The target to push the feed to.
     var connect: PushTarget?
-    /// Events a second.
+    /// Events per second.
     var rate = 1_000
     /// Events that are published at once.
     var batch = 1
-    /// Events after which it says `bye`.
+    /// The number of events before `bye`.
     var count = 0
-    /// Readers that are waited for before the first event.
+    /// The number of readers to wait for before the first event.
     var readers = 0
     var logBytes = 8 << 20
-    /// A reader that takes nothing for so many seconds is closed.
+    /// The seconds after which a reader that takes nothing is closed.
     var stall = 60
 
-    /// The words that `init` reads again.
+    /// The arguments that `init` reads.
     var arguments: [String] {
         var words = ["feed"]
         if let listen { words += ["--listen", listen] }
@@ -29,7 +29,7 @@ struct FeedOptions {
 
     init() {}
 
-    /// - Throws: what is wrong with the words.
+    /// - Throws: `BenchError` that says what is wrong with the arguments.
     init(_ words: ArraySlice<String>) throws(BenchError) {
         var rest = words
         while let word = rest.popFirst() {

@@ -2,16 +2,16 @@ internal import Feed
 internal import Outputs
 internal import Reactor
 
-/// The feed as a program: the parts of catwatch behind its inputs, with events that say when they were published.
+/// The feed as a program: the parts of catwatch behind its inputs, with events that hold their time of publication.
 enum FeedProgram {
-    /// How long every line is, give or take the digits of its number.
+    /// The length of every line in bytes, give or take the digits of its number.
     static let lineLength = 240
-    /// What is written once it can be connected to.
+    /// Printed once readers can connect.
     static let ready = "ready\n"
-    /// How long it stays after its end, so that it can be looked at, when nobody ends it.
+    /// How long the program stays after its last event, so that it can be measured.
     private static let afterlife = Duration.seconds(30)
 
-    /// Runs until it is ended, or `afterlife` after its last event.
+    /// Runs until it is killed, or `afterlife` after its last event.
     static func run(_ options: FeedOptions) throws {
         DescriptorLimit.raise(for: 1_024)
         let loop = try EventLoop()
@@ -53,7 +53,7 @@ enum FeedProgram {
         }
     }
 
-    /// Publishes at absolute times: what comes late is made up for.
+    /// Publishes at absolute times: delays are made up for.
     private static func publish(
         _ options: FeedOptions, to store: EventStore, on loop: EventLoop, _ wall: SystemWallClock
     ) async throws {
@@ -65,7 +65,7 @@ enum FeedProgram {
         while published < options.count {
             batch.removeAll()
             let time = wall.now
-            // Sixteen digits of microseconds since the system started, as the readers' clock counts them.
+            // Sixteen digits: microseconds of the monotonic clock, which the readers use too.
             let now = Text.padded(loop.clock.now.nanoseconds / 1_000, 16)
             let text = Array(now.utf8) + padding
             for _ in 0..<min(options.batch, options.count - published) {

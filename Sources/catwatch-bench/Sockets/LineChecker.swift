@@ -1,10 +1,10 @@
 internal import Feed
 internal import Glibc
 
-/// Follows one reader's bytes: whether each line came whole, once and in order. Cheap, as a thousand of them share a
-/// thread with one another.
+/// Follows one reader's bytes: checks that each line comes complete, once and in order. Cheap, because a thousand of
+/// them share a thread.
 final class LineChecker {
-    /// What all readers of a scenario got, together.
+    /// The counts of all readers of a scenario together.
     struct Tally {
         var lines = 0
         var lost = 0
@@ -13,36 +13,36 @@ final class LineChecker {
         var gaps = 0
     }
 
-    /// What a reader's bytes are.
+    /// The format of a reader's bytes.
     enum Form {
         case lines
-        /// A response of HTTP whose body is Server-Sent Events.
+        /// An HTTP response whose body is Server-Sent Events.
         case events
     }
 
     private let form: Form
     private var carry: [UInt8] = []
-    /// Of a response: whether its head is over; of the event under way, the number in its id, and whether it has a name.
+    /// For a response: whether its head is complete; for the current event: the number in its id, and if it has a name.
     private var isInBody = false
     private var id: Int?
     private var isNamed = false
-    /// The number of the line that comes next; nil before the first.
+    /// The sequence number of the next line; nil before the first.
     private(set) var next: Int?
-    /// What `bye` called the last number; nil before it.
+    /// The last sequence number by `bye`; nil before it.
     private(set) var last: Int?
-    /// Bytes that had come before, since `beginConnection`.
+    /// The bytes of repeated lines since `beginConnection`.
     private(set) var repeatedBytes = 0
 
-    /// - Parameter next: the first number, when that is known.
+    /// - Parameter next: the first sequence number, if known.
     init(next: Int? = nil, of form: Form = .lines) {
         self.next = next
         self.form = form
     }
 
-    /// Whether everything there was has come.
+    /// Whether every line up to the last one has come.
     var isComplete: Bool { last.map { $0 + 1 == next } ?? false }
 
-    /// The next bytes come over another connection.
+    /// Begins with the bytes of another connection.
     func beginConnection() {
         carry.removeAll()
         repeatedBytes = 0
@@ -73,7 +73,7 @@ final class LineChecker {
         }
     }
 
-    /// A field of an event, of which a line of the feed is the only data; or a line of the head.
+    /// Reads a line of the head, or a field of an event; an event's only data is a line of the feed.
     private func field(
         _ field: UnsafeRawBufferPointer, _ reference: LineReference, _ tally: inout Tally, _ now: Int64?
     ) {
@@ -127,7 +127,7 @@ final class LineChecker {
         line.index(behind: "\"last_seq\":").map { number(line, from: $0) }
     }
 
-    /// The number at the beginning of a numbered line.
+    /// The sequence number at the beginning of a line; nil for a line without one.
     private static func sequence(_ line: UnsafeRawBufferPointer) -> Int? {
         guard line.count > 10, line[0] == UInt8(ascii: "{"), line[2] == UInt8(ascii: "s"), line[4] == UInt8(ascii: "q"),
             line[6] == UInt8(ascii: ":")
@@ -145,14 +145,14 @@ final class LineChecker {
         return number
     }
 
-    /// The digits before the newline.
+    /// The number before the newline.
     private static func number(atEndOf line: UnsafeRawBufferPointer) -> Int {
         var start = line.count - 1
         while start > 0, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(line[start - 1]) { start -= 1 }
         return number(line, from: start)
     }
 
-    /// Behind the first newline.
+    /// The index behind the first newline.
     private static func lineEnd(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress, let place = memchr(base, 0x0A, bytes.count) else { return nil }
         return UnsafeRawPointer(place) - base + 1

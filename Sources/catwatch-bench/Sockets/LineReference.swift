@@ -1,23 +1,23 @@
 internal import Feed
 internal import Glibc
 
-/// Every numbered line as the first reader got it: what all the others must get, byte for byte, and when it was
-/// published.
+/// Every numbered line as the first reader got it, with its time of publication: all other readers must get the same
+/// bytes.
 final class LineReference {
     private var bytes: [UInt8] = []
-    /// Where the line behind each number ends; the first is that of `first`.
+    /// The end of each line in `bytes`; the first element belongs to the line with the number `first`.
     private var ends: [Int] = []
     private var first = 0
-    /// Microseconds of the monotonic clock; 0 for a line that does not say.
+    /// The times of publication, in microseconds of the monotonic clock; 0 for a line without one.
     private var times: [Int64] = []
 
-    /// How long lines took to their readers, in steps of 10 µs; the last one has everything above a second.
+    /// A histogram of delivery times in steps of 10 µs; the last element counts everything from a second on.
     private(set) var delays = [Int](repeating: 0, count: 100_001)
 
     /// Compares a line with its reference, or makes it the reference.
     ///
-    /// - Parameter now: microseconds of the monotonic clock, to count how long it took; nil when that does not matter.
-    /// - Returns: false when it is another line than the reference has under that number.
+    /// - Parameter now: the time in microseconds of the monotonic clock, to record the delivery time; nil to skip that.
+    /// - Returns: false when the line differs from the reference with this number.
     func check(_ line: UnsafeRawBufferPointer, _ sequence: Int, now: Int64?) -> Bool {
         if ends.isEmpty { first = sequence }
         let index = sequence - first
@@ -42,10 +42,10 @@ final class LineReference {
         return isSame
     }
 
-    /// Bytes of a line on average, its newline included.
+    /// The mean length of a line in bytes, including its newline.
     var meanLength: Int { ends.isEmpty ? 0 : bytes.count / ends.count }
 
-    /// Milliseconds that `percent` percent of the deliveries did not exceed.
+    /// The milliseconds that `percent` percent of the deliveries did not exceed.
     func delay(percent: Double) -> Double {
         let rank = Int((Double(delays.reduce(0, +)) * percent / 100).rounded(.up))
         var seen = 0
@@ -56,7 +56,7 @@ final class LineReference {
         return 0
     }
 
-    /// The sixteen digits that the bench's feed writes at the beginning of `text`.
+    /// The sixteen digits at the beginning of `text`, written by the bench's feed; 0 when they are missing.
     private static func published(_ line: UnsafeRawBufferPointer) -> Int64 {
         guard let start = line.index(behind: "\"text\":\""), start + 16 <= line.count else { return 0 }
         return Int64(String(decoding: line[start..<start + 16], as: UTF8.self)) ?? 0

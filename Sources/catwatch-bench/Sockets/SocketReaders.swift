@@ -2,7 +2,7 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// Many readers of a socket on one loop, each a descriptor and a checker; used on the loop only.
+/// Many readers of a socket on one event loop, each a descriptor and a checker; used on the loop only.
 final class SocketReaders {
     private(set) var tally = LineChecker.Tally()
     let reference = LineReference()
@@ -25,16 +25,16 @@ final class SocketReaders {
         buffer.deallocate()
     }
 
-    /// Connects a reader that takes everything as it comes.
+    /// Connects a reader that takes lines as they come.
     ///
-    /// - Parameter first: the number that it must begin with, when that is known.
+    /// - Parameter first: the sequence number that it must begin with, if known.
     func connect(to path: String, first: Int? = nil, isTimed: Bool = true) throws {
         try add(try StreamSocket.connected(to: path), LineChecker(next: first), isTimed: isTimed)
     }
 
-    /// Connects a client of a web server that takes its Server-Sent Events as they come.
+    /// Connects a web client that takes Server-Sent Events as they come.
     ///
-    /// - Parameter first: the number that it must begin with.
+    /// - Parameter first: the sequence number that it must begin with.
     func connectEvents(to agent: WebAgent, first: Int) throws {
         let socket = try LoopbackSocket.connected(to: agent.port)
         Text.write(agent.request("/events"), to: socket.number)
@@ -53,19 +53,19 @@ final class SocketReaders {
             })
     }
 
-    /// Connects one that never reads.
+    /// Connects a reader that never reads.
     func connectStopped(to path: String) throws {
         numbers.append(try StreamSocket.connected(to: path).release())
     }
 
-    /// Waits until the feed has said `bye` to every reader, or `deadline` has come.
+    /// Waits until every reader has got `bye`, or until `deadline`.
     func waitForEnd(until deadline: LoopInstant) async throws {
         let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
         defer { loop.cancel(timer) }
         while open > 0, loop.clock.now < deadline { try await changed.wait() }
     }
 
-    /// Lines that did not come, holes and the missing ends together.
+    /// The number of lost lines: holes and missing ends.
     var lost: Int { tally.lost + checkers.reduce(0) { $0 + (($1.last ?? 0) + 1 - ($1.next ?? 1)) } }
 
     private func take(_ number: Int32, _ checker: LineChecker, _ place: Int, isTimed: Bool) {
@@ -84,7 +84,7 @@ final class SocketReaders {
 }
 
 extension Setting {
-    /// Starts a feed of the bench's own and waits until it can be connected to.
+    /// Starts a feed of the bench's own and waits until readers can connect.
     func startFeed(_ options: FeedOptions, connect: String? = nil, folder: String) throws -> ChildProcess {
         let words = options.arguments + (connect.map { ["--connect", $0] } ?? [])
         let feed = try ChildProcess("/proc/self/exe", words, folder: folder)

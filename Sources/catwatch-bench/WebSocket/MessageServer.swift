@@ -3,14 +3,14 @@ internal import Glibc
 internal import Reactor
 internal import WebSocket
 
-/// A server in a process of its own that sends small messages at a steady rate, with our codec and one thread: what it
-/// costs must not be what is measured. Scenarios start it; `catwatch-bench list` does not name it.
+/// A server in its own process that sends small messages at a steady rate, with our codec and one thread, so that its
+/// cost is not measured. Scenarios start it; `catwatch-bench list` does not name it.
 enum MessageServer {
-    /// What is to be sent.
+    /// The messages to send.
     struct Order {
-        /// Messages a second.
+        /// Messages per second.
         var rate = 50_000
-        /// Messages after which it closes the connection.
+        /// The number of messages before it closes the connection.
         var count = 500_000
 
         var arguments: [String] { ["messages", "\(rate)", "\(count)"] }
@@ -20,7 +20,7 @@ enum MessageServer {
             self.count = count
         }
 
-        /// - Throws: what is wrong with the words.
+        /// - Throws: `BenchError` that says what is wrong with the arguments.
         init(_ words: ArraySlice<String>) throws(BenchError) {
             let numbers = words.compactMap { Int($0) }
             guard numbers.count == 2, words.count == 2, numbers.allSatisfy({ $0 > 0 }) else {
@@ -30,12 +30,12 @@ enum MessageServer {
         }
     }
 
-    /// Cities that take turns.
+    /// The number of cities, which take turns.
     static let cities = 100
     /// The longest pause between two writes.
     private static let pause = Duration.milliseconds(1)
 
-    /// Listens, says the port on stdout, and serves one client.
+    /// Listens, prints the port on stdout, and serves one client.
     static func run(_ order: Order) throws {
         let listener = try listen()
         Text.write("\(try port(of: listener))\n", to: 1)
@@ -71,7 +71,7 @@ enum MessageServer {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Microseconds of the monotonic clock, which all processes share.
+    /// The monotonic clock in microseconds, which all processes share.
     static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -96,7 +96,7 @@ enum MessageServer {
         try write(Array(answer.joined(separator: "\r\n").utf8), to: socket)
     }
 
-    /// Sends at absolute times: what comes late is made up for. A message says when it is written.
+    /// Sends at absolute times: delays are made up for. A message holds the time when it is written.
     private static func send(_ order: Order, to socket: Int32) throws {
         let start = now
         var sent = 0
