@@ -59,7 +59,7 @@ package struct JournalFile {
         }
     }
 
-    /// Refuses a folder of another user, who could replace the file at any time.
+    /// Refuses a folder that belongs neither to us nor to root: its owner could replace the file at any time.
     private func checkFolder() throws(JournalFault) {
         var status = stat()
         guard stat(folder, &status) == 0 else {
@@ -140,7 +140,7 @@ package struct JournalFile {
         }
     }
 
-    /// Refuses a file of another user beside the journal: SQLite trusts it, but in some folders others may create it.
+    /// Refuses a file beside the journal that belongs neither to us nor to root: SQLite trusts these files.
     private func check(_ suffix: String) throws(JournalFault) {
         var status = stat()
         guard lstat(path + suffix, &status) == 0, ![0, geteuid()].contains(status.st_uid) else { return }

@@ -11,7 +11,7 @@ package enum JournalMapping {
     ///
     /// Call it before another handler for SIGBUS is set, which restores the terminal and lets the fault happen again.
     package static func endInWords() {
-        _ = words  // not for the first time in the handler
+        _ = words  // initialised here, not in the handler
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, info, _ in

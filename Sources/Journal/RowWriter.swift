@@ -76,7 +76,7 @@ struct RowWriter {
         case .gap(let missing, let line):
             try insertGap(missing, line, at: time)
         case .end(let line):
-            // The run may have been greeted again since, or another one may have begun.
+            // The run may have been greeted again before this line, or another one may have begun since.
             guard let bye = try? LineDecoder.decode(line[...]), case .bye(let said) = bye.body,
                 let name = said.run, let run = try database.run(of: name, holding: .max)
             else { return }
@@ -132,7 +132,7 @@ struct RowWriter {
         try insert(line, as: sequence, at: time)
     }
 
-    // MARK: What is missing
+    // MARK: Gaps
 
     /// Inserts a `gap` for missing lines, except those that are known to be kept or missing already.
     private mutating func insertGap(_ missing: ClosedRange<Int>, _ line: [UInt8], at time: Timestamp)

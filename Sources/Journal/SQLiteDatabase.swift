@@ -109,7 +109,7 @@ final class SQLiteDatabase {
     /// The number of rows changed by the last INSERT, UPDATE or DELETE.
     var changes: Int { Int(sqlite3_changes64(handle)) }
 
-    // MARK: The log of changes, `FILE-wal`
+    // MARK: The write-ahead log, `FILE-wal`
 
     /// The number of pages in the log, as of this connection's last commit or checkpoint.
     var loggedPages: Int { Int(logged.pointee) }

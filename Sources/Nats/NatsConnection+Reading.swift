@@ -91,7 +91,7 @@ extension NatsConnection: BrokerReader {
         defer { natsMsgList_Destroy(&list) }
         switch status {
         case NATS_OK, NATS_TIMEOUT, NATS_NOT_FOUND: break
-        case _ where list.Count > 0 || !waits: break  // the next question has the same answer
+        case _ where list.Count > 0 || !waits: break  // the next request gets the same answer
         // The library reports all final answers like this; usually the consumer has gone.
         case NATS_ERR: throw NatsFault(.silent, "the stream's server knows nothing of this reader any more")
         case NATS_MISSED_HEARTBEAT: throw fault(reading: NATS_TIMEOUT, jsErrCode(0), "$JS.API.CONSUMER.MSG.NEXT")

@@ -216,7 +216,7 @@ package final class NatsConnection: Broker, @unchecked Sendable {
         return stream
     }
 
-    // MARK: What is wrong
+    // MARK: Faults
 
     static let lost = NatsFault(.lost, "the connection is gone")
 

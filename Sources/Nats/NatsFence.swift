@@ -14,7 +14,7 @@ package struct NatsFence: Sendable {
 
     /// The meaning of the subject's last message.
     package enum Sight: Sendable, Equatable {
-        /// It is the current message, so that is stored.
+        /// It is the current message, which is stored then.
         case stored
         /// The current message may be sent.
         case clear
@@ -33,7 +33,7 @@ package struct NatsFence: Sendable {
     /// The number of the current message, or of the next one.
     private var number = 1
     private var attempts = 0
-    /// Whether the last attempt, and any attempt before it, went unanswered.
+    /// Whether the last attempt, and the one before it, went unanswered.
     private var unanswered = (last: false, before: false)
     /// The id, as a header word, of another process's message that ours continue after.
     package private(set) var behind: String?

@@ -40,7 +40,7 @@ struct Bench {
 
     /// Runs scenarios one after the other; a failed one becomes a row, and the others still run.
     private static func run(_ options: BenchOptions) throws(BenchError) -> Bool {
-        if let json = options.json { try TextFile.write("", to: json) }  // rather now than after half an hour
+        if let json = options.json { try TextFile.write("", to: json) }  // fail now, not after half an hour
         var report = Report(machine: .current(), time: SystemWallClock().now)
         for scenario in Catalogue.all where options.names.isEmpty || options.names.contains(scenario.name) {
             Text.say("\(scenario.name): \(scenario.summary)")

@@ -18,7 +18,7 @@ actor Agent {
         case duration
         case readerGone
         case outputFailed(SystemError)
-        /// The attached agent is gone, and `--no-reconnect` was given.
+        /// The attached agent is gone, and we do not wait for it.
         case agentLost
         /// Every input has ended.
         case complete
@@ -171,7 +171,7 @@ actor Agent {
             return status
         }
         await outputs.end()
-        socket?.remove()  // before what takes time
+        socket?.remove()  // first, because the rest takes time
         await demo?.stop()
         surroundings.stopWorkers()
         return status
@@ -524,7 +524,7 @@ actor Agent {
         surroundings.exit(0)
     }
 
-    /// Ends the feed, lets the outputs drain for a limited time, and prints the result.
+    /// Ends the feed, lets the outputs drain, and prints the result.
     private func wind(down stop: Stop) async -> Int32 {
         if stop == .complete { try? await store.complete() }
         await store.finish(stop.reason)

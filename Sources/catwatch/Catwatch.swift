@@ -15,7 +15,7 @@ struct Catwatch {
         SignalWatch.block([SIGHUP])
         StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
-        signal(SIGXFSZ, SIG_IGN)  // a file that may not grow is like a disk that is full
+        signal(SIGXFSZ, SIG_IGN)  // treat a file size limit like a full disk
         Memory.economise()
         let environment = ProcessEnvironment.variables()
         do {

@@ -61,7 +61,7 @@ final class AirQualitySession {
         if let timer { loop.cancel(timer) }
     }
 
-    // MARK: What the client sends
+    // MARK: Receiving
 
     private func receive() async {
         let buffer = ReadBuffer(count: 4_096)
@@ -95,7 +95,7 @@ final class AirQualitySession {
         }
     }
 
-    // MARK: What it gets
+    // MARK: Sending
 
     private func tick() {
         timer = nil
@@ -164,7 +164,7 @@ final class AirQualitySession {
     }
 
     private func send(_ opcode: Opcode, _ payload: [UInt8]) {
-        guard !isEnding, unsent.count < 2 * Self.mostUnsent else { return }  // one that pings and does not read
+        guard !isEnding, unsent.count < 2 * Self.mostUnsent else { return }  // a client that pings and does not read
         FrameEncoder.append(opcode, payload, key: nil, to: &unsent)
         flush()
     }

@@ -28,7 +28,7 @@ package actor CatAPIServer {
     ) throws(SystemError) {
         self.loop = loop
         let addresses = try SocketAddress.resolve(host: "127.0.0.1", port: port)
-        let socket = try StreamSocket.listening(at: addresses[0])  // a name may have none, a numeric address is one
+        let socket = try StreamSocket.listening(at: addresses[0])  // a numeric address always resolves
         let desk = FrontDesk(loop: loop, allowsFaults: faults, seed: seed, wallClock: wallClock)
         self.desk = desk
         server = try HTTPServer(on: loop, listeningAt: socket, limits: Self.limits) { desk.reply(to: $0) }

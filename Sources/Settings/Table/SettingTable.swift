@@ -16,7 +16,7 @@ private let day = Duration.seconds(86_400)
 ///
 /// Ranges and help texts stand here; a default is a constant of the input or output that owns it.
 package struct SettingTable: Sendable {
-    // MARK: What a source is
+    // MARK: Keys of a source
 
     package let name = SettingKey(
         "name", Types.name,
@@ -56,7 +56,7 @@ package struct SettingTable: Sendable {
                 + "`tls://HOST,HOST`, the servers of one cluster. Without user name and password: `basic` is for them.")
     )
 
-    // MARK: What is watched, and what comes of it
+    // MARK: Main options
 
     package let config = SettingKey(
         "config", Types.path,

@@ -34,7 +34,7 @@ final class ChildProcess {
                 path, [path] + arguments, environment + ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"],
                 input: input, output: pipe.write.number, errorFile: errorFile, passing: passing)
         }
-        output = try pipe.read.duplicate()  // its own end alone: the writing one closes here
+        output = try pipe.read.duplicate()  // keeps the read end; the write end closes here
     }
 
     deinit { end() }

@@ -20,7 +20,7 @@ struct HostileFeed {
 
     mutating func one<Element>(of elements: [Element]) -> Element { elements[number(elements.count)] }
 
-    // MARK: What lines are made of
+    // MARK: Values
 
     private mutating func time() -> String {
         one(of: [

@@ -14,7 +14,7 @@ enum EventStreams: Scenario {
 
     static func measure(_ setting: Setting) throws -> [Figure] {
         DescriptorLimit.raise(for: clients)
-        signal(SIGPIPE, SIG_IGN)  // should the program end too early
+        signal(SIGPIPE, SIG_IGN)  // in case the program ends too early
         var lines = Figure(name: "lines delivered", unit: "lines", runs: [], statistic: .least)
         var lost = Figure(name: "lines lost", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))
         var repeated = Figure(name: "lines repeated", unit: "lines", runs: [], statistic: .most, limit: .atMost(0))
@@ -54,7 +54,7 @@ enum EventStreams: Scenario {
         let started = try WebAgent(setting, ["-", "-o", "none"], folder: folder, input: pipe.read.number)
         defer { started.process.end() }
         let input = try pipe.write.duplicate().release()
-        _ = consume pipe  // the program's is the only end that is read
+        _ = consume pipe  // only the program keeps the read end
         let agent = LoopBound(started)
         let loop = try EventLoop()
         return try loop.run {

@@ -14,7 +14,7 @@ enum IdleReaders: Scenario {
                     let path = "\(folder)/feed.sock"
                     var options = FeedOptions()
                     options.listen = path
-                    options.readers = FanOut.readers + 1  // it waits for one more
+                    options.readers = FanOut.readers + 1  // the feed keeps waiting for one more
                     let feed = try setting.startFeed(options, folder: folder)
                     defer { feed.end() }
                     let before = try feed.memory("VmRSS")

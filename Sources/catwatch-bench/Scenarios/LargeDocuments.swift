@@ -109,7 +109,7 @@ enum LargeDocuments: Scenario {
             writer.stop()
         }
         let number = try pipe.write.duplicate().release()
-        _ = consume pipe  // the program's is the only end that is read
+        _ = consume pipe  // only the program keeps the read end
         let document = TextFile.bytes(input)
         writer.loop.post {
             var isTaken = true

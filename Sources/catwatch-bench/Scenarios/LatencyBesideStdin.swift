@@ -16,7 +16,7 @@ enum LatencyBesideStdin: Scenario {
     private static let line = #"{"city":"Delhi","aqi":412,"station":{"name":"S-7"},"note":"xxxxxxxxxxxxxxxxxxxx"}"#
 
     static func measure(_ setting: Setting) throws -> [Figure] {
-        signal(SIGPIPE, SIG_IGN)  // who fills the program's standard input finds it gone in the end
+        signal(SIGPIPE, SIG_IGN)  // the program's stdin is closed at the end
         var p50 = Figure(name: "ms over the server's, p50", unit: "ms", runs: [])
         var p99 = Figure(name: "ms over the server's, p99", unit: "ms", runs: [], limit: .atMost(1))
         var rate = Figure(name: "events meanwhile", unit: "million/s", runs: [])
@@ -56,7 +56,7 @@ enum LatencyBesideStdin: Scenario {
             writer.stop()
         }
         let number = try pipe.write.duplicate().release()
-        _ = consume pipe  // the program's is the only end that is read
+        _ = consume pipe  // only the program keeps the read end
         writer.loop.post {
             let block = Array(String(repeating: line + "\n", count: 700).utf8)
             // Writes whole blocks: a short write is the last one.

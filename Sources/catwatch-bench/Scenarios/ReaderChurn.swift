@@ -23,7 +23,7 @@ enum ReaderChurn: Scenario {
                     setting.binary, ["--demo", "--listen=\(path)", "--output", "none"], folder: folder)
                 defer { catwatch.end() }
                 try waitForSocket(path)
-                try churn(count / 5, at: path)  // pools and arenas have their size then
+                try churn(count / 5, at: path)  // warms up pools and arenas
                 let before = (Self.descriptors(of: catwatch.pid), try catwatch.memory("VmRSS"))
                 let start = ContinuousClock.now
                 try churn(count, at: path)
@@ -63,7 +63,7 @@ enum ReaderChurn: Scenario {
                 }
             }
         }
-        usleep(200_000)  // the last ones are noticed
+        usleep(200_000)  // until the last ones are noticed
     }
 
     private static func descriptors(of process: pid_t) -> Int {

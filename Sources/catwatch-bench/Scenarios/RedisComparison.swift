@@ -91,7 +91,7 @@ enum RedisComparison: Scenario {
             let clients = try RedisClients(path, on: loop)
             for number in 1...readers {
                 try clients.subscribe(to: "feed", path)
-                guard number % 100 == 0 else { continue }  // fewer than wait to be accepted
+                guard number % 100 == 0 else { continue }  // fewer than the accept queue holds
                 while clients.received < number * answer { try await loop.sleep(for: .milliseconds(5)) }
             }
             let start = loop.clock.now

@@ -15,7 +15,7 @@ enum ScrapeTime: Scenario {
     private static let turn = Duration.seconds(3)
 
     static func measure(_ setting: Setting) throws -> [Figure] {
-        signal(SIGPIPE, SIG_IGN)  // should the program end too early
+        signal(SIGPIPE, SIG_IGN)  // in case the program ends too early
         var p50 = Figure(name: "connect to last byte, p50", unit: "ms", runs: [], limit: .atMost(20))
         var p99 = Figure(name: "connect to last byte, p99", unit: "ms", runs: [], limit: .atMost(20))
         var cost = Figure(name: "CPU of the agent for it", unit: "ms", runs: [])
@@ -55,7 +55,7 @@ enum ScrapeTime: Scenario {
             input: pipe.read.number)
         defer { agent.process.end() }
         let input = try pipe.write.duplicate()
-        _ = consume pipe  // the program's is the only end that is read
+        _ = consume pipe  // only the program keeps the read end
 
         var run = Run()
         var spent = (beside: Duration.zero, without: Duration.zero)

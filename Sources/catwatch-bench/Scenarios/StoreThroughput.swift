@@ -84,7 +84,7 @@ enum StoreThroughput: Scenario {
             }
             await store.publish(batch)
             try await store.admit()
-            await Task.yield()  // as an input does that waits for its next read
+            await Task.yield()  // like an input that waits for its next read
         }
     }
 
@@ -100,7 +100,7 @@ enum StoreThroughput: Scenario {
                 lines += span.sequences.count
                 span.withUnsafeBytes { newlines += count(of: 0x0A, in: $0) }
             case .gap: throw BenchError("the reader fell behind")
-            case .greeting, .interrupted: continue  // of other kinds of feeds and readers
+            case .greeting, .interrupted: continue  // only for other kinds of feeds and readers
             case .end: return (lines, newlines, true)
             }
         }

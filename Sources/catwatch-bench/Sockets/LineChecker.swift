@@ -85,12 +85,12 @@ final class LineChecker {
         case 0x0A: (id, isNamed) = (nil, false)
         case UInt8(ascii: "i"): id = Self.number(atEndOf: field)
         case UInt8(ascii: "d") where field.count > 6:
-            guard !isNamed else { return }  // a beat
+            guard !isNamed else { return }  // a heartbeat
             let line = UnsafeRawBufferPointer(rebasing: field[6...])
             if Self.sequence(line) != id { tally.torn += 1 }
             feed(line, reference, &tally, now)
         case UInt8(ascii: "e"): isNamed = true
-        case UInt8(ascii: "r"): break  // how soon to come back
+        case UInt8(ascii: "r"): break  // the retry time
         default: tally.torn += 1
         }
     }

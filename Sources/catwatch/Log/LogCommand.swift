@@ -246,7 +246,7 @@ struct LogCommand {
         if entry.revents != 0 { throw SystemError(code: EPIPE, call: "poll") }
     }
 
-    // MARK: A table
+    // MARK: Summary table
 
     private func summarise() throws -> Int32 {
         let scan = try JournalRows(path: journal)
