@@ -59,11 +59,11 @@ enum DefaultSocket {
         throw SocketFile.Refusal("\(doubt); say --attach=\(path) if that is meant")
     }
 
-    /// The reason why a socket in this folder may belong to somebody other than the caller, root, or a user whom root let
-    /// own the folder; nil when it cannot.
+    /// The reason why a socket in this folder may belong to somebody other than the caller, root, or a user whom root
+    /// let own the folder; nil when it cannot.
     ///
-    /// Below a folder that others may write to, this one must be the caller's own and closed to everybody else. Elsewhere
-    /// its owner is trusted, as with a folder that the service manager creates for a dynamic user.
+    /// Below a folder that others may write to, this one must be the caller's own and closed to everybody else.
+    /// Elsewhere its owner is trusted, as with a folder that the service manager creates for a dynamic user.
     ///
     /// - Parameter peer: the user who answers there; others may swap the path before we connect to it.
     static func doubt(about folder: String, peer: UInt32? = nil, caller: UInt32 = geteuid()) -> String? {

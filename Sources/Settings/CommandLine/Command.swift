@@ -44,9 +44,9 @@ extension Command {
     /// `isThere`, which says whether a word names a file, and `load`, which finds the configuration.
     ///
     /// For each option, flags win over the environment, and the environment over the configuration. An option with one
-    /// value is given once; `--url`, `--preset` and `--header` add up, but replace the environment's. Words that say
-    /// what to watch replace all that the environment says to watch. Empty variables count as unset. `--help` and other
-    /// requests win over everything after them. When the command line or the environment says what to watch, the
+    /// value is given once; `--url`, `--preset` and `--header` add up, but replace the environment's. Words that name
+    /// something to watch replace all that the environment says to watch. Empty variables count as unset. `--help` and
+    /// other requests win over everything after them. When the command line or the environment says what to watch, the
     /// configuration's sources are ignored.
     /// - Throws: `UsageError`.
     package static func parse(
