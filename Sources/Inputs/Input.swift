@@ -1,8 +1,8 @@
-/// Something that brings events into a store.
+/// A producer of events for a store.
 package protocol Input: Sendable {
-    /// Brings events until the task is cancelled, or until there will never be any more.
+    /// Produces events until the task is cancelled or there will never be more.
     func run() async throws(CancellationError)
-    /// Whether `run` came to an end before everything there was had come.
+    /// Whether `run` ended before all events had been read.
     var isCutShort: Bool { get async }
 }
 

@@ -2,7 +2,7 @@ package import Feed
 package import Nats
 package import Reactor
 
-/// Makes the inputs of sources, and holds what they share.
+/// Creates the inputs of sources, and holds what they share.
 package struct InputFactory: Sendable {
     private let loop: EventLoop
     private let wall: any WallClock
@@ -14,18 +14,18 @@ package struct InputFactory: Sendable {
     private let connectSocket: @Sendable (_ path: String?) throws -> any ByteStream
     private let makeWorker: @Sendable (_ name: String) -> any Worker
     private let broker: @Sendable (NatsServers) -> any BrokerReader
-    /// What was read of standard input and not looked at yet.
+    /// Bytes read from standard input and not yet parsed.
     private let lines = LoopBound(StdinLines())
     private let files: LoopBound<FileQueue>
 
     /// - Parameters:
-    ///   - disk: where files are read.
-    ///   - computer: where long sums are done, and long documents read.
-    ///   - random: a generator for one input, whose numbers nobody can guess; see `WebSocketInput`.
-    ///   - connectSocket: connects to an agent's socket, or to the usual one.
-    ///   - makeWorker: a thread for one who waits for what may never come.
-    ///   - broker: makes a connection to servers of NATS for who reads them; it does nothing yet.
-    ///   - openStandardInput: makes the stream of a source that is standard input, on the loop.
+    ///   - disk: reads files.
+    ///   - computer: computes long sums and reads long documents.
+    ///   - random: a generator for one input, with unpredictable numbers; see `WebSocketInput`.
+    ///   - connectSocket: connects to the agent socket at this path; nil for the default one.
+    ///   - makeWorker: creates a thread for an input that may wait forever.
+    ///   - broker: creates a reader of NATS servers, which does nothing yet.
+    ///   - openStandardInput: opens the stream of a source that reads standard input; called on the loop.
     package init(
         on loop: EventLoop, wall: any WallClock, transport: any HTTPTransport & StreamTransport, disk: any Worker,
         computer: any Worker,
@@ -48,9 +48,9 @@ package struct InputFactory: Sendable {
         files = LoopBound(FileQueue(on: loop))
     }
 
-    /// The input of a source, which brings its events into `store`.
+    /// Returns the input of a source, which publishes to `store`.
     ///
-    /// - Parameter spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
+    /// - Parameter spread: the time after the start within which the first poll comes; see `PollSchedule.spread(of:)`.
     package func input(of source: Source, into store: EventStore, desk: PollDesk, spread: Duration = .zero) -> any Input
     {
         switch source {
@@ -82,7 +82,7 @@ package struct InputFactory: Sendable {
         }
     }
 
-    /// The way to another agent's feed.
+    /// Returns the transport to another agent's feed.
     package func feed(at place: FeedSource.Place) -> any FeedTransport {
         switch place {
         case .socket(let path): SocketFeed(on: loop) { [connectSocket] _ in try connectSocket(path) }

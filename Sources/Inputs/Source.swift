@@ -1,6 +1,6 @@
 package import Feed
 
-/// A source of any kind, ready to be started: checked, its secrets read. Two equal ones need not be told apart.
+/// A source of any kind, ready to start: validated, its secrets read. Equal ones are interchangeable.
 package enum Source: Sendable, Equatable {
     case http(HTTPSource)
     case pages(PagesSource)
@@ -9,7 +9,7 @@ package enum Source: Sendable, Equatable {
     case fibonacci(FibonacciSource)
     /// Another agent.
     case feed(FeedSource)
-    /// A stream with many of them.
+    /// A NATS stream with many agents.
     case nats(NatsSource)
 
     package var description: SourceDescription {

@@ -1,9 +1,9 @@
 package import Feed
 package import Reactor
 
-/// Runs the inputs of all sources side by side, and swaps some of them while the others go on.
+/// Runs the inputs of all sources side by side, and replaces some of them while the others continue.
 package actor SourceRunner {
-    /// What `replace` came to.
+    /// The numbers of sources that `replace` changed.
     package struct Changes: Sendable, Equatable {
         package var added = 0
         package var changed = 0
@@ -18,20 +18,21 @@ package actor SourceRunner {
         }
     }
 
-    /// The sources of one name, one after the other.
+    /// The successive sources of one name.
     private struct Slot {
-        /// What is to run; nil when it is to go.
+        /// The source to run; nil when it must end.
         var source: Source?
-        /// What runs. Not a child of a group, since one child of a group cannot be cancelled, and a group for each source
-        /// would be three tasks instead of one: 30 KiB. It is ended and waited for by `run`, which nothing outlives.
+        /// The running task. Not a child of a group: one child of a group cannot be cancelled, and a group for each
+        /// source would be three tasks instead of one: 30 KiB. `run` cancels it and waits for it, so it never outlives
+        /// `run`.
         var task: Task<Void, Never>?
-        /// Whether its input came to its end by itself.
+        /// Whether its input has ended by itself.
         var isDone = false
-        /// Whether there was more that it has not brought.
+        /// Whether its input ended before it had read everything.
         var isCutShort = false
-        /// Whether the store may not know of it yet.
+        /// Whether the store may not know the source yet.
         var isNew = true
-        /// Whether it may not be called so: nothing runs for it, and what the store has of that name is an agent's.
+        /// Whether the name is refused: no input runs, and the store's entry of that name is an agent's.
         var isRefused = false
     }
 
@@ -39,17 +40,17 @@ package actor SourceRunner {
     private let desk: PollDesk
     private let loop: EventLoop
     private let makeInput: @Sendable (Source, Duration) -> any Input
-    /// Over which time first polls are spread, so that those of many sources do not come all at once.
+    /// The time over which first polls are spread, so that many sources do not start at once.
     private var spread = Duration.zero
     private var slots: [String: Slot] = [:]
-    /// The times in which sources are refused that may not be called so.
+    /// The outages of sources with refused names.
     private var refusals: [String: Outage<Bool>] = [:]
     private var isRunning = false
-    /// Told when an input came to its end.
+    /// Signalled when an input has ended.
     private let news: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter makeInput: the input of a source, which gets the spread of first polls; called on the loop.
+    /// - Parameter makeInput: creates the input of a source, given the spread of first polls; called on the loop.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop,
         makeInput: @escaping @Sendable (Source, Duration) -> any Input
@@ -61,10 +62,10 @@ package actor SourceRunner {
         news = Wakeup(loop: loop)
     }
 
-    /// Whether an input that came to its end by itself had not brought everything.
+    /// Whether an input ended by itself before it had read everything.
     package var isCutShort: Bool { slots.values.contains(where: \.isCutShort) }
 
-    /// Runs the sources, whose names differ, until every input has come to its end by itself.
+    /// Runs the sources, whose names differ, until every input has ended by itself.
     package func run(_ sources: [Source]) async throws(CancellationError) {
         isRunning = true
         await replace(with: sources)
@@ -79,8 +80,8 @@ package actor SourceRunner {
         }
     }
 
-    /// Ends what is not among `sources`, starts what is new, and starts anew what is another source of the same name. Equal
-    /// sources are not touched: they keep their connections and schedules.
+    /// Ends sources that are not in `sources`, starts new ones, and restarts those that changed under the same name.
+    /// Equal sources are not touched: they keep their connections and schedules.
     @discardableResult
     package func replace(with sources: [Source]) async -> Changes {
         var changes = Changes()
@@ -99,7 +100,7 @@ package actor SourceRunner {
                 changes.kept += 1
                 continue
             }
-            // One that was to go, and has not gone yet, is as good as new.
+            // A source that is being removed counts as new again.
             if slot.source == nil { changes.added += 1 } else { changes.changed += 1 }
             slots[name]?.source = source
             slots[name]?.isNew = true
@@ -107,7 +108,7 @@ package actor SourceRunner {
         }
         let unwanted = slots.filter { $0.value.source != nil && !wanted.contains($0.key) }.keys
         changes.removed = unwanted.count
-        // All of them before anything is waited for, since inputs may end by themselves meanwhile.
+        // All at once before the first wait, because inputs may end by themselves meanwhile.
         for name in unwanted {
             slots[name]?.source = nil
             slots[name]?.task?.cancel()
@@ -118,17 +119,18 @@ package actor SourceRunner {
                 noteAccepted(name)
                 continue
             }
-            // Not only when it has ended: who is greeted after this is not to be told of it.
+            // At once, not only when its input has ended: readers greeted from now on must not see it.
             await store.retire(named: name)
             await desk.release(name)
             if let slot = slots[name], slot.source == nil, slot.task == nil { await remove(name) }
         }
-        // Inputs do this too, when they get to it: but whoever asks for the sources from now on is to be told of all.
+        // Inputs register later too, but whoever asks for the sources from now on must see all.
         for source in sources { if slots[source.description.name]?.isNew == true { await introduce(source) } }
         return changes
     }
 
-    /// Has the store know of a source at once, as agents of a fleet take names, too: false, and said, when one has its.
+    /// Registers a source at once, because agents of a fleet take names too; returns false and reports it if an agent
+    /// has the name.
     private func claim(_ source: Source) -> Bool {
         let name = source.description.name
         slots[name]?.isNew = false
@@ -149,7 +151,7 @@ package actor SourceRunner {
         return false
     }
 
-    /// A source is not refused any more: it is read, or not wanted.
+    /// Ends the refusal of a source: it is read, or no longer wanted.
     private func noteAccepted(_ name: String) {
         guard let recovery = refusals[name]?.end(at: loop.clock.now) else { return }
         refusals[name] = nil
@@ -174,10 +176,10 @@ package actor SourceRunner {
         }
     }
 
-    /// Goes on with what has come instead, if anything has.
+    /// Starts the source that has replaced the ended one, if any.
     private func didEnd(_ ended: Source, byItself: Bool, isCutShort: Bool) async {
         let name = ended.description.name
-        // What follows may neither be due nor take requests, and would not say so.
+        // The next input may neither be due nor accept polls, and would not report that.
         await desk.release(name)
         slots[name]?.task = nil
         guard isRunning, let slot = slots[name] else { return }
@@ -192,7 +194,7 @@ package actor SourceRunner {
         }
     }
 
-    /// At once, as what a reload brings meanwhile has not ended.
+    /// Without waiting, because a reload might start another input of the name meanwhile.
     private func noteEnd(of name: String) { store.assumeIsolated { $0.noteEnd(named: name) } }
 
     private func remove(_ name: String) async {

@@ -1,9 +1,9 @@
 package import Feed
 package import Reactor
 
-/// Reads a running agent's feed from its socket and passes it on, whatever happens to the connection.
+/// Relays a running agent's feed from its socket, and survives any loss of the connection.
 ///
-/// It comes back by itself, resumes behind the last line it has, and notices another run.
+/// It reconnects, resumes behind the last line it has, and notices a new run.
 package actor AttachInput {
     private let peer: PeerReader
     private let store: EventStore
@@ -17,15 +17,15 @@ package actor AttachInput {
     /// How the connection is doing.
     package enum Status: Sendable, Equatable {
         case connected
-        /// What it says of what we asked for, the first time in a connection.
+        /// A complaint of the agent about our request; the first one in a connection.
         case warned(String)
-        /// `retryIn` is nil when the agent is not waited for.
+        /// The connection is gone; `retryIn` is nil when there is no retry.
         case lost(reason: String, retryIn: Duration?)
 
-        /// Whether there will be no other.
+        /// Whether no other status follows.
         package var isFinal: Bool { if case .lost(_, retryIn: nil) = self { true } else { false } }
 
-        /// For a person; nil when there is nothing to say.
+        /// The message for a person; nil when there is nothing to say.
         package var text: String? {
             switch self {
             case .connected: nil
@@ -36,25 +36,25 @@ package actor AttachInput {
         }
     }
 
-    /// The connection there is, for requests.
+    /// The open connection, for poll requests.
     private var stream: (any ByteStream)?
 
-    /// A local agent is back soon or not at all.
+    /// Short, because a local agent is back soon or not at all.
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
-    /// When an agent greeted in this connection.
+    /// When the agent greeted us in this connection.
     private var greeted: LoopInstant?
     private var run: String?
     private var lastSequence = 0
     /// Whether it was told what the agent says of what we asked for.
     private var isWarned = false
 
-    /// How long the next run waits for readers that hold nothing up, and have yet to get lines of the one before.
+    /// How long a new run waits for readers that still lack lines of the previous run and exert no backpressure.
     private static let timeForReaders = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - transport: the way to the agent.
-    ///   - reconnects: whether to come back when the agent is lost.
-    ///   - tell: says how the connection is doing.
+    ///   - transport: how to reach the agent.
+    ///   - reconnects: whether to reconnect when the agent is lost.
+    ///   - tell: reports the state of the connection.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, by transport: any FeedTransport,
         reconnects: Bool = true, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
@@ -69,7 +69,7 @@ package actor AttachInput {
         peer = PeerReader(of: transport, for: store, on: loop)
     }
 
-    /// Reads until the task is cancelled; returns when the agent is lost and not to be waited for.
+    /// Reads until the task is cancelled; returns when the agent is lost and must not be retried.
     package func run() async throws(CancellationError) {
         await desk.forwardPolls { [weak self] source, request in
             guard let self else { return PollRefusal("there is no agent", .away) }
@@ -145,7 +145,7 @@ package actor AttachInput {
         await store.relay(lines)
     }
 
-    /// Passes on what one of our own readers asks for.
+    /// Forwards a poll request from one of our own readers.
     private func ask(_ source: String, _ request: PollRequest) -> PollRefusal? {
         guard let stream else { return PollRefusal("the agent is not there", .away) }
         switch peer.transport.ask(source, request, on: stream) {

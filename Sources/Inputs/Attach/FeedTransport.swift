@@ -1,41 +1,41 @@
 package import Feed
 package import Reactor
 
-/// The way to another agent's feed: where its bytes come from, whatever is done with them.
+/// How to reach another agent's feed: a source of its bytes.
 package protocol FeedTransport: Sendable {
-    /// Opens the feed, to go on behind a line, if one is given.
+    /// Opens the feed, resuming behind `place` if given.
     ///
-    /// - Throws: an error whose description says in words why it cannot be had; `CancellationError`.
+    /// - Throws: an error whose description says why the feed is unavailable; `CancellationError`.
     func open(behind place: LineID?) async throws -> LoopBound<any ByteStream>
 
-    /// Passes on what somebody asks of a source of the agent's, over the stream that is open; must not wait.
+    /// Forwards a poll request for a source of the agent over the open stream; must not wait.
     func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking
 
-    /// Whether the agent greets before it hears where to go on, and tells of its newest run then.
+    /// Whether the agent greets before it reads our resume request, and so greets with its newest run.
     var greetsFirst: Bool { get }
-    /// Whether the end of a peer that has vanished shows by itself; silence has to tell otherwise.
+    /// Whether the stream ends when the peer vanishes; otherwise silence must be taken for its end.
     var showsItsEnd: Bool { get }
 }
 
-/// What becomes of what somebody asks of another agent.
+/// The result of forwarding a poll request to another agent.
 package enum Asking {
     case taken
     case refused(PollRefusal)
-    /// This has to be done for it, which takes its time.
+    /// Forwarding needs this asynchronous work.
     case later(@Sendable () async throws(HTTPFailure) -> Void)
 }
 
-/// Why a feed cannot be had, in words.
+/// Why a feed is unavailable.
 struct FeedTransportFault: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The feed of an agent of this machine, by its socket.
+/// The feed of an agent on this machine, through its Unix socket.
 package struct SocketFeed: FeedTransport {
     private let loop: EventLoop
     private let connect: @Sendable (EventLoop) throws -> any ByteStream
 
-    /// - Parameter connect: opens the socket; why it does not is said in the error's words, or in the system's.
+    /// - Parameter connect: opens the socket; the reason for a failure is in the error's description.
     package init(on loop: EventLoop, connect: @escaping @Sendable (EventLoop) throws -> any ByteStream) {
         self.loop = loop
         self.connect = connect
@@ -64,7 +64,7 @@ package struct SocketFeed: FeedTransport {
 
     package func ask(_ source: String, _ request: PollRequest, on stream: any ByteStream) -> Asking {
         let line = RequestLine.poll(source, request)
-        // A socket that has no room for a line has an agent at its other end that reads nothing.
+        // When the socket has no room for a line, the agent at the other end is not reading.
         let taken = (try? line.withUnsafeBytes { bytes throws(SystemError) in try stream.write(bytes) }) ?? 0
         if taken == line.count { return .taken }
         if taken > 0 { stream.close() }  // a torn request would spoil the next one

@@ -1,45 +1,46 @@
 internal import Feed
 internal import Reactor
 
-/// What comes over one connection to another agent: its lines, from its first greeting on.
+/// Splits and decodes the bytes of one connection to another agent into lines, from its first greeting on.
 struct PeerLines {
     enum Item {
         case line(Line, Bytes)
-        /// Something that is no line.
+        /// A line that cannot be decoded.
         case fault(LineFault)
-        /// Nothing more of this connection is to be taken: it is not an agent, or does not want us.
+        /// Abandon the connection: the peer is not an agent, or refuses us.
         case refused(String)
-        /// Likewise, of a peer that does what no agent does.
+        /// Abandon the connection: the peer breaks the protocol.
         case breach(String)
     }
 
     private var splitter = LineSplitter(limit: LineEncoder.longestLine)
     private let isResuming: Bool
-    /// Whether the agent has greeted.
+    /// Whether the agent has greeted us.
     private(set) var hasHello = false
-    /// What comes before the answer to what we asked for: a replay that may begin behind lines that the agent's journal has.
+    /// Whether lines are skipped until the answer to our resume request: the replay may begin behind lines that the
+    /// agent's journal has.
     private var isEarly = false
-    /// The greeting before that.
+    /// The greeting that preceded the skipped lines.
     private var early: Item?
-    /// What comes next: lines that had to wait for others.
+    /// The next item: a line held back until the greeting was returned.
     private var held: Item?
     private let greetsFirst: Bool
-    /// Whether it has said that it ends the connection.
+    /// Whether the agent has announced the end of its run.
     private var isLeaving = false
 
     static let tooLong = "a line has more than \(LineEncoder.longestLine >> 20) MiB"
 
     /// - Parameters:
-    ///   - isResuming: whether the agent was told of a place that the feed is to go on from.
-    ///   - greetsFirst: whether the agent greets before it hears of that.
+    ///   - isResuming: whether we asked the agent to resume behind a line.
+    ///   - greetsFirst: whether the agent greets before it reads that request.
     init(isResuming: Bool, greetsFirst: Bool) { (self.isResuming, self.greetsFirst) = (isResuming, greetsFirst) }
 
     mutating func push(_ bytes: Bytes) { splitter.push(bytes) }
 
-    /// Whether the line that has not ended yet is too long: not its end, which may never come, but its length decides.
+    /// Whether the unfinished line is too long already: its end may never come.
     var isTooLong: Bool { splitter.isSkipping }
 
-    /// The next thing that is to be taken; nil when more bytes are needed.
+    /// Returns the next item, or nil when more bytes are needed.
     mutating func next() -> Item? {
         if let held {
             self.held = nil
@@ -51,7 +52,7 @@ struct PeerLines {
             do throws(LineFault) {
                 line = try LineDecoder.decode(bytes)
             } catch {
-                // It would stand in our requests.
+                // The run would become part of our requests.
                 if case .wrong("run", _) = error.reason { return .breach("\(error)") }
                 if hasHello { return .fault(error) }
                 if case .format = error.reason { return .refused("\(error.reason)") }
@@ -64,7 +65,7 @@ struct PeerLines {
             } else if !hasHello {
                 return .refused(Self.refusal(line) ?? Self.stranger)
             }
-            // After a refusal there will be no other answer: what follows is of the run that it greeted with.
+            // Nothing else answers our request after a refusal: the following lines belong to the run of the greeting.
             if case .refusal = line.body, let early {
                 (self.early, held, isEarly) = (nil, .line(line, bytes), false)
                 return early
@@ -75,7 +76,7 @@ struct PeerLines {
         return nil
     }
 
-    /// Why there is nothing more, where the connection was closed.
+    /// Returns why the connection ended, after the peer closed it.
     mutating func ending() -> String {
         if isLeaving { return "the agent has ended" }
         let closed = "the agent closed the connection"
@@ -86,10 +87,10 @@ struct PeerLines {
         return closed
     }
 
-    /// How a greeting begins, which may have been cut off.
+    /// The start of a greeting, to recognize one that was cut off.
     private static let greeting = Array("{\"type\":\"hello\"".utf8)
 
-    /// What an agent says that does not want us, or what we ask for.
+    /// The agent's message if the line refuses us or our request; nil for any other line.
     static func refusal(_ line: Line) -> String? {
         if case .refusal(let failure) = line.body { return Sanitizer.visible(failure.message, limit: 200) }
         return nil

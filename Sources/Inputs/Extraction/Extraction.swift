@@ -1,17 +1,17 @@
 package import Feed
 
-/// Where in a source's documents its events are.
+/// Where a source's documents have their events, and where events have their fields.
 package struct Extraction: Sendable, Equatable {
-    /// Where something is in an item.
+    /// Where a field is in an item.
     package enum Place: Sendable, Equatable {
         /// The first one there is, in the document's order. For numbers the first document with one fixes the place.
         case first
         case at(JSONPointer)
-        /// Not wanted.
+        /// The field is not read.
         case nowhere
     }
 
-    /// What names an item's series within the source.
+    /// The name of an item's series within the source.
     package enum Key: Sendable, Equatable {
         /// The string or number there.
         case at(JSONPointer)
@@ -19,17 +19,17 @@ package struct Extraction: Sendable, Equatable {
         case position
     }
 
-    /// What counts as a number.
+    /// Which values count as numbers.
     package enum NumberRule: String, Sendable, CaseIterable {
         /// JSON's numbers.
         case strict
-        /// Strings that hold one, too.
+        /// Also strings that contain a number.
         case lenient
     }
 
-    /// The array or object whose elements or members are an event each; nil when the document is one event.
+    /// The array or object whose elements or members are one event each; nil when the document is one event.
     package var items: JSONPointer?
-    /// Nil for the source's own series, or for the members' names when the items are an object's.
+    /// Nil for the source's own series or, when the items are members of an object, for their names.
     package var key: Key?
     package var value: Place
     package var text: Place

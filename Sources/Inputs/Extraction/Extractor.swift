@@ -1,48 +1,50 @@
 package import Feed
 package import Reactor
 
-/// Reads what an `Extraction` asks for out of documents and their items: made once, used for many.
+/// Reads events from documents and their items as an `Extraction` says.
 ///
-/// A class, as a structure with so many references would have each of them counted for each line.
+/// A class, because copying a struct with so many references would retain each of them for every line.
 package final class Extractor: Sendable {
-    /// What reading a document came to.
+    /// The result of reading a document.
     package struct Outcome: Sendable, Equatable {
-        /// How many events were added.
+        /// The number of events added.
         package var events = 0
-        /// What was wrong with some of the items, in one sentence about all of them; nil when nothing was.
+        /// One sentence about everything wrong with items; nil when nothing was.
         package var problem: Failure?
-        /// The pointer to the first number, for `fixingValue`; nil when the place of the value is known, or there is none.
+        /// The pointer to the first number, for `fixingValue`; nil when the value's pointer is fixed already, or there
+        /// is no number.
         package var valuePointer: JSONPointer?
-        /// The events of lines that have no number where the first one was; nil when there are none.
+        /// The events of lines without a number at the fixed pointer; nil when there are none.
         package var missing: MissingValues?
     }
 
-    /// Events without a value, as nothing is where the first number was.
+    /// Events without a value, because there is nothing at the pointer of the first number.
     package struct MissingValues: Sendable, Equatable {
         package var count: Int
-        /// What is wrong with the first one.
+        /// The first event's fault.
         var fault: Fault
-        /// The first one's position, from 1, when it is an item.
+        /// The first event's position, from 1, when it is an item.
         var position: Int?
     }
 
-    /// What is read.
+    /// The kind of input.
     package enum Kind: Sendable {
-        /// Documents that somebody asks for: all are of the same form. What is missing fails, with the key that may be meant.
+        /// Documents from polls, all of the same form. A missing field is an error, which suggests a similar key.
         case documents
-        /// Lines and messages, which may be of many forms: one without a number where the first one was has no value.
+        /// Lines and messages, which may differ in form: without a number at the fixed pointer, a line has no value.
         case lines
     }
 
-    /// What an event offers. Ranges are into its data; of a string it is what lies between its quotes.
+    /// The fields found in an event. Ranges are offsets into its data; a string's range excludes the quotes.
     struct Fields {
         var key: Range<Int>?
         var value: Double?
-        /// The pointer to the first number, which is the value; nil when the place of the value is known, or there is none.
+        /// The pointer to the first number, which is the value; nil when the value's pointer is fixed already, or there
+        /// is no number.
         var valuePointer: JSONPointer?
         var text: Range<Int>?
         var time: Timestamp?
-        /// What was asked for and is not as it should be.
+        /// The faults of requested fields.
         var faults = Faults()
     }
 
@@ -53,24 +55,24 @@ package final class Extractor: Sendable {
         var text: Fault?
         var time: Fault?
 
-        /// Whether everything that was asked for is there.
+        /// Whether every requested field is there.
         var isEmpty: Bool { key == nil && value == nil && text == nil && time == nil }
     }
 
-    /// Why something is not as it was asked for.
+    /// Why a field cannot be used.
     package enum Fault: Error, Equatable {
         case missing
         case wrong(JSONKind)
-        /// A number that a double, or a date, cannot be.
+        /// A number outside the range of a double, or of a date.
         case outOfRange
-        /// A string that is not what it should be.
+        /// A string that cannot be parsed as requested.
         case unreadable
 
         /// One sentence: `"/aqi" is a string and not a number`.
         ///
         /// - Parameters:
-        ///   - place: where it was looked for.
-        ///   - expected: what should be there, with its article.
+        ///   - place: the pointer to the field.
+        ///   - expected: the expected kind of value, with its article.
         func message(_ place: JSONPointer, _ expected: String) -> String {
             switch self {
             case .missing: "there is nothing at \(place.place)"
@@ -83,26 +85,26 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// What should be where a value is looked for, for messages.
+    /// The expected kind of a value, for messages.
     static let numberName = "a number"
-    /// What should be where a time is looked for, for messages.
+    /// The expected kind of a time, for messages.
     static let timeName = "a time (RFC 3339, or seconds since 1970)"
 
     let extraction: Extraction
-    /// What is looked for in an event's data.
+    /// The selection that is read from an event's data.
     let fields: JSONSelection
-    /// What is looked for in a document: where its items are, or the same.
+    /// The selection that is read from a document: the pointer to its items, or the same as `fields`.
     private let whole: JSONSelection
-    // Pointers 0 to 3 of `fields`; nil for what is not asked for, or not by a pointer.
+    // Pointers 0 to 3 of `fields`; nil for a field that is not requested, or not by a pointer.
     private let key: JSONPointer?
     private let value: JSONPointer?
     private let text: JSONPointer?
     private let time: JSONPointer?
-    /// Whether there are such pointers: to look at one costs three counted references, for every line.
+    /// Whether each pointer is set: testing a pointer itself costs three reference counts for every line.
     private let asked: (key: Bool, value: Bool, text: Bool, time: Bool)
     private let isLenient: Bool
     private let kind: Kind
-    /// Whether the value is where the first number was, and not where the configuration says.
+    /// Whether the value's pointer was fixed by the first number and not configured.
     private let followsFirstNumber: Bool
 
     package convenience init(_ extraction: Extraction, of kind: Kind) {
@@ -128,7 +130,7 @@ package final class Extractor: Sendable {
 
     // MARK: The first number
 
-    /// One that reads the value at `pointer`, where the first number was, unless the place of the value is known.
+    /// Returns an extractor that reads the value at `pointer`, unless the value's pointer is fixed already.
     func fixingValue(at pointer: JSONPointer) -> Extractor {
         guard extraction.value == .first else { return self }
         var extraction = extraction
@@ -136,11 +138,11 @@ package final class Extractor: Sendable {
         return Extractor(extraction, of: kind, followsFirstNumber: true)
     }
 
-    /// How many numbers of a document are tried.
+    /// The most numbers of a document that are tried.
     private static let mostCandidates = 8
 
-    /// Looks for the first number of an object or array that can be the value in all others, too: not the key or the time, not the
-    /// second value of a doubled key, and at a pointer that a line can tell.
+    /// Finds the first number of an object or array that can be the value in all later ones too: not the key or the
+    /// time, not the second value of a duplicate key, and at a pointer short enough for a line.
     @inline(never)
     private func findFirstNumber(in data: UnsafeBufferPointer<UInt8>) -> (pointer: JSONPointer, value: Double)? {
         for pointer in JSONPointer.numbers(in: data, isLenient: isLenient, atMost: Self.mostCandidates)
@@ -153,10 +155,10 @@ package final class Extractor: Sendable {
         return nil
     }
 
-    /// Whether an event may come without a value: that of a line without a number where the first one was.
+    /// Whether an event may lack a value: a line, when the pointer was fixed by the first number.
     var mayOmitValue: Bool { followsFirstNumber && kind == .lines }
 
-    /// What is wrong with the first of these events.
+    /// Returns the failure for the first of these events.
     func failure(of missing: MissingValues) -> Failure {
         guard let value else { preconditionFailure("a value that is missing where none was looked for") }
         let item = missing.position.map { "item \($0): " } ?? ""
@@ -165,17 +167,17 @@ package final class Extractor: Sendable {
 
     // MARK: Documents
 
-    /// A document, and where in it is what was asked for.
+    /// A parsed document and the selected parts of it.
     package struct Document: @unchecked Sendable {  // what was found never changes again
         package let json: JSONDocument
         fileprivate let found: JSONSelection.Found
-        /// Of a document that is one event: looked for where the document is read, as it may be long.
+        /// The fields of a document that is one event, found while it was read, as it may be long.
         fileprivate let fields: Fields?
     }
 
     /// Validates, minifies and searches a document in one pass.
     ///
-    /// - Parameter mayHaveMark: whether a byte order mark before it is passed over, as RFC 8259 section 8.1 lets readers do.
+    /// - Parameter mayHaveMark: whether a leading byte order mark is skipped, as RFC 8259 section 8.1 lets readers do.
     /// - Throws: the first fault.
     package func read(_ input: Bytes, mayHaveMark: Bool = true) throws(JSONFault) -> Document {
         let found = JSONSelection.Found()
@@ -189,10 +191,10 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// A document that is longer than this, in bytes, is read where it holds nobody up: a millisecond or two of the loop's time.
+    /// Longer documents, in bytes, are read on a worker; this length takes a millisecond or two of the loop's time.
     static let longestOnLoop = 512 << 10
 
-    /// The same by `worker`, when the document is so long that others on the loop would wait for it.
+    /// Does the same, on `worker` if the document is longer than `longestOnLoop`.
     ///
     /// - Returns: nil when the task was cancelled meanwhile.
     func read(
@@ -210,12 +212,12 @@ package final class Extractor: Sendable {
 
     /// Adds a document's events to `batch`.
     ///
-    /// A document that is one event must have what is asked for. Of many items, one without its key is left out; one
-    /// whose value or time is missing or of the wrong kind still is an event, without value or at the time of arrival; both
-    /// are reported. A value of null is no value, and a text that is missing no text: that is nothing to report.
+    /// A document that is one event must have every requested field. Of many items, one without its key is left out;
+    /// one whose value or time is missing or of the wrong kind is still an event, without value or at the time of
+    /// arrival; both are reported. A null value counts as no value and a missing text as no text; neither is reported.
     ///
     /// - Parameter now: the time of arrival.
-    /// - Throws: `.pointer` when there is nothing to read where the items, or the only value, should be.
+    /// - Throws: `.pointer` when there is nothing usable where the items, or a field of the only event, should be.
     package func add(
         _ document: Document, from source: SourceID, at now: Timestamp, to batch: inout EventBatch
     ) throws(Failure) -> Outcome {
@@ -236,10 +238,10 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// The same a slice at a time, for documents with so many items that the loop would wait too long for all of them.
+    /// Begins to read the items in slices, for documents with so many that they would block the loop.
     ///
     /// - Returns: nil when the document is one event.
-    /// - Throws: `.pointer` when there is nothing to read where the items should be.
+    /// - Throws: `.pointer` when there are no items at their pointer.
     package func begin(
         _ document: Document, from source: SourceID, at now: Timestamp
     ) throws(Failure) -> ItemReading? {
@@ -257,11 +259,11 @@ package final class Extractor: Sendable {
         return ItemReading(self, of: document.json, items, from: source, now: now)
     }
 
-    /// Looks at what is not as it was asked for in a document that is one event.
+    /// Checks the faults of a document that is one event.
     ///
     /// - Parameter suggests: see `JSONSelection.Found.missing`.
-    /// - Returns: why the event has no value, when that is no reason to leave it out. A null is no fault then.
-    /// - Throws: why it is no event.
+    /// - Returns: why the event has no value, if it may lack one; nil for a null value.
+    /// - Throws: why the document is no event.
     func check(
         _ faults: Faults, in data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, suggests: Bool
     ) throws(Failure) -> Fault? {
@@ -275,7 +277,7 @@ package final class Extractor: Sendable {
         return missing
     }
 
-    /// Why a document that is one event is none: the first thing that is not as it was asked for.
+    /// Returns the first fault of a document that is no event.
     ///
     /// - Parameter suggests: see `JSONSelection.Found.missing`.
     private func failure(
@@ -302,7 +304,7 @@ package final class Extractor: Sendable {
 
     // MARK: Fields
 
-    /// What `body` makes of what pointer `index` leads to.
+    /// Returns what `body` makes of the value at pointer `index`.
     @inline(__always)
     private func read<Value>(
         _ index: Int, _ data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found, _ fault: inout Fault?,
@@ -320,7 +322,7 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// What an event's data offer, with what `fields` found in them.
+    /// Returns an event's fields, given what the selection `fields` found in its data.
     @inline(__always)
     func fields(of data: UnsafeBufferPointer<UInt8>, _ found: JSONSelection.Found) -> Fields {
         var fields = Fields()
@@ -345,7 +347,7 @@ package final class Extractor: Sendable {
         if mayOmitValue, fields.faults.value == .missing,
             case .success(let number) = Self.number(data, isLenient: isLenient)
         {
-            // A bare number is the value of its line, wherever that is in others.
+            // A bare number is the value of its line, wherever other lines have theirs.
             fields.value = number
             fields.faults.value = nil
         }
@@ -363,7 +365,7 @@ package final class Extractor: Sendable {
         return fields
     }
 
-    /// The number that a value is.
+    /// Returns a value as a number.
     private static func number(_ token: UnsafeBufferPointer<UInt8>, isLenient: Bool) -> Result<Double, Fault> {
         switch JSONKind(firstByte: token.first) {
         case .number: JSONNumber.double(token).map { .success($0) } ?? .failure(.outOfRange)
@@ -372,7 +374,7 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// The time that a value says; see `Extraction.time`. Where strings count as numbers they do here, too.
+    /// Returns a value as a time; see `Extraction.time`. Strings with numbers count if `isLenient`.
     private static func time(_ token: UnsafeBufferPointer<UInt8>, isLenient: Bool) -> Result<Timestamp, Fault> {
         switch JSONKind(firstByte: token.first) {
         case .number:
@@ -386,7 +388,7 @@ package final class Extractor: Sendable {
         }
     }
 
-    /// What lies between a string's quotes.
+    /// Returns the part of a string between its quotes.
     private static func body(_ token: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: token.dropFirst().dropLast())
     }
@@ -396,12 +398,12 @@ package final class Extractor: Sendable {
         return RFC3339.parse(JSONText.unescape(Bytes(body)))
     }
 
-    /// Seconds since the Unix epoch, or milliseconds from 10^11 on, which as seconds would be the year 5138; nil outside
-    /// of the years 0000 to 9999, which are all that a line can say.
+    /// Converts seconds since the Unix epoch, or milliseconds from 10^11 on (as seconds, that would be the year 5138).
+    /// Nil outside of the years 0000 to 9999, the range of a line's times.
     private static func time(epoch number: Double) -> Timestamp? {
         let seconds = number >= 1e11 ? number / 1_000 : number
         guard -62_167_219_200 <= seconds, seconds < 253_402_300_800 else { return nil }
-        // Whole seconds and the rest apart, so that microseconds stay what they were written as.
+        // Whole seconds and the fraction are converted separately, to keep the microseconds exact.
         let whole = seconds.rounded(.down)
         let micros = ((seconds - whole) * 1_000_000).rounded()
         return Timestamp(microseconds: Int64(whole) * 1_000_000 + Int64(micros))

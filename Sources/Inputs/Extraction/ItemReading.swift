@@ -1,14 +1,14 @@
 package import Feed
 package import Reactor
 
-/// The items of one document, read a slice at a time; it holds the document and its place in it.
+/// Reads the items of one document in slices; holds the document and the position in it.
 package struct ItemReading {
     private var extractor: Extractor
     private let document: JSONDocument
     private let source: SourceID
     private let now: Timestamp
     private var items: JSONItems
-    /// In the item that was read last.
+    /// The selection found in the item that was read last.
     private let found = JSONSelection.Found()
     private var events = 0
     private var tally = ItemTally()
@@ -25,17 +25,17 @@ package struct ItemReading {
         self.now = now
     }
 
-    /// Items from one look at the time to the next.
+    /// The number of items between two checks of the time.
     private static let step = 8
 
-    /// What was read until now.
+    /// The result so far.
     package var outcome: Extractor.Outcome {
         Extractor.Outcome(
             events: events, problem: tally.problem(for: extractor.extraction), valuePointer: valuePointer,
             missing: tally.missing)
     }
 
-    /// What to say when its task is cancelled and the rest is not read.
+    /// The failure to report when the task is cancelled before the rest is read.
     package var cutShort: Failure {
         Failure(
             .closed,
@@ -43,9 +43,9 @@ package struct ItemReading {
         )
     }
 
-    /// Adds the events of further items to `batch`, until that is full or the slice of work is over.
+    /// Adds the events of further items to `batch`, until it is full or the time slice is over.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: whether there are more items.
     package mutating func read(into batch: inout EventBatch, during slice: inout TimeSlice) -> Bool {
         repeat {
             if !read(atMost: Self.step, into: &batch) { return false }
@@ -53,9 +53,9 @@ package struct ItemReading {
         return true
     }
 
-    /// Adds the events of at most `limit` more items to `batch`, until that is full.
+    /// Adds the events of at most `limit` more items to `batch`, until it is full.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: whether there are more items.
     package mutating func read(atMost limit: Int, into batch: inout EventBatch) -> Bool {
         document.withUnsafeBytes { bytes in
             for _ in 0..<limit {
@@ -101,7 +101,7 @@ package struct ItemReading {
         }
     }
 
-    /// Adds an event whose key does not lie in its item.
+    /// Adds an event whose key is not a part of its item.
     private func add(
         _ key: Bytes?, _ fields: Extractor.Fields, _ item: UnsafeBufferPointer<UInt8>, _ flaws: JSONFlaws,
         at time: Timestamp, into batch: inout EventBatch

@@ -1,15 +1,15 @@
 internal import Feed
 
-/// What was wrong with the items of a document, summed up.
+/// Summarizes what was wrong with a document's items.
 struct ItemTally {
     private var items = 0
-    /// How many had something wrong with them.
+    /// The number of faulty items.
     private var faulty = 0
     private var withoutKey = 0
     private var withoutValue = 0
     private var withoutTime = 0
     private var first: (position: Int, faults: Extractor.Faults)?
-    /// The items that may come without a value, and do.
+    /// The items that lack a value and may.
     private(set) var missing: Extractor.MissingValues?
 
     /// - Parameter mayOmitValue: see `Extractor`.
@@ -35,7 +35,7 @@ struct ItemTally {
         if first == nil { first = (position, faults) }
     }
 
-    /// One sentence about all of them; nil when nothing was wrong.
+    /// One sentence about all faults; nil when there were none.
     func problem(for extraction: Extraction) -> Failure? {
         guard let first else { return nil }
         var parts: [String] = []
@@ -48,7 +48,7 @@ struct ItemTally {
             .pointer, "\(those) (\(parts.joined(separator: ", "))); first, item \(first.position): \(detail)")
     }
 
-    /// What is wrong with one of them.
+    /// Returns what is wrong with one item.
     private static func detail(_ faults: Extractor.Faults, _ extraction: Extraction) -> String {
         if let fault = faults.key, case .at(let place) = extraction.key {
             return fault.message(place, "a string or number")

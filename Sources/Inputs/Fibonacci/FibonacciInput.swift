@@ -1,10 +1,10 @@
 package import Feed
 package import Reactor
 
-/// Runs over the Fibonacci numbers on a loop for blocking work, on a schedule and on request: a canary for the
-/// machine's speed. It publishes what a run took, and the numbers themselves when they are wanted.
+/// Computes the Fibonacci numbers on a worker, on a schedule and on request: a canary for the machine's speed.
+/// Publishes how long each run took, and the numbers themselves if requested.
 ///
-/// A run goes slice by slice, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
+/// A run works in slices, so that it can be cancelled, and holds one slice in memory, however long the numbers are.
 package actor FibonacciInput: Input {
     private let source: FibonacciSource
     private let store: EventStore
@@ -17,17 +17,17 @@ package actor FibonacciInput: Input {
     private let schedule: PollSchedule?
     private var requests = FibonacciRequests()
     private let request: Wakeup
-    /// When a run that was asked for may begin: so that asking, however often, takes no more than half a core.
+    /// The earliest start of a requested run, so that requests take no more than half a core.
     private var notBefore = LoopInstant(nanoseconds: 0)
 
-    /// From the start of a run to one that was asked for, as with every source that is polled out of turn.
+    /// The time from the start of a run to a requested one, as with every source that is polled on request.
     private static let requestPause = Duration.seconds(1)
-    /// What a slice may take before something is wrong.
+    /// How late a slice may be before the source counts as stuck.
     private static let grace = Duration.seconds(5)
-    /// Slices computed at once when nobody wants their numbers: two milliseconds' work.
+    /// The number of slices computed at once when only the summary is published: two milliseconds' work.
     private static let slicesUnseen = 16
 
-    /// - Parameter worker: where it is computed; one of its own, or a slow disk makes the source late.
+    /// - Parameter worker: does the computing; not shared, or a slow disk makes the source late.
     package init(
         _ source: FibonacciSource, store: EventStore, desk: PollDesk, on loop: EventLoop, worker: any Worker,
         wall: any WallClock
@@ -42,10 +42,10 @@ package actor FibonacciInput: Input {
         request = Wakeup(loop: loop)
     }
 
-    /// Asks for a run out of turn; to be called on the loop, and does not wait. Those before it come first.
+    /// Requests a run out of turn, behind those that are waiting. Call it on the loop; it does not wait.
     ///
-    /// - Parameter n: up to which number, which publishes the numbers too; nil for a run like the source's own.
-    /// - Returns: whether there will be one; false when `n` is out of range, or too many others wait.
+    /// - Parameter n: the last number of a run that publishes its numbers too; nil for a run like the scheduled ones.
+    /// - Returns: whether the run will take place; false when `n` is out of range, or too many others wait.
     @discardableResult
     package nonisolated func requestRun(n: Int? = nil) -> Bool {
         assumeIsolated { input in
@@ -76,7 +76,7 @@ package actor FibonacciInput: Input {
 
     private func expect(by deadline: LoopInstant?) async { await desk.expect(source.description.name, by: deadline) }
 
-    /// Suspends until a run's time has come, on schedule or on request.
+    /// Suspends until the next run is due, on schedule or on request.
     private func nextRun(
         due: LoopInstant?
     ) async throws(CancellationError) -> (FibonacciRequests.Request, isScheduled: Bool) {
@@ -86,7 +86,7 @@ package actor FibonacciInput: Input {
                 return (.init(n: source.n, wantsPairs: requests.remove(source.n)), true)
             }
             if notBefore <= now, let next = requests.next() { return (next, false) }
-            // A signal that is left over from before does no harm: then it is looked at again.
+            // A leftover signal is harmless: the loop checks again.
             var next = due
             if !requests.isEmpty { next = min(due ?? notBefore, notBefore) }
             let timer = next.map { time in loop.schedule(at: time) { [request] in request.signal() } }
@@ -95,16 +95,16 @@ package actor FibonacciInput: Input {
         }
     }
 
-    /// Makes one run and publishes it.
+    /// Computes one run and publishes it.
     ///
-    /// - Returns: what computing took.
+    /// - Returns: the time spent computing.
     private func compute(
         _ request: FibonacciRequests.Request, _ id: SourceID
     ) async throws(CancellationError) -> Duration {
         let n = request.n
         let run = FibonacciRun(through: n)
         while !run.isFinished {
-            // A slice is progress, and what is waited for outputs is not this source's fault.
+            // Each slice is progress, and waiting for outputs is not this source's fault.
             await expect(by: loop.clock.now.advanced(by: Self.grace))
             switch request.wantsPairs ? .pairs : source.emission {
             case .summary:
@@ -136,13 +136,13 @@ package actor FibonacciInput: Input {
         do {
             return try await loop.offload(to: worker, work)
         } catch {
-            throw CancellationError()  // the work throws nothing; the slice under way is nobody's any more
+            throw CancellationError()  // the work throws nothing; the slice in progress is abandoned
         }
     }
 }
 
 extension FibonacciRun {
-    /// The slice as events without a value: `{"n":12,"f":"144"}`.
+    /// Returns the slice as events without a value: `{"n":12,"f":"144"}`.
     func batch(at time: Timestamp, from source: SourceID) -> EventBatch {
         var batch = EventBatch()
         var data: [UInt8] = []

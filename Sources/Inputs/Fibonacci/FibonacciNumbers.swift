@@ -1,9 +1,9 @@
-/// F(0), F(1), F(2) … exactly, one after the other, and each as decimals.
+/// Computes F(0), F(1), F(2) … exactly, one after the other, and writes them as decimals.
 ///
-/// Limbs in base 10^18, the lowest first: a sum is one pass over them, and the decimals need no conversion, which is
-/// what takes the time in base 2^64. See docs/decisions/0016-fibonacci-in-base-ten.md.
+/// Limbs are in base 10^18, the lowest first: a sum is one pass over them, and decimals need no conversion, which
+/// dominates the time in base 2^64. See docs/decisions/0016-fibonacci-in-base-ten.md.
 package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its memory and lends it to nobody
-    /// Decimal digits in a limb.
+    /// The decimal digits of a limb.
     static let limbDigits = 18
     private static let base: UInt64 = 1_000_000_000_000_000_000
 
@@ -11,17 +11,17 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
     private var current: UnsafeMutablePointer<UInt64>
     /// F(n+1).
     private var following: UnsafeMutablePointer<UInt64>
-    /// Limbs in use, by `following`.
+    /// The number of limbs of `following`.
     private var count = 1
     private let capacity: Int
-    /// Which number this is.
+    /// The index of the current number.
     package private(set) var n = 0
 
-    /// Begins with F(0).
+    /// Starts at F(0).
     ///
-    /// - Parameter last: the number that `advance` goes up to, 0 or more.
+    /// - Parameter last: the last number that `advance` may reach, 0 or more.
     package init(through last: Int) {
-        // F(last + 1) is kept too. Zeros beyond a number's limbs are what lets the shorter one of two be added.
+        // F(last + 1) is kept too. The zeros above a number's limbs let a shorter number be added to a longer one.
         capacity = Self.digits(of: last + 1) / Self.limbDigits + 1
         current = .allocate(capacity: capacity)
         following = .allocate(capacity: capacity)
@@ -35,8 +35,8 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
         following.deallocate()
     }
 
-    /// How many decimal digits F(n) has, by Binet's formula. Tests hold it against all numbers up to F(100,000), whose
-    /// logarithms are never nearer to a whole number than 4·10⁻⁶.
+    /// Returns the number of decimal digits of F(n), by Binet's formula. Tests check it for all numbers up to
+    /// F(100,000), whose logarithms are never nearer to a whole number than 4·10⁻⁶.
     ///
     /// - Parameter n: from 0 to 100,001.
     package static func digits(of n: Int) -> Int {
@@ -48,7 +48,7 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
     /// The most bytes that `write` touches.
     package var mostBytes: Int { count * Self.limbDigits }
 
-    /// Goes on to the next number; traps beyond the one that was announced.
+    /// Advances to the next number; traps beyond the last number given to `init`.
     package mutating func advance() {
         n += 1
         var carry: UInt64 = 0
@@ -71,7 +71,7 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
     /// Writes the decimals of F(n).
     ///
     /// - Parameter memory: room for `mostBytes`.
-    /// - Returns: where in it the digits are: the highest limb's leading zeros stand before them.
+    /// - Returns: the range of the digits in `memory`, behind the highest limb's leading zeros.
     package func write(to memory: UnsafeMutableRawPointer) -> Range<Int> {
         var highest = count - 1
         if highest > 0, current[highest] == 0 { highest -= 1 }
@@ -100,8 +100,9 @@ package struct FibonacciNumbers: ~Copyable, @unchecked Sendable {  // owns its m
         (memory + 10).storeBytes(of: digits(rest % 100_000_000), as: UInt64.self)
     }
 
-    /// The eight digits of a number below 10^8 as they lie in memory: halved three times, all parts of a step at once
-    /// in one word. Each quotient is a multiplication by a rounded-up reciprocal, exact for the values it can meet.
+    /// Returns the eight digits of a number below 10^8 in memory order: split in halves three times, all parts of a
+    /// step at once in one word. Each quotient is a multiplication by a rounded-up reciprocal, exact for all possible
+    /// values.
     @inline(__always)
     private static func digits(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000

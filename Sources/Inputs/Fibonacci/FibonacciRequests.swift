@@ -1,10 +1,10 @@
 internal import Feed
 
-/// Runs that were asked for and have not begun, in the order of asking: each `n` once, and no more than `limit`.
+/// Requested runs that have not begun, in the order of the requests: each `n` once, at most `limit`.
 struct FibonacciRequests {
     struct Request: Equatable {
         var n: Int
-        /// Whether somebody wants to see the numbers, and not only how long they took.
+        /// Whether to publish the numbers besides the summary.
         var wantsPairs: Bool
     }
 
@@ -13,7 +13,7 @@ struct FibonacciRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// - Returns: whether such a run is waiting now; false when there are too many others, or `n` is out of range.
+    /// - Returns: whether a run for `n` waits now; false when too many others do, or `n` is out of range.
     mutating func add(_ n: Int, wantsPairs: Bool) -> Bool {
         guard 0...PollRequest.mostN ~= n else { return false }
         if let place = waiting.firstIndex(where: { $0.n == n }) {
@@ -25,12 +25,12 @@ struct FibonacciRequests {
         return true
     }
 
-    /// Takes the one that has waited longest.
+    /// Removes and returns the run that has waited longest.
     mutating func next() -> Request? { waiting.isEmpty ? nil : waiting.removeFirst() }
 
-    /// A run up to `n` begins anyway.
+    /// Removes the request for `n`, as a scheduled run for it begins.
     ///
-    /// - Returns: whether somebody wants its numbers.
+    /// - Returns: whether that run must publish its numbers.
     mutating func remove(_ n: Int) -> Bool {
         guard let place = waiting.firstIndex(where: { $0.n == n }) else { return false }
         return waiting.remove(at: place).wantsPairs

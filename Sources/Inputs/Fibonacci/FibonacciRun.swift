@@ -1,23 +1,23 @@
 internal import Feed
 internal import Reactor
 
-/// One run over F(0)…F(n) as decimals, a slice after the other, and the time it takes.
+/// One run over F(0)…F(n) as decimals, slice by slice, and the time it takes.
 ///
-/// Every number is written as decimals, wanted or not: so a run's time means the same wherever it is shown. What
-/// becomes of a slice is not in it.
+/// Every number is written as decimals, whether published or not, so that times are comparable. Callers publish the
+/// slices.
 package final class FibonacciRun: @unchecked Sendable {  // used in one place at a time, by one piece of offloaded work
-    /// The number that the run goes up to.
+    /// The last number of the run.
     package let last: Int
-    /// What computing took so far. Also in virtual time it is the machine's: the work is real.
+    /// The time spent computing so far; real time, even where a test's clock is virtual.
     package private(set) var elapsed = Duration.zero
     private var numbers: FibonacciNumbers
     private let memory: UnsafeMutableRawBufferPointer
-    /// Where the slice's numbers are in `memory`.
+    /// The ranges of the slice's numbers in `memory`.
     private var places: [Range<Int>] = []
     /// The first number of the next slice.
     private var next = 0
 
-    /// How many bytes of decimals a slice has at most, unless one number has more; and how many numbers.
+    /// The most bytes of decimals in a slice (more only for a single longer number), and the most numbers.
     private static let sliceBytes = 128 << 10
     private static let sliceCount = 1_024
 
@@ -26,25 +26,25 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
         precondition(0...PollRequest.mostN ~= last, "callers look at the range first")
         self.last = last
         numbers = FibonacciNumbers(through: last)
-        // A number is written with the zeros of its highest limb.
+        // The zeros of a number's highest limb are written too.
         let longest = FibonacciNumbers.digits(of: last + 1) + FibonacciNumbers.limbDigits
-        // Short runs get no more than they can fill: fresh memory takes longer than they do.
+        // A short run allocates only what it can fill: fresh memory would cost more time than the run.
         let most = min(max(Self.sliceBytes, longest), (last + 1) * longest)
         memory = .allocate(byteCount: most, alignment: 16)
     }
 
     deinit { memory.deallocate() }
 
-    /// Whether every number was in some slice.
+    /// Whether all numbers have been computed.
     package var isFinished: Bool { next > last }
 
-    /// Computes the next slice, about a tenth of a millisecond's work; an empty one behind the end.
+    /// Computes the next slice, about a tenth of a millisecond's work; behind the end it is empty.
     package func advance() {
         let start = SuspendingClock.now
         places.removeAll(keepingCapacity: true)
         guard let memory = memory.baseAddress, !isFinished else { return }
         var used = 0
-        // In bounds: looked at before each number; the first one always fits, see `init`.
+        // In bounds: checked before each number; the first one always fits, see `init`.
         while next <= last, places.count < Self.sliceCount, used + numbers.mostBytes <= self.memory.count {
             let place = numbers.write(to: memory + used)
             places.append(used + place.lowerBound..<used + place.upperBound)
@@ -55,7 +55,7 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
         elapsed += start.duration(to: .now)
     }
 
-    /// Lends the slice's numbers and their decimals, in order.
+    /// Calls `body` with each of the slice's numbers and its decimals, in order.
     package func visit<Failure: Error>(
         _ body: (_ n: Int, _ decimals: UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -67,7 +67,7 @@ package final class FibonacciRun: @unchecked Sendable {  // used in one place at
     }
 }
 
-/// A run's time as it is shown.
+/// Formats a run's time.
 package enum FibonacciTime {
     /// In milliseconds with three digits behind the point: `0.042`, `605.604`.
     package static func milliseconds(_ time: Duration) -> String {

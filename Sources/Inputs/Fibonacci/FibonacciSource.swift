@@ -1,19 +1,19 @@
 package import Feed
 
-/// The Fibonacci numbers as a feed: how long this machine takes to add them up.
+/// The Fibonacci numbers as a source: how long this machine takes to compute them.
 package struct FibonacciSource: Sendable, Equatable {
-    /// What lines a run makes.
+    /// Which lines a run publishes.
     package enum Emission: String, Sendable, CaseIterable {
-        /// One with the time it took.
+        /// One line with the time it took.
         case summary
-        /// One for every number, and the summary.
+        /// One line for every number, and the summary.
         case pairs
     }
 
     package var description: SourceDescription
-    /// Up to which number a run goes, 0 to `PollRequest.mostN`.
+    /// The last number of a run, 0 to `PollRequest.mostN`.
     package var n: Int
-    /// The time from run to run; nil for runs on request only, after a first one.
+    /// The time between runs; nil for one run at the start and then only on request.
     package var every: Duration?
     package var emission: Emission = .summary
 

@@ -1,8 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Reads another agent's feed as a source of a fleet, whatever happens to the connection: what its lines come to is up to the
-/// store. It comes back by itself, and goes on behind the last line that was taken.
+/// Reads another agent's feed as a source of a fleet, and survives any loss of the connection: the store interprets the
+/// lines. It reconnects by itself and resumes behind the last line that the store accepted.
 package actor FleetInput: Input {
     private let name: String
     private let peer: PeerReader
@@ -12,13 +12,13 @@ package actor FleetInput: Input {
     private var random: any RandomNumberGenerator & Sendable
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The connection there is, for requests.
+    /// The open connection, for poll requests.
     private var stream: (any ByteStream)?
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(10))
-    /// When the agent greeted in this connection.
+    /// When the agent greeted us in this connection.
     private var greeted: LoopInstant?
     private var outage = Outage<String>()
-    /// How wide the agent's windows are, as it says.
+    /// The width of the agent's windows, from its greeting.
     private var interval = Duration.seconds(10)
     /// What was asked of the agent and is to be done for it.
     private var asked: [(source: String, work: @Sendable () async throws(HTTPFailure) -> Void)] = []
@@ -26,9 +26,9 @@ package actor FleetInput: Input {
 
     /// How many windows without a line mean that a connection is dead which does not tell that by itself.
     private static let silentWindows = 3
-    /// Polls that wait to be passed on over a connection of their own.
+    /// The most waiting poll requests that need a connection of their own.
     private static let mostAsked = 16
-    /// How long an agent is let alone that cannot be a member.
+    /// The pause before we try an agent again that cannot be a member.
     private static let refusedPause = Duration.seconds(60)
 
     package init(
@@ -89,7 +89,7 @@ package actor FleetInput: Input {
         await store.say(.error(failure), of: id)
     }
 
-    /// The agent has greeted.
+    /// Records that the agent has greeted.
     private func begin(_ stream: any ByteStream, _ id: MemberID) async {
         self.stream = stream
         greeted = loop.clock.now
@@ -160,7 +160,7 @@ package actor FleetInput: Input {
         }
     }
 
-    /// Does what takes its time, one after the other; of a source that is not polled, an error says why.
+    /// Sends the waiting poll requests one after the other; an error event says why a source is not polled.
     private func askLater(_ id: MemberID) async throws(CancellationError) {
         while true {
             while !asked.isEmpty {

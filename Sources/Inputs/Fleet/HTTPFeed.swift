@@ -2,15 +2,15 @@ package import Feed
 package import Reactor
 internal import WebSocket
 
-/// Another agent's `/feed` by HTTP, TLS and proxies included.
+/// Another agent's `/feed` over HTTP, with TLS and proxies.
 ///
-/// It asks by HTTP/1.0, so that nobody in between answers in chunks: the answer ends with the connection (RFC 9112, section 6.3).
+/// Requests use HTTP/1.0, so that no answer is chunked: it ends with the connection (RFC 9112, section 6.3).
 package struct HTTPFeed: FeedTransport {
     private let request: HTTPRequest
     private let transport: any StreamTransport
     private let loop: EventLoop
 
-    /// The longest head of an answer, in bytes.
+    /// The most bytes of an answer's head.
     private static let longestHead = 16 << 10
 
     package init(_ request: HTTPRequest, by transport: any StreamTransport, on loop: EventLoop) {
@@ -33,7 +33,7 @@ package struct HTTPFeed: FeedTransport {
         return stream
     }
 
-    /// Connects, writes, and reads the head of the answer, within the request's deadline.
+    /// Connects, writes the request, and reads the head of the answer, within the request's deadline.
     private func exchange(
         _ bytes: (WebSocketTarget) -> [UInt8]
     ) async throws -> (stream: LoopBound<any ByteStream>, head: String) {
@@ -43,7 +43,7 @@ package struct HTTPFeed: FeedTransport {
         let began = loop.clock.now
         let opened = try await transport.connect(request).stream
         let late = LoopBound(Deadline())
-        // Closing is what ends a wait for a peer that neither reads nor answers.
+        // Only closing ends the wait for a peer that neither reads nor answers.
         let timer = loop.schedule(at: began.advanced(by: request.timeout)) {
             late.value.isOver = true
             opened.value.close()
@@ -64,13 +64,13 @@ package struct HTTPFeed: FeedTransport {
 
     private final class Deadline { var isOver = false }
 
-    /// What asks for the feed, to go on behind a line.
+    /// Returns the request for the feed behind `place`.
     static func head(of request: HTTPRequest, _ target: WebSocketTarget, behind place: LineID?) -> [UInt8] {
         let query = place.map { "?since=\($0.sequence)&run=\($0.run)" } ?? ""
         return head("GET \(base(target))/feed\(query)", ["Accept: application/x-ndjson"], of: request, target)
     }
 
-    /// What has a source of the agent's polled.
+    /// Returns the request that polls a source of the agent.
     static func poll(
         _ source: String, _ poll: PollRequest, by request: HTTPRequest, _ target: WebSocketTarget
     ) -> [UInt8] {
@@ -79,7 +79,7 @@ package struct HTTPFeed: FeedTransport {
         return head("POST \(base(target))/poll/\(percentEncoded(source))", fields, of: request, target) + body.utf8
     }
 
-    /// The path that the agent's own stand below.
+    /// Returns the path below which the agent's own paths are.
     private static func base(_ target: WebSocketTarget) -> Substring {
         func trimmed(_ path: Substring) -> Substring {
             var path = path
@@ -113,7 +113,7 @@ package struct HTTPFeed: FeedTransport {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// The head of the answer, byte by byte: what follows it is the feed's.
+    /// Reads the head of the answer byte by byte: the bytes behind it belong to the feed.
     private func readHead(of stream: any ByteStream) async throws -> String {
         let byte = ReadBuffer(count: 1)
         var head: [UInt8] = []
@@ -131,7 +131,7 @@ package struct HTTPFeed: FeedTransport {
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// What is wrong with an answer; nil when the feed follows.
+    /// Returns what is wrong with an answer; nil when the feed follows.
     static func failure(_ head: String, of peer: String) -> HTTPFailure? {
         let lines = head.split(whereSeparator: \.isNewline)
         let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)

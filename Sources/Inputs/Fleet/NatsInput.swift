@@ -2,10 +2,10 @@ package import Feed
 package import Nats
 package import Reactor
 
-/// Reads a stream that many agents publish to, as many sources of a fleet: what their lines come to is up to the store.
+/// Reads a stream that many agents publish to, as many sources of a fleet: the store interprets the lines.
 ///
-/// It goes on by itself whatever happens to servers and stream, behind the last message that was taken. What there is on the way is
-/// one answer: the next one is asked for when the store has that.
+/// It survives any loss of servers or stream and resumes behind the last message it read. One batch of messages is in
+/// flight: the next one is requested when the store has accepted it.
 package actor NatsInput: Input {
     private let source: NatsSource
     private let broker: any BrokerReader
@@ -17,44 +17,43 @@ package actor NatsInput: Input {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var isConnected = false
-    /// Whether something could be read since it was last said that nothing can.
+    /// Whether the stream has been readable since the last report of an outage.
     private var isThere = false
-    /// Nil before the stream was looked through.
+    /// Nil until the stream has been searched for known agents.
     private var cursor: StreamCursor?
     private var backoff = Backoff()
     private var outage = Outage<Failure.Code>()
-    /// The time since something was said of messages that no agent stands for: the stream itself is well.
+    /// The time since a message without an agent was reported: the stream itself works.
     private var complaint = Outage<Failure.Code>()
     private var slice: TimeSlice
-    /// By agents, by their names.
+    /// The agents, by name.
     private var agents: [String: Agent] = [:]
-    /// What was said of agents, which is said once.
+    /// The topics already reported about agents; each is reported once.
     private var told: Set<String> = []
 
     private struct Agent {
         let subject: String
-        /// Of which run nothing is taken.
+        /// The run whose messages are skipped.
         var refused: String?
-        /// The time in which its messages are refused.
+        /// The time during which its messages are refused.
         var outage = Outage<String>()
     }
 
-    /// Lines that are passed on together: what one of them costs is up to who wrote it.
+    /// The most lines passed to the store in one call: the agent decides how much work a line is.
     private static let linesAtOnce = 16
-    /// Of how many subjects the last message is looked at, or a few more: not all of them need to be agents.
+    /// The most subjects whose last message is read, give or take a few: not all of them need to be agents.
     private let mostFound: Int
-    /// How often in a row an answer may be late when the last messages are looked at.
+    /// The most late answers in a row while the last messages are read.
     private static let mostSilences = 3
-    /// Of how many agents it is looked up whether the stream has the message that their newest line came by: mostly the first one is
-    /// there, or none.
+    /// The most known positions that are looked for in the stream: mostly the first one is there, or none is.
     private static let mostLookedAt = 8
-    /// Of how much that is wrong with single agents it is said.
+    /// The most topics that are reported about agents.
     private static let mostTold = 1_000
-    /// The least time between two questions that nothing comes of.
+    /// The least time between two requests while the answers are empty.
     private static let pause = Duration.milliseconds(20)
 
     /// - Parameters:
-    ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
+    ///   - broker: used only on `worker`, which a stopped server may block.
     package init(
         _ source: NatsSource, from broker: any BrokerReader, store: EventStore, desk: PollDesk, on loop: EventLoop,
         worker: any Worker, mostFound: Int = 20_000,
@@ -111,7 +110,7 @@ package actor NatsInput: Input {
 
     // MARK: Where to begin
 
-    /// Has a consumer behind the last message that was taken.
+    /// Creates a consumer behind the last message that was read.
     private func begin(_ id: SourceID) async throws {
         try await store.waitForPositions()
         let (streamName, subject) = (source.stream, source.subject)
@@ -128,11 +127,11 @@ package actor NatsInput: Input {
         _ = try await ask { broker throws(NatsFault) in
             try broker.read(subject, of: streamName, from: start, isBrief: false)
         }
-        // At once, as it may be long before the first message comes; after a failure not before something was read.
+        // At once, because the first message may take long to come; after a failure, not before something was read.
         if outage.since == nil { await noteReading(id) }
     }
 
-    /// Looks at the last message of each agent: who is there, or was, and from where on there is something new.
+    /// Reads the last message of each agent, to learn which agents there are and where unread messages begin.
     private func lookThrough(_ now: NatsStream, _ id: SourceID) async throws -> StreamCursor {
         let (stream, subject) = (source.stream, source.subject)
         let said = try await ask { broker throws(NatsFault) in
@@ -145,7 +144,7 @@ package actor NatsInput: Input {
                 guard message.number == UInt64(found.count) + 1 else { throw Self.hole }
                 found.append(message)
             }
-            // There may be fewer than was said, but not none; what has come since is not waited for.
+            // There may be fewer than announced, but not none; newer messages are not waited for.
             if found.isEmpty { throw Self.nothing }
             if messages.isEmpty || messages.contains(where: { $0.sequence > now.last })
                 || found.count > mostFound
@@ -166,11 +165,11 @@ package actor NatsInput: Input {
                     taken.map { message.sequence < $0 } ?? false
                 }
             if isOld { await recall(message, id) }
-            // Others have their turn.
+            // Lets other tasks on the loop run.
             if index % 32 == 31 { try await loop.sleep(for: .zero) }
         }
         if positions.newest.isEmpty { return StreamCursor(from: .time(from)) }
-        // One that has agents of ours and not their lines is another stream, of which nothing was taken.
+        // A stream that has our agents but not their lines is another one, of which nothing has been read.
         guard let taken else { return StreamCursor(from: .sequence(1)) }
         let behind = positions.behind(taken)
         let oldest = try await find(behind) ?? behind.dropFirst(Self.mostLookedAt).first?.number
@@ -179,8 +178,8 @@ package actor NatsInput: Input {
             behind: Dictionary(behind.map { ($0.position.agent, $0.number) }, uniquingKeysWith: max))
     }
 
-    /// The number of the first message of these that the stream has with the position's line in it; nil for none of those that are
-    /// looked at.
+    /// Returns the number of the first of these messages that the stream still has with its position's line in it; nil
+    /// when none of the tried ones is there.
     private func find(
         _ positions: [(position: AgentPosition, number: UInt64)]
     ) async throws -> UInt64? {
@@ -197,7 +196,7 @@ package actor NatsInput: Input {
         return nil
     }
 
-    /// The next messages that are known to be there, however late they are; none when they do not come.
+    /// Waits for the next messages that the stream announced, however late; returns none when they do not come.
     private func nextLate() async throws -> [NatsDelivery] {
         for _ in 0..<Self.mostSilences {
             let messages = try await ask { broker throws(NatsFault) in try broker.next() }
@@ -207,7 +206,7 @@ package actor NatsInput: Input {
         return []
     }
 
-    /// Knows an agent by its last message, of which nothing is read.
+    /// Registers an agent by its last message; no lines of it are read.
     private func recall(_ message: NatsDelivery, _ id: SourceID) async {
         guard let member = await member(of: message, id), let run = message.run, RunName.isValid(run) else { return }
         let last = message.last.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
@@ -223,7 +222,7 @@ package actor NatsInput: Input {
     private static let setBack = NatsFault(.silent, "the stream was set back to what it had before")
     private static let nothing = NatsFault(.silent, "the stream says that it has messages, and sends none")
 
-    /// Takes what comes, until it cannot be had any more.
+    /// Reads messages until a fault.
     private func readOn(_ id: SourceID) async throws {
         while true {
             let messages = try await ask { broker throws(NatsFault) in try broker.next() }
@@ -238,12 +237,12 @@ package actor NatsInput: Input {
                 }
             }
             await recover(id)
-            // A server that answers at once that there is nothing is not asked again at once.
+            // Keeps us from asking a server again at once that answers at once that there is nothing.
             if messages.isEmpty { try await loop.sleep(for: Self.pause) }
         }
     }
 
-    /// The agent that a message is of; nil, and said once, when there is none.
+    /// Returns the agent of a message; nil when there is none, which is reported once.
     private func member(of message: NatsDelivery, _ id: SourceID) async -> MemberID? {
         let agent = String(NatsSubject.agent(of: message.subject))
         guard AgentName.isValid(agent) else {
@@ -274,7 +273,7 @@ package actor NatsInput: Input {
         return nil
     }
 
-    /// An agent is none of the fleet's any more: its name may be another's, and what is wrong then is said anew.
+    /// Forgets an agent that is no longer in the fleet: its name may be used anew, and faults are then reported anew.
     private func forget(_ agent: String) {
         agents[agent] = nil
         told = told.filter { !$0.hasSuffix(" \(agent)") }
@@ -306,9 +305,9 @@ package actor NatsInput: Input {
                 some.append(Self.line(item))
                 rest = lines.next() ?? lines.finish()
             }
-            // A slow output slows this down, and then messages wait where they are.
+            // A slow output slows this down, and messages then wait in the stream.
             try await store.admit()
-            // Anew, as it may have been forgotten meanwhile, and its place be another one's.
+            // Again, because the agent may have been forgotten meanwhile and its member slot reused.
             guard let member = await self.member(of: message, id) else { return }
             if await store.receive(some, from: member, by: origin) != nil {
                 agents[agent]?.refused = run
@@ -319,7 +318,7 @@ package actor NatsInput: Input {
                 await store.say(.recovered(recovery), of: member)
             }
             guard !slice.goesOn() else { continue }
-            // Others have their turn: an agent may write as much as it likes.
+            // Lets other tasks on the loop run: an agent may write any amount.
             try await loop.sleep(for: .zero)
             slice.restart()
         }
@@ -338,7 +337,7 @@ package actor NatsInput: Input {
 
     // MARK: What is wrong
 
-    /// Says what is in the way, and lets some time pass.
+    /// Reports a fault if it lasts, and waits before the next attempt.
     private func wait(after fault: NatsFault, _ id: SourceID) async throws {
         let patience = NatsPatience(after: fault.kind, telling: 3, pause: .seconds(5))
         if !patience.keepsConnection { isConnected = false }
@@ -355,7 +354,7 @@ package actor NatsInput: Input {
         if outage.attempts > 1 || !patience.isBrief { try await loop.sleep(for: pause) }
     }
 
-    /// It can be read.
+    /// Ends an outage, as the stream can be read.
     private func recover(_ id: SourceID) async {
         backoff.succeed()
         await noteReading(id)
@@ -363,14 +362,14 @@ package actor NatsInput: Input {
         if let recovery = recovery ?? other { await say(.recovered(recovery), id) }
     }
 
-    /// The stream is read, whether it has something new or not.
+    /// Records that the stream is being read, whether it has new messages or not.
     private func noteReading(_ id: SourceID) async {
         if !isThere { await store.noteBroker(name, isConnected: true) }
         isThere = true
         await store.noteAnswer(from: id)
     }
 
-    /// A message is not taken. That is its agent's fault, whose state says so until one is.
+    /// Refuses a message and marks its agent as unfit until one is accepted.
     private func refuse(_ member: MemberID, _ agent: String, _ topic: String, _ text: String, _ id: SourceID) async {
         await store.note(.unfit, of: member)
         guard await mayTell("\(topic) \(agent)", id) else { return }
@@ -378,13 +377,15 @@ package actor NatsInput: Input {
         await store.say(.error(Failure(.protocol, "\(agent) \(text)")), of: member)
     }
 
-    /// Says what is wrong with a message that no agent stands for. The stream goes on, so that is over with what is read next.
+    /// Reports a message that belongs to no agent. The stream itself works, so the next successful read ends this
+    /// outage.
     private func complain(_ topic: String, _ text: String, _ id: SourceID) async {
         guard await mayTell(topic, id) else { return }
         await say(text, id)
     }
 
-    /// Whether something was not said before. Names are others', and there is no end of them.
+    /// Whether this topic may be reported: it is new, and the limit is not reached. Names come from outside, without a
+    /// limit.
     private func mayTell(_ topic: String, _ id: SourceID) async -> Bool {
         guard told.count <= Self.mostTold, told.insert(topic).inserted else { return false }
         guard told.count > Self.mostTold else { return true }

@@ -1,15 +1,15 @@
 package import Feed
 package import Nats
 
-/// A stream that many agents publish to; each of them is called what the last token of its subject says.
+/// A stream that many agents publish to; the last token of a subject is the agent's name.
 package struct NatsSource: Sendable, Equatable {
-    /// Of the source that speaks of the stream itself.
+    /// The description of the source that stands for the stream itself.
     package let description: SourceDescription
     package var servers: NatsServers
     package var stream: String
-    /// Whose messages are read; a pattern mostly.
+    /// The subjects to read; mostly a pattern.
     package var subject: String
-    /// For a person.
+    /// The address to show.
     package var target: String
 
     package init(

@@ -1,17 +1,17 @@
 internal import Feed
 internal import Nats
 
-/// Where agents were, as far as a stream has something of them: how much of it has been taken already.
+/// The journal's positions of agents, where a stream may have their messages: they say what has been read already.
 ///
-/// A journal's positions are numbers of messages, and do not say of which stream: one may have been made anew, set back, or be
-/// another one of other servers. So none is believed before the stream was seen to have that very line in that very message.
+/// A position holds a message number, but not the stream it belongs to, which may have been recreated, set back, or
+/// replaced by one of other servers. So a position counts only if the stream has that very line in that very message.
 struct StreamPositions {
-    /// By which message the newest line of an agent came that was kept; the greatest number first.
+    /// For each agent, the message that brought its newest stored line; the greatest number first.
     let newest: [(position: AgentPosition, number: UInt64)]
     private let last: [String: UInt64]
 
     /// - Parameters:
-    ///   - positions: what was taken, the newest run of each agent last.
+    ///   - positions: the journal's positions, the newest run of each agent last.
     ///   - last: the number of each agent's last message in the stream.
     init(_ positions: [AgentPosition], last: [String: UInt64]) {
         self.last = last
@@ -25,7 +25,7 @@ struct StreamPositions {
             .sorted { $0.number > $1.number }
     }
 
-    /// Whether a message is the one that a position's line came by; or behind which that line was found to be lost.
+    /// Whether a message brought a position's line, or showed that it was lost just before the message.
     static func isMessage(_ message: NatsDelivery, of position: AgentPosition) -> Bool {
         guard NatsSubject.agent(of: message.subject) == position.agent, message.run == position.line.run,
             let first = message.first.flatMap({ Int($0) }), let last = message.last.flatMap({ Int($0) })
@@ -34,11 +34,11 @@ struct StreamPositions {
             && position.line.sequence <= last
     }
 
-    /// Those that something is read of again when a line of the message of this number was taken, and all messages before that; the
-    /// least number first.
+    /// Returns the positions to read again from, when all messages up to `number` have been read; the least number
+    /// first.
     ///
-    /// Windows are no lines of a journal: to know that nothing is missing before what is new of an agent, its messages are read
-    /// again from the last one on of which there is a line.
+    /// Windows are not stored in a journal: to miss nothing before an agent's new messages, its messages are read again
+    /// from the last one that brought a stored line.
     func behind(_ number: UInt64) -> [(position: AgentPosition, number: UInt64)] {
         newest.reversed().filter { $0.number < number && last[$0.position.agent, default: 0] > number }
     }

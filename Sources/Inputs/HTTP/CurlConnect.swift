@@ -2,7 +2,8 @@ internal import CCurl
 internal import Feed
 internal import Reactor
 
-/// A connection on its way: libcurl's options for one without a request (CURLOPT_CONNECT_ONLY(3)), and who waits for it.
+/// A connection in progress: libcurl's options for one without a request (CURLOPT_CONNECT_ONLY(3)), and the waiting
+/// caller.
 final class CurlConnect: @unchecked Sendable {  // belongs to the transport's actor
     let handle: EasyHandle
     let request: HTTPRequest
@@ -15,13 +16,13 @@ final class CurlConnect: @unchecked Sendable {  // belongs to the transport's ac
 
     /// Sets the options.
     ///
-    /// - Returns: what is wrong with the request, if anything is.
+    /// - Returns: what is wrong with the request; nil when nothing is.
     func configure() -> HTTPFailure? {
         let code = handle.configure(for: request) {
             handle.set(CURLOPT_URL, Self.url(for: request.url))
             handle.set(CURLOPT_CONNECT_ONLY, 1)
-            handle.set(CURLOPT_FRESH_CONNECT, 1)  // one that a poll has left open has a request's state
-            handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)  // or TLS agrees on HTTP/2: no upgrade there
+            handle.set(CURLOPT_FRESH_CONNECT, 1)  // a connection left open by a poll has a request's state
+            handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)  // HTTP/2 has no upgrade
             // For plain HTTP too: a proxy would want whole requests otherwise.
             if request.usesProxy { handle.set(CURLOPT_HTTPPROXYTUNNEL, 1) }
         }

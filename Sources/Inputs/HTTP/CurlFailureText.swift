@@ -3,18 +3,18 @@ internal import Feed
 internal import Glibc
 internal import Reactor
 
-/// What is known about a transfer that failed, and how to say it to a person.
+/// The known facts about a failed transfer, and its message for a person.
 struct CurlFailureText {
     let endpoint: Endpoint
     let timeout: Duration
     let maxBody: Int
-    /// Whether another answer pointed here.
+    /// Whether this request follows a redirect.
     let isRedirected: Bool
     let isTooLarge: Bool
     let systemError: Int32
-    /// libcurl's own words; may be empty.
+    /// libcurl's own message; may be empty.
     let detail: String
-    /// Bytes of the body that came.
+    /// The bytes of the body received so far.
     let received: Int
     let wasConnected: Bool
     let wasResolved: Bool
@@ -29,7 +29,7 @@ struct CurlFailureText {
         case CURLE_COULDNT_RESOLVE_PROXY: return HTTPFailure(.dns, "the proxy's name was not found")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.connect, connectMessage)
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.timeout, timeoutMessage)
-        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // what is no HTTP is taken for HTTP/0.9
+        case CURLE_UNSUPPORTED_PROTOCOL where wasConnected:  // libcurl takes an answer that is not HTTP for HTTP/0.9
             return HTTPFailure(.protocol, "\(peer) does not speak HTTP")
         case CURLE_UNSUPPORTED_PROTOCOL where isRedirected:
             return HTTPFailure(.redirect, "a redirect leads to something other than http or https")
@@ -45,7 +45,7 @@ struct CurlFailureText {
             return HTTPFailure(.closed, "\(peer) closed the connection after \(received) bytes of a longer answer")
         case CURLE_GOT_NOTHING: return HTTPFailure(.closed, "\(peer) closed the connection without an answer")
         case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"),
-            CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // which a header line without end is for libcurl
+            CURLE_OUT_OF_MEMORY where wasConnected && received == 0:  // libcurl's code for an endless header line
             return HTTPFailure(.tooLarge, "the headers of the answer of \(peer) are larger than can be taken")
         case CURLE_RECV_ERROR where detail.holds("chunked-encoding"):
             return HTTPFailure(.protocol, "\(peer) does not speak HTTP as it should: \(reason(code))")
@@ -68,7 +68,7 @@ struct CurlFailureText {
         detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     }
 
-    /// What OpenSSL says behind its version and code: `tlsv13 alert certificate required`.
+    /// OpenSSL's message without its version and code: `tlsv13 alert certificate required`.
     private var alert: String {
         let marker = "SSL routines:"
         var rest = Substring(detail)
@@ -76,7 +76,7 @@ struct CurlFailureText {
         return String(rest.dropFirst(marker.count).drop { $0 == ":" }.prefix { $0 != "," })
     }
 
-    /// What was connected to: the endpoint, or a proxy, which libcurl only names in its own words.
+    /// The address that was tried: the endpoint, or a proxy, which only libcurl's message names.
     private var connectPeer: String {
         let words = detail.split(separator: " ")
         guard detail.hasPrefix("Failed to connect to "), words.count > 6, words[5] == "port" else {
@@ -89,7 +89,7 @@ struct CurlFailureText {
 
     private var connectMessage: String {
         let peer = connectPeer
-        // libcurl names whom it tried to reach, and that is somebody else when there is a proxy.
+        // libcurl names the address it tried, which is not the endpoint when there is a proxy.
         if !detail.isEmpty, !detail.holds(endpoint.host), !isRedirected {
             return "no connection to \(peer) through its proxy: \(detail)"
         }

@@ -2,7 +2,7 @@ internal import CCurl
 internal import Glibc
 package import Reactor
 
-/// A byte stream over a connection that libcurl has made, with TLS or without (curl_easy_recv(3), curl_easy_send(3)).
+/// A byte stream over a connection made by libcurl, with TLS or without (curl_easy_recv(3), curl_easy_send(3)).
 ///
 /// The easy handle stays with its transport for as long as the stream is open: libcurl finds the connection through it.
 package final class CurlStream: ByteStream {
@@ -14,11 +14,11 @@ package final class CurlStream: ByteStream {
     private let readable: Wakeup
     private let writable: Wakeup
     private let hungUp: Wakeup
-    /// What was taken and libcurl has not: TLS wants to be given the same bytes at the same place again.
+    /// Bytes accepted from the caller that libcurl has not sent: TLS needs the same bytes at the same address again.
     private let held = ReadBuffer(count: 16 << 10)
     private var unsent = 0..<0
 
-    /// - Parameter release: gives the connection back, after which it is closed; called once, on the loop.
+    /// - Parameter release: returns the connection, which is then closed; called once, on the loop.
     /// - Throws: `SystemError` when there is no connection, or it cannot be watched.
     init(_ handle: EasyHandle, on loop: EventLoop, release: @escaping () -> Void) throws(SystemError) {
         self.loop = loop
@@ -42,11 +42,11 @@ package final class CurlStream: ByteStream {
         }
     }
 
-    /// Nobody can wait here any more; without its loop there is nobody left to tell.
+    /// No task waits here any more; off the loop, nothing can be closed safely.
     deinit { if loop.isCurrent { close() } }
 
     private func notice(_ readiness: Readiness) {
-        if !unsent.isEmpty { _ = try? flush() }  // a failure is met again by who writes next
+        if !unsent.isEmpty { _ = try? flush() }  // the next writer meets the same failure
         // Under TLS reading may wait for writing and the other way round: any change is a reason to try again.
         readable.signal()
         writable.signal()
@@ -67,7 +67,8 @@ package final class CurlStream: ByteStream {
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         try flush()
         var taken = 0
-        // Less than all is taken only when there is no room, or a change would be waited for that does not come.
+        // Accepts less than everything only when there is no room: a caller would wait for a readiness change that
+        // never comes.
         while unsent.isEmpty, taken < bytes.count {
             let count = min(bytes.count - taken, held.memory.count)
             held.memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
@@ -78,7 +79,7 @@ package final class CurlStream: ByteStream {
         return taken
     }
 
-    /// Sends what is held, as far as there is room.
+    /// Sends held bytes, as far as there is room.
     private func flush() throws(SystemError) {
         guard let handle else { throw SystemError(code: EBADF, call: "curl_easy_send") }
         while !unsent.isEmpty {
@@ -95,7 +96,7 @@ package final class CurlStream: ByteStream {
         }
     }
 
-    /// The system's error, or `other` when the library knows of none.
+    /// Returns the system's error, or `other` when libcurl has none.
     private func failure(_ call: StaticString, _ other: Int32) -> SystemError {
         let code = handle.map { Int32(truncatingIfNeeded: cw_get_number($0.pointer, CURLINFO_OS_ERRNO)) } ?? 0
         return SystemError(code: code == 0 ? other : code, call: "\(call)")

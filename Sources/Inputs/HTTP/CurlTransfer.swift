@@ -2,11 +2,11 @@ internal import CCurl
 internal import Feed
 internal import Reactor
 
-/// One request under way: its options, what has arrived, and who waits for it.
+/// One request in progress: its options, the answer so far, and the waiting caller.
 final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's actor, and libcurl calls back on its loop
     let handle: EasyHandle
     let request: HTTPRequest
-    /// Whether another answer pointed here.
+    /// Whether this request follows a redirect.
     private let isRedirected: Bool
     var continuation: UnsafeContinuation<Result<HTTPAnswer, HTTPFailure>, Never>?
 
@@ -16,9 +16,9 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     static let cancelled = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(.closed, "the request was cancelled"))
 
-    /// Bytes read at once; small, as documents are: libcurl allocates it for every transfer.
+    /// The size of libcurl's receive buffer, in bytes; small, because libcurl allocates it for every transfer.
     private static let bufferSize = 16_384
-    /// A header line longer than this says nothing that a poller wants.
+    /// Longer header lines are skipped: none that a poller needs is so long.
     private static let longestHeader = 8_192
 
     init(_ request: HTTPRequest, handle: EasyHandle, isRedirected: Bool) {
@@ -29,7 +29,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     /// Sets all options, or the few that change when this handle's last request was the same.
     ///
-    /// - Returns: what is wrong with the request, if anything is.
+    /// - Returns: what is wrong with the request; nil when nothing is.
     func configure() -> HTTPFailure? {
         let code = handle.configure(
             for: request,
@@ -42,7 +42,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
                 handle.set(CURLOPT_URL, request.url)
                 handle.set(CURLOPT_FOLLOWLOCATION, 0)  // the transport does
                 handle.set(CURLOPT_BUFFERSIZE, Self.bufferSize)
-                handle.set(CURLOPT_ACCEPT_ENCODING, "")  // all that this libcurl knows
+                handle.set(CURLOPT_ACCEPT_ENCODING, "")  // all encodings that this libcurl supports
                 handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
                 handle.set(CURLOPT_USERNAME, request.credentials?.name)
                 handle.set(CURLOPT_PASSWORD, request.credentials?.password)
@@ -53,7 +53,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     // MARK: What arrives
 
-    /// Takes a piece of the decompressed body; false ends the transfer.
+    /// Appends a piece of the decompressed body; returning false ends the transfer.
     fileprivate func take(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard body.count + bytes.count <= request.maxBody else {
             isTooLarge = true
@@ -69,7 +69,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
 
     fileprivate func takeHeader(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= Self.longestHeader else { return }
-        if bytes.starts(with: "HTTP/".utf8) {  // a redirect's headers came before
+        if bytes.starts(with: "HTTP/".utf8) {  // a second status line, as after a redirect
             headers = HTTPAnswerHeaders()
             return
         }
@@ -92,11 +92,11 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         }
     }
 
-    /// Compares a field's name without its case; no string is made, since most fields are of no interest.
+    /// Compares a field name regardless of case, without creating a string: most fields are of no interest.
     private static func name(_ bytes: UnsafeBufferPointer<UInt8>, is name: StaticString) -> Bool {
         guard bytes.count == name.utf8CodeUnitCount else { return false }
         for index in bytes.indices {
-            // In bounds: both have as many bytes. A capital letter differs from its small one in this bit.
+            // In bounds: both have the same length. This bit tells a capital letter from its small one.
             let byte = bytes[index]
             let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
             if lower != name.utf8Start[index] { return false }
@@ -104,7 +104,7 @@ final class CurlTransfer: @unchecked Sendable {  // belongs to the transport's a
         return true
     }
 
-    // MARK: What it came to
+    // MARK: Result
 
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         guard code == CURLE_OK else { return .failure(failure(code)) }

@@ -27,7 +27,7 @@ extension CurlTransport: StreamTransport {
         }
         if let failure { throw failure }
         let timing = handle.connectionTiming
-        // The transport outlives its streams no more than its requests: the stream keeps it.
+        // Streams keep the transport alive, as requests do.
         let release = { self.assumeIsolated { $0.disconnect(handle) } }
         do throws(SystemError) {
             return (LoopBound(try CurlStream(handle, on: loop, release: release)), timing)
@@ -36,7 +36,7 @@ extension CurlTransport: StreamTransport {
         }
     }
 
-    /// Notes that the library is done with a handle that is no request's: it is connected, or never will be.
+    /// Completes a connection attempt, when libcurl has connected or given up.
     func connectEnded(_ key: UnsafeMutableRawPointer, _ code: CURLcode) {
         guard let attempt = connecting.removeValue(forKey: key) else { return }
         let failure = code == CURLE_OK ? nil : attempt.failure(code)
@@ -54,7 +54,7 @@ extension CurlTransport: StreamTransport {
         attempt.continuation = nil
     }
 
-    /// Closes a connection: the library does so when its handle leaves.
+    /// Closes a connection: libcurl does so when its handle is removed.
     private func disconnect(_ handle: EasyHandle) {
         curl_multi_remove_handle(multi.pointer, handle.pointer)
     }

@@ -3,7 +3,8 @@ internal import Feed
 internal import Glibc
 package import Reactor
 
-/// HTTP by libcurl's multi interface in the loop: it says which sockets and which time it waits for, and is told.
+/// HTTP through libcurl's multi interface on the loop: libcurl says which sockets and which timeout to watch, and is
+/// called when they are ready.
 ///
 /// One for the whole agent, so that connections, names and TLS sessions are shared. It must outlive its requests.
 /// (libcurl-multi(3), section "MULTI_SOCKET".)
@@ -15,17 +16,17 @@ package actor CurlTransport: HTTPTransport {
     private var hasCallbacks = false
     private var watches: [curl_socket_t: Watch] = [:]
     private var timer: LoopTimer?
-    /// When the library wants to be called; nil when it does not. A timer may be set for earlier.
+    /// When libcurl wants to be called; nil when it does not. The timer may be set for earlier.
     private var deadline: LoopInstant?
     private var transfers: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    /// Connections without a request that are not made yet; see `connect`.
+    /// Connection attempts without a request; see `connect`.
     var connecting: [UnsafeMutableRawPointer: CurlConnect] = [:]
-    /// Handles to use again: making one costs more than a small request.
+    /// Handles to reuse: creating one costs more than a small request.
     private var idle: [EasyHandle] = []
 
     private static let mostIdle = 8
-    /// Connections kept open. By default the library keeps four for every request *under way*, so that a handful of
-    /// sources that are polled in turn would open theirs anew for each poll. One by TLS holds some 50 KiB.
+    /// Connections kept open. By default libcurl keeps four for every request *in progress*, so that a few sources
+    /// polled in turn would reconnect for each poll. A TLS connection takes some 50 KiB.
     private static let mostConnections = 256
 
     private static let readBit = Readiness.read.rawValue
@@ -33,7 +34,7 @@ package actor CurlTransport: HTTPTransport {
     private static let errorBit = Readiness.error.rawValue
     private static let inputBits = readBit | Readiness.readHangUp.rawValue | Readiness.hangUp.rawValue
 
-    /// - Throws: `SystemError` when the library cannot be initialised.
+    /// - Throws: `SystemError` when libcurl cannot be initialised.
     package init(on loop: EventLoop) throws(SystemError) {
         self.loop = loop
         guard Self.isInitialised, let multi = MultiHandle() else {
@@ -45,12 +46,12 @@ package actor CurlTransport: HTTPTransport {
     /// curl_global_init(3), once.
     private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// How many requests are under way, and how many handles wait for the next ones.
+    /// The number of requests in progress, and of idle handles.
     package var underWay: Int { transfers.count }
     package var idleHandles: Int { idle.count }
 
-    /// Follows redirects itself: to http and https only, and what may be secret (headers, the client's certificate)
-    /// goes to the request's own origin and nowhere else, which libcurl would only see to for `Authorization`.
+    /// Follows redirects itself, to http and https only: secrets (headers, the client's certificate) go only to the
+    /// request's own origin, which libcurl ensures only for `Authorization`.
     package func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let start = loop.clock.now
         var hop = request
@@ -70,12 +71,12 @@ package actor CurlTransport: HTTPTransport {
             }
             hop = hop.redirected(to: target, timeLeft: request.timeout - start.duration(to: loop.clock.now))
         }
-        throw HTTPFailure(.internal, "redirects without end")  // the range above has none
+        throw HTTPFailure(.internal, "redirects without end")  // the range above has no end
     }
 
-    /// Makes one request, and does not follow where its answer points.
+    /// Makes one request without following redirects.
     ///
-    /// - Parameter spent: milliseconds that redirects have taken before.
+    /// - Parameter spent: milliseconds that earlier redirects have taken.
     private func perform(
         _ request: HTTPRequest, spent: Double, isRedirected: Bool
     ) async throws(HTTPFailure) -> HTTPAnswer {
@@ -104,13 +105,13 @@ package actor CurlTransport: HTTPTransport {
             if idle.count < Self.mostIdle { idle.append(handle) }
             return answer
         case .failure(var failure):
-            // Its handle is not used again: after some failures libcurl takes no options for it any more.
+            // The handle is not reused: after some failures libcurl accepts no more options for it.
             failure.begun?.timing.total += spent
             throw failure
         }
     }
 
-    /// An idle handle, best one whose options are set for this request.
+    /// Returns an idle handle, preferably one with this request's options.
     private func takeIdle(for request: HTTPRequest) -> EasyHandle? {
         guard let index = idle.lastIndex(where: { $0.request == request }) else { return idle.popLast() }
         return idle.remove(at: index)
@@ -136,7 +137,7 @@ package actor CurlTransport: HTTPTransport {
         guard !hasCallbacks else { return }
         hasCallbacks = true
         _ = cw_set_multi_number(multi.pointer, CURLMOPT_MAXCONNECTS, Self.mostConnections)
-        // Unretained: the callbacks are only called inside of calls that this actor makes.
+        // Unretained: libcurl calls back only within calls from this actor.
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = cw_set_socket_callback(multi.pointer, curlSocketChanged, context)
         _ = cw_set_timer_callback(multi.pointer, curlTimerChanged, context)
@@ -147,21 +148,21 @@ package actor CurlTransport: HTTPTransport {
             watches.removeValue(forKey: socket)?.cancel()
             return
         }
-        // Plain integers on this way: set algebra is not specialised across modules.
+        // Plain integers, as set algebra is not specialised across modules.
         let read = what & CURL_POLL_IN != 0 ? Self.readBit : 0
         let write = what & CURL_POLL_OUT != 0 ? Self.writeBit : 0
         let interest = Readiness(rawValue: read | write)
         if let watch = watches[socket] {
             if (try? watch.update(interest)) != nil { return }
-            watch.cancel()  // the library closed and opened it again without a word
+            watch.cancel()  // libcurl closed and reopened it without telling
         }
         watches[socket] = try? loop.watch(socket, interest: interest) { [weak self] readiness in
             self?.assumeIsolated { $0.socketIsReady(socket, readiness) }
         }
     }
 
-    /// The library changes its mind about times several times a request: a timer that comes too early stays, and sets
-    /// itself anew when it fires.
+    /// libcurl changes its timeout several times a request: a timer that is too early stays, and reschedules itself
+    /// when it fires.
     fileprivate func timerChanged(_ milliseconds: Int) {
         guard milliseconds >= 0 else {
             deadline = nil
@@ -213,7 +214,7 @@ package actor CurlTransport: HTTPTransport {
 }
 
 /// Owns a multi handle.
-final class MultiHandle: @unchecked Sendable {  // used by the one actor that has it
+final class MultiHandle: @unchecked Sendable {  // used only by the actor that owns it
     let pointer: UnsafeMutableRawPointer
 
     init?() {
@@ -222,14 +223,14 @@ final class MultiHandle: @unchecked Sendable {  // used by the one actor that ha
     }
 
     deinit {
-        // Nothing of the actor is left to call back.
+        // The actor is gone, so libcurl must not call back.
         _ = cw_set_socket_callback(pointer, nil, nil)
         _ = cw_set_timer_callback(pointer, nil, nil)
         curl_multi_cleanup(pointer)
     }
 }
 
-/// Called by libcurl inside of calls that the transport makes on its loop.
+/// libcurl calls this within calls that the transport makes on its loop.
 private func curlSocketChanged(
     _: UnsafeMutableRawPointer?, socket: curl_socket_t, what: Int32, context: UnsafeMutableRawPointer?,
     _: UnsafeMutableRawPointer?
@@ -240,7 +241,7 @@ private func curlSocketChanged(
     return 0
 }
 
-/// Called by libcurl inside of calls that the transport makes on its loop.
+/// libcurl calls this within calls that the transport makes on its loop.
 private func curlTimerChanged(
     _: UnsafeMutableRawPointer?, milliseconds: Int, context: UnsafeMutableRawPointer?
 ) -> Int32 {

@@ -2,15 +2,15 @@ internal import CCurl
 internal import Feed
 internal import Reactor
 
-/// Owns an easy handle, and what its options point to.
-final class EasyHandle: @unchecked Sendable {  // used by the one actor that has it
+/// Owns an easy handle and the memory that its options point to.
+final class EasyHandle: @unchecked Sendable {  // used only by the actor that owns it
     let pointer: UnsafeMutableRawPointer
-    /// libcurl's own words on a failure.
+    /// libcurl's message about a failure.
     private let errorText: UnsafeMutablePointer<CChar>
-    /// What the options were set for; nil when nothing is set.
+    /// The request that the options are set for; nil when none are set.
     private(set) var request: HTTPRequest?
     private var headerList: UnsafeMutablePointer<curl_slist>?
-    /// What setting options came to: the first one that could not be set.
+    /// The first error of setting options.
     private var code = CURLE_OK
 
     init?() {
@@ -28,13 +28,13 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
 
     // MARK: Options
 
-    /// Has options set: all of them, or none but the callbacks' when they were set for the same request before, as a poller
-    /// makes it again and again.
+    /// Sets all options, or only the callbacks if the options are set for the same request already, as in repeated
+    /// polls.
     ///
     /// - Parameters:
-    ///   - callbacks: sets what is another's each time.
-    ///   - options: sets the others, beside those that every request has.
-    /// - Returns: the first code that is not `CURLE_OK`; then nothing is set any more.
+    ///   - callbacks: sets the options that differ each time.
+    ///   - options: sets the others, besides those common to every request.
+    /// - Returns: the first code that is not `CURLE_OK`; then no options are set.
     func configure(for request: HTTPRequest, callbacks: () -> Void = {}, options: () -> Void) -> CURLcode {
         if self.request != request { reset() }
         code = CURLE_OK
@@ -52,7 +52,7 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
     private func setCommonOptions(of request: HTTPRequest) {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, 1)
-        set(CURLOPT_QUICK_EXIT, 1)  // or closing joins the resolver's thread, however long the name server takes
+        set(CURLOPT_QUICK_EXIT, 1)  // otherwise closing joins the resolver's thread, however slow the name server is
         let limit = max(1, Int((request.timeLeft ?? request.timeout).milliseconds))
         set(CURLOPT_TIMEOUT_MS, limit)
         set(CURLOPT_CONNECTTIMEOUT_MS, limit)
@@ -73,10 +73,10 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
         check(cw_set_headers(pointer, headerList))
     }
 
-    /// Notes what setting an option came to.
+    /// Records the result of setting an option.
     func check(_ result: CURLcode) { if code == CURLE_OK { code = result } }
 
-    /// Forgets all options; connections and names are the multi handle's and stay.
+    /// Forgets all options; connections and names belong to the multi handle and stay.
     private func reset() {
         curl_easy_reset(pointer)
         curl_slist_free_all(headerList)
@@ -84,10 +84,10 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
         request = nil
     }
 
-    // MARK: What it came to
+    // MARK: Result
 
-    /// What the phases up to a connection took; `total` is their sum. libcurl's times are microseconds from the start of the
-    /// request, so a phase is the difference of two.
+    /// The time that the phases up to a connection took; `total` is their sum. libcurl's times are microseconds from
+    /// the start of the request, so a phase is the difference of two.
     var connectionTiming: HTTPTiming {
         let resolved = milliseconds(CURLINFO_NAMELOOKUP_TIME_T)
         let connected = max(resolved, milliseconds(CURLINFO_CONNECT_TIME_T))
@@ -102,11 +102,11 @@ final class EasyHandle: @unchecked Sendable {  // used by the one actor that has
 
     func milliseconds(_ info: CURLINFO) -> Double { Double(cw_get_size(pointer, info)) / 1_000 }
 
-    /// What is said of a request that failed.
+    /// Returns the failure of a request.
     ///
     /// - Parameters:
-    ///   - connected: the time that is not 0 once there is a connection.
-    ///   - received: bytes of the body that have come.
+    ///   - connected: the libcurl time that is not 0 once there is a connection.
+    ///   - received: the bytes of the body received.
     func failure(
         _ code: CURLcode, _ request: HTTPRequest, connected: CURLINFO, isRedirected: Bool = false,
         isTooLarge: Bool = false, received: Int = 0, status: Int = 0

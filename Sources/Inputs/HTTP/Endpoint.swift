@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// What a request goes to, fit to be shown: method, origin and path, without query, fragment and credentials.
+/// A request's target without secrets: method, origin and path, but no query, fragment or credentials.
 package struct Endpoint: Sendable, Hashable {
     /// `GET https://catfact.ninja/fact`
     package let name: String
@@ -11,10 +11,10 @@ package struct Endpoint: Sendable, Hashable {
     /// `catfact.ninja`
     package let host: String
 
-    /// The longest name shown, in characters; the rest of a longer path is cut off.
+    /// The longest name shown, in characters; longer ones are cut.
     private static let longestName = 256
 
-    /// - Parameter url: an absolute URL; what cannot be parsed is shown as `?`, never as it is.
+    /// - Parameter url: an absolute URL; one that cannot be parsed is shown as `?`, never verbatim.
     package init(url: String) {
         let parts = Self.parts(of: url)
         origin = parts.origin

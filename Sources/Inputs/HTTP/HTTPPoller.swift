@@ -1,10 +1,11 @@
 package import Feed
 package import Reactor
 
-/// Polls one source for as long as its task lives: events and a latency for every answer, an error for every failure.
+/// Polls one source until its task is cancelled: publishes events and a latency for every answer, an error for every
+/// failure.
 ///
-/// One request is under way at a time; nothing the upstream does ends it. No reader is waited for, except between slices of a
-/// document with many items, and then until the next poll's time at most.
+/// One request is in progress at a time; nothing the upstream does ends the polling. It waits for outputs only between
+/// slices of a document with many items, and then at most until the next poll is due.
 package actor HTTPPoller: Input {
     private let source: HTTPSource
     private let store: EventStore
@@ -16,14 +17,14 @@ package actor HTTPPoller: Input {
     private let spread: Duration
     private var requests: SourceRequests
     private var pacing: PollPacing
-    /// Asks whether the last whole answer still holds; nil when it said nothing that can be asked with.
+    /// The header that asks whether the last good answer still holds; nil when that answer had no validator.
     private var condition: String?
 
     private var endpoint: Endpoint { source.request.endpoint }
 
     /// - Parameters:
-    ///   - worker: where long documents are read; nil for the loop.
-    ///   - spread: within which time after the start the first poll comes; see `PollSchedule.spread(of:)`.
+    ///   - worker: reads long documents; nil for the loop.
+    ///   - spread: the time after the start within which the first poll comes; see `PollSchedule.spread(of:)`.
     package init(
         _ source: HTTPSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, worker: (any Worker)? = nil, spread: Duration = .zero,
@@ -56,17 +57,17 @@ package actor HTTPPoller: Input {
             if Task.isCancelled { throw CancellationError() }
             await expect(next)
             try await pacing.wait(until: next, since: start)
-            // One that was asked for before its time is due when it is made.
+            // A poll requested early is due when it is made.
             due = min(next, loop.clock.now)
         }
     }
 
-    /// A request that is made at `time` will have come to something.
+    /// Tells the desk when a request made at `time` must have a result.
     private func expect(_ time: LoopInstant) async {
         await desk.expect(source.description.name, by: time.advanced(by: source.request.timeout + PollPacing.grace))
     }
 
-    /// Makes one poll and publishes what it came to.
+    /// Makes one poll and publishes its result.
     ///
     /// - Returns: when the next poll is due.
     private func poll(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
@@ -74,7 +75,7 @@ package actor HTTPPoller: Input {
         guard let exchange = await requests.make(conditionalRequest(), late: late) else { return due }
         var batch = EventBatch()
         var problem: Failure?
-        // When it came to something, but for what outputs are waited for: the next poll is not late for that.
+        // When the poll was over, not counting the wait for outputs, which does not make the next poll late.
         var finished: LoopInstant?
         switch exchange.content {
         case .unchanged: await succeed(exchange, id)
@@ -84,16 +85,16 @@ package actor HTTPPoller: Input {
                 let content = try await requests.read(document, from: id, at: exchange.time)
                 if content.outcome.events == 0, let problem = content.outcome.problem { throw problem }
                 if let standing = pacing.standing(content.outcome.problem, at: endpoint) {
-                    // Before the events, which say that the source is well again.
+                    // Before the events, which end the error state of the source.
                     await store.publish([Event(time: exchange.time, source: id, body: .error(standing))])
                 }
                 requests.fixValue(by: content.outcome)
                 await succeed(exchange, id)
                 batch = content.batch
                 if let items = content.items { finished = await publish(items, id, due: due) }
-                // Nothing to tell, and that is all there was: without a line the source would seem to wait still.
+                // An answer without events still needs a line, or the source would seem to be starting.
                 if content.outcome.events == 0 { batch.add(progress(exchange.time, id)) }
-                // What somebody else said of an answer, where a redirect led, is nothing to ask the first one with.
+                // A validator from another origin, after a redirect, must not be sent to the first one.
                 condition = isOwn(exchange) ? exchange.headers.condition : nil
             } catch {
                 problem = error
@@ -107,9 +108,9 @@ package actor HTTPPoller: Input {
         return next
     }
 
-    /// Publishes many items, for which outputs that must get everything are waited for until the next poll's time.
+    /// Publishes many items, waiting for lossless outputs at most until the next poll is due.
     ///
-    /// - Returns: when it began, if that time has come and they still were not there; nil otherwise.
+    /// - Returns: when publishing began, if the outputs were not done by then; nil otherwise.
     private func publish(_ items: ItemReading, _ id: SourceID, due: LoopInstant) async -> LoopInstant? {
         let start = loop.clock.now
         let deadline = schedule.next(after: due, finished: start)
@@ -117,20 +118,20 @@ package actor HTTPPoller: Input {
         return await requests.publish(items, from: id, waitingUntil: deadline) ? nil : start
     }
 
-    /// Polls in a task of its own: a task keeps the memory of its deepest call for as long as it lives, which here is
-    /// 15 KiB, and thousands of sources would hold that while they wait.
+    /// Polls in a separate task: a task keeps the memory of its deepest call while it lives, which is 15 KiB here, and
+    /// thousands of waiting sources would hold that.
     private func pollApart(_ id: SourceID, due: LoopInstant) async -> LoopInstant {
         async let next = poll(id, due: due)
         return await next
     }
 
-    /// When the next poll is due; adds what went wrong to `batch`.
+    /// Returns when the next poll is due; adds the error to `batch`.
     private func plan(
         after due: LoopInstant, finished: LoopInstant, _ problem: Failure?, _ exchange: HTTPExchange, _ id: SourceID,
         _ batch: inout EventBatch
     ) -> LoopInstant {
         guard var problem else { return schedule.next(after: due, finished: finished) }
-        // Of a document that is no JSON, it must not be asked whether it still holds.
+        // After a document that is not JSON, the next request must not be conditional.
         if problem.code == .notJSON { condition = nil }
         let pause = pacing.retries.fail(problem.code, at: finished, retryAfter: exchange.retryAfter)
         let next = schedule.retry(after: due, finished: finished, pause: pause)
@@ -141,7 +142,7 @@ package actor HTTPPoller: Input {
         return next
     }
 
-    /// Tells of the outage that a good answer has ended, before what the answer came to.
+    /// Publishes the end of an outage, before the answer's events.
     private func succeed(_ exchange: HTTPExchange, _ id: SourceID) async {
         guard let recovery = pacing.succeed() else { return }
         await store.publish([Event(time: exchange.time, source: id, body: .recovered(recovery))])
@@ -151,7 +152,7 @@ package actor HTTPPoller: Input {
         Event(time: time, source: id, body: .progress(Progress(done: 0, total: 0, page: 1)))
     }
 
-    /// Whether the answer came from the origin that was asked.
+    /// Whether the answer came from the requested origin.
     private func isOwn(_ exchange: HTTPExchange) -> Bool {
         exchange.location.map { Endpoint(url: $0).origin == endpoint.origin } ?? true
     }

@@ -1,12 +1,12 @@
 package import Feed
 
-/// A JSON document behind a URL, as a feed of one value or of many.
+/// A JSON document behind a URL as a source, with one value or many.
 package struct HTTPSource: Sendable, Equatable {
     package var description: SourceDescription
     package var request: HTTPRequest
-    /// The time from poll to poll.
+    /// The time between polls.
     package var every: Duration
-    /// `every` when nobody says otherwise.
+    /// The default of `every`.
     package static let usualEvery = Duration.seconds(2)
     /// The longest pause after failures; nil for four periods, from 2 s to 30 s.
     package var retryMost: Duration?

@@ -1,6 +1,6 @@
-/// The names of the statuses that users ask about (RFC 9110, section 15).
+/// Explanations for the statuses that users ask about (RFC 9110, section 15).
 enum HTTPStatus {
-    /// ` (not found)`; empty when there is nothing to add to the number.
+    /// ` (not found)`; empty when the number says it all.
     static func words(_ status: Int) -> String {
         switch status {
         case 300...399: " (a redirect without a usable target)"

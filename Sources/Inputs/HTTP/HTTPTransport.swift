@@ -1,6 +1,6 @@
 package import Feed
 
-/// Makes HTTP requests: over the network (`CurlTransport`), or in a test's imagination.
+/// Makes HTTP requests: over the network (`CurlTransport`), or simulated in a test.
 package protocol HTTPTransport: Sendable {
     /// Makes one GET request and waits for the whole answer, at most until the request's deadline.
     ///
@@ -8,9 +8,9 @@ package protocol HTTPTransport: Sendable {
     func get(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer
 }
 
-/// What to get, and how.
+/// The URL to get, and the options.
 package struct HTTPRequest: Sendable, Equatable {
-    /// Name and password for Basic authentication, as they are typed.
+    /// Name and password for Basic authentication, unencoded.
     package struct Credentials: Sendable, Equatable {
         package var name: String
         package var password: String
@@ -21,7 +21,7 @@ package struct HTTPRequest: Sendable, Equatable {
         }
     }
 
-    /// Absolute, `http` or `https`; its query may hold a secret, so it is never printed: `endpoint` is.
+    /// Absolute, `http` or `https`; the query may hold a secret, so print `endpoint` instead.
     package private(set) var url: String
     package private(set) var endpoint: Endpoint
     /// Nil for none.
@@ -32,7 +32,7 @@ package struct HTTPRequest: Sendable, Equatable {
     package var headers: [String] = []
     /// From name resolution to the last byte of the body.
     package var timeout: Duration = .seconds(10)
-    /// What redirects have left of it.
+    /// The time left after redirects; nil before any.
     private(set) var timeLeft: Duration?
     /// The most bytes of the body, after decompression.
     package var maxBody = 1 << 20
@@ -48,15 +48,15 @@ package struct HTTPRequest: Sendable, Equatable {
         endpoint = Endpoint(url: url)
     }
 
-    /// The request that follows when an answer points to `target`. What may be secret (headers, credentials, the
-    /// client's certificate) stays with the origin it was meant for.
+    /// The request for `target`, to which an answer redirects. Secrets (headers, credentials, the client's certificate)
+    /// stay with their origin.
     func redirected(to target: String, timeLeft: Duration) -> HTTPRequest {
         var next = moved(to: target)
         next.timeLeft = timeLeft
         return next
     }
 
-    /// The same request of another URL, without what may be secret where that is of another origin.
+    /// The same request for another URL, without secrets if that has another origin.
     func moved(to target: String) -> HTTPRequest {
         var next = self
         next.url = target
@@ -71,16 +71,16 @@ package struct HTTPRequest: Sendable, Equatable {
     }
 }
 
-/// A whole answer, of whatever status.
+/// A whole answer, whatever its status.
 package struct HTTPAnswer: Sendable {
     package var status: Int
     /// Decompressed.
     package var body: [UInt8]
     package var headers: HTTPAnswerHeaders
     package var timing: HTTPTiming
-    /// The URL that it came from, when redirects led elsewhere than the request.
+    /// The URL of the answer, if redirects led to another than the request's.
     package var location: String?
-    /// Where the answer points, for a transport that follows redirects.
+    /// The target of a redirect, for a transport that follows them.
     var redirect: String?
 
     package init(
@@ -94,7 +94,7 @@ package struct HTTPAnswer: Sendable {
     }
 }
 
-/// The headers of an answer that mean something to a poller.
+/// The headers of an answer that a poller uses.
 package struct HTTPAnswerHeaders: Sendable, Equatable {
     package var retryAfter: String?
     package var etag: String?
@@ -110,8 +110,8 @@ package struct HTTPAnswerHeaders: Sendable, Equatable {
         self.contentType = contentType
     }
 
-    /// The header line that asks whether the answer still holds (RFC 9110, section 13.1); nil when it says nothing of
-    /// itself that can be sent back: only printable ASCII can, as anything else might be more than one header there.
+    /// The header line that asks whether the answer still holds (RFC 9110, section 13.1); nil when it has no validator
+    /// that can be sent back: only printable ASCII can, as other bytes might inject a header.
     var condition: String? {
         func isPrintable(_ text: String) -> Bool {
             !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
@@ -122,7 +122,7 @@ package struct HTTPAnswerHeaders: Sendable, Equatable {
     }
 }
 
-/// How long the phases of a request took, in milliseconds; see `LatencySample`.
+/// The duration of a request's phases, in milliseconds; see `LatencySample`.
 package struct HTTPTiming: Sendable, Equatable {
     package var total = 0.0
     package var dns = 0.0
@@ -130,17 +130,17 @@ package struct HTTPTiming: Sendable, Equatable {
     package var tls = 0.0
     package var wait = 0.0
     package var receive = 0.0
-    /// Bytes of the body as they came over the wire.
+    /// The bytes of the body on the wire.
     package var bytes = 0
     package var reused = false
 
     package init() {}
 }
 
-/// A request that came to no whole answer.
+/// A request without a whole answer.
 package struct HTTPFailure: Error, Sendable {
     package var code: Failure.Code
-    /// For a person; holds neither the query nor credentials.
+    /// The message for a person, without query and credentials.
     package var message: String
     /// The status and the timing, when the answer had begun.
     package var begun: (status: Int, timing: HTTPTiming)?

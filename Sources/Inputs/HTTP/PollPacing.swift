@@ -1,20 +1,20 @@
 internal import Feed
 internal import Reactor
 
-/// How an input over HTTP waits until its time comes, or somebody asks for it sooner.
+/// Waits between the requests of an input over HTTP, until the next is due or a reader asks for one.
 struct PollPacing {
     private let loop: EventLoop
-    /// Asked for out of turn; see `PollDesk.requestPoll`.
+    /// Signals a request out of turn; see `PollDesk.requestPoll`.
     private let refresh: Wakeup
     var retries: Retries
-    /// When a fault that lasts was last told.
+    /// When a lasting fault was last reported.
     private var lastTold: LoopInstant?
 
-    /// What a request may take beyond its deadline before something is wrong with the agent.
+    /// How far a request may exceed its deadline before the agent itself counts as stuck.
     static let grace = Duration.seconds(5)
     /// The least time between two requests that readers ask for.
     private static let refreshPause = Duration.seconds(1)
-    /// A fault in documents that are taken all the same is told once in so long.
+    /// The time between two reports of a fault in documents that are used anyway.
     private static let tellingPause = Duration.seconds(60)
 
     init(on loop: EventLoop, retries: Retries) {
@@ -23,7 +23,7 @@ struct PollPacing {
         refresh = Wakeup(loop: loop)
     }
 
-    /// Lets others ask for requests of a source out of turn.
+    /// Lets readers ask for requests of a source out of turn.
     func allowRequests(of source: String, at desk: PollDesk) async {
         await desk.allowPolling(of: source) { [refresh] request in
             if let refusal = request.refusal(by: source) { return refusal }
@@ -32,16 +32,16 @@ struct PollPacing {
         }
     }
 
-    /// Notes a good answer.
+    /// Records a good answer.
     ///
-    /// - Returns: the outage that is over by that.
+    /// - Returns: the outage that it ends.
     mutating func succeed() -> Recovery? {
         retries.startOver()
         return retries.answer(at: loop.clock.now)
     }
 
-    /// What is to be told of a fault in a document that was taken all the same: a feed with one bad item has it in every
-    /// answer, and is neither polled more slowly for it nor told of each time.
+    /// Returns the fault to report for a document that is used anyway: a feed with one bad item has it in every answer,
+    /// so it is neither polled more slowly nor reported each time.
     mutating func standing(_ problem: Failure?, at endpoint: Endpoint) -> Failure? {
         let now = loop.clock.now
         guard var problem else {
@@ -54,8 +54,8 @@ struct PollPacing {
         return problem
     }
 
-    /// Waits for `due`, or until somebody asks for a request before: at most once a second, as readers ask, and never
-    /// before the upstream wants to be asked again.
+    /// Waits until `due`, or until a reader asks for a request: at least a second after the last one, and never before
+    /// the upstream's `Retry-After` is over.
     ///
     /// - Parameter last: when the last request was made.
     func wait(until due: LoopInstant, since last: LoopInstant) async throws(CancellationError) {

@@ -1,18 +1,18 @@
 internal import Feed
 internal import Reactor
 
-/// How a source is asked again that fails: how long it is let alone, and what its outage came to once it is over.
+/// The pauses between a failing source's attempts, and the record of its outage.
 struct Retries {
     private var backoff: Backoff
-    /// The longest pause where the upstream asks for fewer requests: never shorter than after other failures.
+    /// The longest pause when the upstream asks for fewer requests; at least as long as after other failures.
     private let politeCap: Duration
     private var random: any RandomNumberGenerator & Sendable
-    /// Until when the upstream wants to be left alone, whoever asks.
+    /// Until when the upstream wants no requests, whoever asks for one.
     private var notBefore = LoopInstant(nanoseconds: 0)
     private var outage = Outage<Failure.Code>()
 
     /// - Parameters:
-    ///   - every: the time from poll to poll, when there is one.
+    ///   - every: the time between polls, if there is one.
     ///   - most: the longest pause; nil for four periods, at least 2 s and at most 30 s.
     init(every: Duration?, most: Duration?, random: any RandomNumberGenerator & Sendable) {
         let usual = Duration.seconds(30)
@@ -21,12 +21,12 @@ struct Retries {
         self.random = random
     }
 
-    /// Failures in a row so far.
+    /// The number of failures in a row.
     var attempt: Int { backoff.attempt }
 
-    /// Notes a failure that was over at `time`.
+    /// Records a failure that ended at `time`.
     ///
-    /// - Returns: how long to wait at least.
+    /// - Returns: the least time to wait.
     mutating func fail(_ code: Failure.Code, at time: LoopInstant, retryAfter: Duration?) -> Duration {
         _ = outage.fail(by: code, at: time)
         if let retryAfter { notBefore = time.advanced(by: retryAfter) }
@@ -34,14 +34,14 @@ struct Retries {
         return max(pause, retryAfter ?? .zero)
     }
 
-    /// `time`, or when the upstream wants to be asked again, if that is later.
+    /// The later of `time` and the end of the upstream's `Retry-After`.
     func allowed(at time: LoopInstant) -> LoopInstant { max(time, notBefore) }
 
-    /// Has the pauses begin anew, and the failures be counted from 1.
+    /// Resets the pauses and the count of failures.
     mutating func startOver() { backoff.succeed() }
 
-    /// Notes that there is an answer at `time`.
+    /// Records an answer at `time`.
     ///
-    /// - Returns: the outage that is over by that.
+    /// - Returns: the outage that it ends.
     mutating func answer(at time: LoopInstant) -> Recovery? { outage.end(at: time) }
 }

@@ -1,48 +1,48 @@
 internal import Feed
 internal import Reactor
 
-/// What one request of a source came to: the part that all inputs over HTTP have in common.
+/// The result of one request of a source: the part common to all inputs over HTTP.
 struct HTTPExchange {
     enum Content {
         case document(Extractor.Document)
-        /// Nothing has changed since the answer that the request's validators are of.
+        /// Nothing has changed since the answer whose validator the request had.
         case unchanged
         case failure(Failure)
     }
 
     let content: Content
-    /// Nil when there was no answer, and none had begun.
+    /// Nil when no answer had begun.
     let latency: LatencySample?
     let headers: HTTPAnswerHeaders
-    /// Where the answer came from in the end, when redirects led elsewhere than the request.
+    /// The URL of the answer, if redirects led to another than the request's.
     let location: String?
-    /// When it was over, by the wall clock.
+    /// When the exchange ended, by the wall clock.
     let time: Timestamp
 
-    /// How long the upstream wants to be left alone.
+    /// How long the upstream wants no requests.
     var retryAfter: Duration? { headers.retryAfter.flatMap { RetryAfter.delay($0, now: time) } }
 }
 
-/// What is in a document: all its events, or where it has many, its items once more.
+/// The content of a document: all its events or, if it has many, its items, to be read again.
 struct DocumentContent {
-    /// What reading all of it came to.
+    /// The result of reading all of it.
     let outcome: Extractor.Outcome
-    /// Its events, when they are no more than a slice of work; empty otherwise.
+    /// Its events, when they take no more than a slice of work; empty otherwise.
     var batch = EventBatch()
-    /// Its items from the first one on, when they are more.
+    /// Its items from the first one on, when they take longer.
     var items: ItemReading?
 }
 
-/// Makes a source's requests, and reads the answers as far as that is the same for all sources.
+/// Makes a source's requests, and reads the answers as far as all sources do it alike.
 struct SourceRequests {
-    /// What all of the source's requests count for.
+    /// The endpoint that all requests of the source are counted for.
     let endpoint: Endpoint
     let transport: any HTTPTransport
     private(set) var extractor: Extractor
     let store: EventStore
     let loop: EventLoop
     let wall: any WallClock
-    /// Where long documents are read; nil for the loop.
+    /// Reads long documents; nil for the loop.
     let worker: (any Worker)?
 
     init(
@@ -58,14 +58,14 @@ struct SourceRequests {
         self.worker = worker
     }
 
-    /// Has the answers that follow read as a good one: with their value where its first number was.
+    /// Reads later answers with their value at the pointer of the first number of a good answer.
     mutating func fixValue(by outcome: Extractor.Outcome) {
         if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
     }
 
     /// Makes one request.
     ///
-    /// - Parameter late: how long after its scheduled time it is made.
+    /// - Parameter late: how late after its scheduled time the request is.
     /// - Returns: nil when the task was cancelled.
     func make(_ request: HTTPRequest, late: Duration) async -> HTTPExchange? {
         do throws(HTTPFailure) {
@@ -83,7 +83,7 @@ struct SourceRequests {
         }
     }
 
-    /// Reads a document's events, to know what they come to before the first one is published.
+    /// Reads a document's events, to know the outcome before the first one is published.
     ///
     /// - Throws: what `Extractor.add` does.
     func read(
@@ -99,9 +99,9 @@ struct SourceRequests {
         guard reading.read(into: &batch, during: &slice) else {
             return DocumentContent(outcome: reading.outcome, batch: batch)
         }
-        // All of them in memory would be many times the document; they are read a second time to be published.
+        // All events in memory would be many times the document, so they are read a second time to be published.
         repeat {
-            // Nobody will publish what follows, nor needs to know what it comes to.
+            // After a cancellation nobody publishes the rest or needs its outcome.
             guard (try? await loop.sleep(for: .zero)) != nil else { break }
             batch.removeAll()
             slice.restart()
@@ -109,10 +109,10 @@ struct SourceRequests {
         return DocumentContent(outcome: reading.outcome, items: items)
     }
 
-    /// Publishes a document's items, a slice of work at a time, and waits in between for outputs that must get everything.
+    /// Publishes a document's items in slices of work, waiting for lossless outputs in between.
     ///
-    /// - Parameter deadline: when it waits no longer; nil for as long as the outputs take.
-    /// - Returns: whether no output was to be waited for beyond that.
+    /// - Parameter deadline: the end of the waiting; nil for as long as the outputs take.
+    /// - Returns: whether all outputs kept up within that time.
     func publish(_ items: ItemReading, from source: SourceID, waitingUntil deadline: LoopInstant?) async -> Bool {
         var items = items
         var batch = EventBatch()
@@ -160,7 +160,7 @@ struct SourceRequests {
         }
     }
 
-    /// Says in the message what came instead of JSON, when the answer says so itself.
+    /// Adds to the message what came instead of JSON, if the answer has a content type.
     private func explain(_ failure: Failure, _ answer: HTTPAnswer) -> Failure {
         guard let type = answer.headers.contentType, !type.lowercased().holds("json") else { return failure }
         var failure = failure
@@ -168,7 +168,7 @@ struct SourceRequests {
         return failure
     }
 
-    /// Nil for a status that there is none of.
+    /// Nil for a status that HTTP does not define.
     private func sample(_ status: Int, _ timing: HTTPTiming, _ late: Duration) -> LatencySample? {
         guard LatencySample.statuses.contains(status) else { return nil }
         return LatencySample(

@@ -1,25 +1,25 @@
 internal import Feed
 
-/// Where a run through a listing is: the page to get now, what has come of all until then, and what follows it.
+/// The state of a run through a listing: the page to get now, the items so far, and the pages seen.
 ///
 /// Nothing a server says makes a run endless or lets it grow: a page comes once, and there are at most
 /// `PagesSource.mostPages` of them.
 struct PageWalk {
     private let source: PagesSource
-    /// What to get now.
+    /// The request for the current page.
     private(set) var request: HTTPRequest
-    /// Its number, from 1, whatever the server calls it.
+    /// The current page's number, from 1, whatever the server calls it.
     private(set) var page = 1
-    /// Items so far.
+    /// The number of items so far.
     private(set) var done = 0
-    /// Items in all, as the server said last.
+    /// The number of all items, as the server said last.
     private(set) var total: Int?
-    /// Hashes of the URLs of this run. Two of a run's few share one in less than one of 10^12 runs.
+    /// Hashes of this run's URLs. Two of a run's few URLs collide in less than one of 10^12 runs.
     private var seen: Set<Int> = []
-    /// What the last page said, for listings that do not heed the parameter.
+    /// The hash of the last page, to notice a server that ignores the page parameter.
     private var lastPage: Int?
 
-    /// The longest URL that is followed, in bytes; no server takes more.
+    /// The longest URL that is followed, in bytes; servers take no longer ones.
     private static let longestURL = 8_192
 
     init(_ source: PagesSource) {
@@ -37,7 +37,7 @@ struct PageWalk {
 
     /// Counts the items of a page.
     ///
-    /// - Throws: `.pointer` when the number of all items is not where it should be; the items are counted all the same.
+    /// - Throws: `.pointer` when the total is not at its pointer; the items are counted anyway.
     mutating func count(_ items: Int, of document: JSONDocument) throws(Failure) {
         done += items
         guard let pointer = source.total else { return }
@@ -48,13 +48,13 @@ struct PageWalk {
         total = whole
     }
 
-    /// Turns to the page behind `document`.
+    /// Advances to the page after `document`.
     ///
     /// - Parameters:
-    ///   - isEmpty: whether there was no item on it.
-    ///   - location: its URL, when that is not the request's.
-    /// - Returns: false when it was the last one.
-    /// - Throws: the reason why the run cannot go on.
+    ///   - isEmpty: whether the page had no item.
+    ///   - location: the page's URL, if that is not the request's.
+    /// - Returns: false when it was the last page.
+    /// - Throws: the reason why the run cannot continue.
     mutating func turn(_ document: JSONDocument, isEmpty: Bool, from location: String?) throws(Failure) -> Bool {
         let next: HTTPRequest
         switch source.paging {
@@ -81,7 +81,7 @@ struct PageWalk {
         return true
     }
 
-    /// Refuses to count on when the server says the same whatever the count.
+    /// Throws when the server sends the same page whatever the count.
     private mutating func checkChange(of document: JSONDocument, _ parameter: String) throws(Failure) {
         let hash = document.minified.hashValue
         guard hash != lastPage else {
@@ -95,7 +95,7 @@ struct PageWalk {
     /// The text of the link to the next page; nil on the last one.
     private func link(in document: JSONDocument, at pointer: JSONPointer) throws(Failure) -> String? {
         guard let link = try? document.value(at: pointer) else {
-            // A pointer with a mistake in it looks like a listing of one page, unless the listing says otherwise.
+            // A wrong pointer looks like a listing of one page, unless the listing's total says otherwise.
             guard let total, done < total else { return nil }
             throw Failure(
                 .pointer, "page \(page) has no \"\(pointer.text)\", but only \(done) of \(total) items have come")
@@ -109,7 +109,7 @@ struct PageWalk {
         }
     }
 
-    /// The request for what a page links to.
+    /// The request for the URL that a page links to.
     private func follow(_ text: String, from base: String) throws(Failure) -> HTTPRequest {
         guard text.utf8.count <= Self.longestURL else {
             throw Failure(.tooLarge, "the next page's URL has more than \(Self.longestURL) bytes")

@@ -1,11 +1,11 @@
 package import Feed
 package import Reactor
 
-/// Goes through a listing that comes in pages: the events of every page in order, a latency and its progress; then again,
-/// or never.
+/// Reads a listing in pages: publishes the events of every page in order, a latency and the progress; then reads it
+/// again, or ends.
 ///
-/// A page that fails is asked for again. An input that makes one run waits for outputs that must get everything; one that
-/// runs again and again only does between slices of a page with many items, until the next run's time at most.
+/// A page that fails is requested again. An input that makes one run waits for lossless outputs; a repeating one waits
+/// for them only between slices of a page with many items, and at most until the next run is due.
 package actor PagesInput: Input {
     private let source: PagesSource
     private let store: EventStore
@@ -20,13 +20,13 @@ package actor PagesInput: Input {
     /// Whether the one run ended before the listing did.
     package private(set) var isCutShort = false
 
-    /// After so many failures in a row a page behind the first is given up when the listing can be begun anew: the links of
-    /// some servers expire.
+    /// The number of failures in a row after which a page other than the first is given up, in a repeating listing: the
+    /// links of some servers expire.
     private static let mostAttempts = 10
 
     private var endpoint: Endpoint { source.request.endpoint }
 
-    /// - Parameter worker: where long pages are read; nil for the loop.
+    /// - Parameter worker: reads long pages; nil for the loop.
     package init(
         _ source: PagesSource, store: EventStore, desk: PollDesk, transport: any HTTPTransport, on loop: EventLoop,
         wall: any WallClock, worker: (any Worker)? = nil,
@@ -44,7 +44,7 @@ package actor PagesInput: Input {
             on: loop, retries: Retries(every: source.every, most: source.retryMost, random: random))
     }
 
-    /// Registers the source and goes through the listing: once, or until the task is cancelled.
+    /// Registers the source and reads the listing: once, or until the task is cancelled.
     package func run() async throws(CancellationError) {
         let id = await store.register(source.description)
         guard let schedule else {
@@ -63,28 +63,28 @@ package actor PagesInput: Input {
         }
     }
 
-    /// When the next run begins after one that came to no good end.
+    /// When the next run begins after a failed one.
     private func anew(_ schedule: PollSchedule, after finished: LoopInstant) -> LoopInstant {
         pacing.retries.allowed(at: schedule.tick(after: finished))
     }
 
-    /// A request that is made at `time` will have come to something; nil when there will be none.
+    /// Tells the desk when a request made at `time` must have a result; nil when there will be no request.
     private func expect(_ time: LoopInstant?) async {
         await desk.expect(
             source.description.name, by: time?.advanced(by: source.request.timeout + PollPacing.grace))
     }
 
-    /// What follows a page.
+    /// The step after a page.
     private enum Step {
         case next
         case again(after: Duration)
-        /// The end of the run, whether it is whole or not.
+        /// The run ends; `isWhole` says whether the listing did.
         case end(isWhole: Bool)
     }
 
-    /// Goes through the listing once.
+    /// Reads the listing once.
     ///
-    /// - Returns: when the last page was asked for, and whether that was the listing's end.
+    /// - Returns: when the last page was requested, and whether the listing was read to its end.
     private func runOnce(
         _ id: SourceID, due: LoopInstant
     ) async throws(CancellationError) -> (last: LoopInstant, isWhole: Bool) {
@@ -95,7 +95,7 @@ package actor PagesInput: Input {
             let arrival = loop.clock.now
             try await admit()
             let start = loop.clock.now
-            // What waited for an output is not late for it.
+            // The wait for outputs does not make the request late.
             due = due.advanced(by: arrival.duration(to: start))
             await expect(start)
             let step = await take(id, &walk, late: due.duration(to: start), waitingUntil: nextRun)
@@ -105,7 +105,7 @@ package actor PagesInput: Input {
             case .next:
                 due = loop.clock.now.advanced(by: source.pause)
                 await expect(due)
-                // Also without a pause, so that a fast server does not have the loop to itself.
+                // Also without a pause, so that a fast server does not occupy the loop.
                 try await loop.sleep(until: due)
             case .again(let pause):
                 due = loop.clock.now.advanced(by: pause)
@@ -116,16 +116,16 @@ package actor PagesInput: Input {
         }
     }
 
-    /// Waits for the outputs, for as long as they take, when it is what they are to get all of.
+    /// Waits for the lossless outputs, as long as they take, in an input that makes one run.
     private func admit() async throws(CancellationError) {
         guard schedule == nil else { return }
         await expect(nil)
         try await store.admit()
     }
 
-    /// Makes a request for the walk's page, publishes what it came to, and turns to the next page.
+    /// Requests the walk's page, publishes the result, and advances to the next page.
     ///
-    /// - Parameter deadline: until when outputs that must get everything are waited for; nil for as long as they take.
+    /// - Parameter deadline: until when to wait for lossless outputs; nil for as long as they take.
     private func take(
         _ id: SourceID, _ walk: inout PageWalk, late: Duration, waitingUntil deadline: LoopInstant?
     ) async -> Step {
@@ -134,7 +134,7 @@ package actor PagesInput: Input {
         var problem: Failure?
         var step = Step.end(isWhole: true)
         switch exchange.content {
-        case .unchanged: break  // it was not asked whether anything has
+        case .unchanged: break  // the request was not conditional
         case .failure(let failure): problem = failure
         case .document(let document):
             do throws(Failure) {
@@ -164,7 +164,7 @@ package actor PagesInput: Input {
         return step
     }
 
-    /// Publishes what is no more than a slice of work; a listing that comes once waits for outputs with that, too.
+    /// Publishes a slice of work at most; an input that makes one run waits for lossless outputs here too.
     private func publish(_ batch: EventBatch) async {
         if schedule == nil { await store.publish(batch, waitingUntil: nil) } else { await store.publish(batch) }
     }
@@ -174,8 +174,8 @@ package actor PagesInput: Input {
         batch.add(Event(time: exchange.time, source: id, body: .latency(latency)))
     }
 
-    /// Counts a page's items, and tells what is wrong with some of them: before they are published, since they say that the
-    /// source is well again.
+    /// Counts a page's items and reports what is wrong with some of them: before they are published, because that ends
+    /// the error state of the source.
     private func tell(
         _ outcome: Extractor.Outcome, of document: JSONDocument, _ walk: inout PageWalk, _ time: Timestamp,
         _ id: SourceID
@@ -186,12 +186,12 @@ package actor PagesInput: Input {
         } catch {
             problem = problem ?? error
         }
-        // One page in order says nothing about the others.
+        // A good page says nothing about the others.
         guard problem != nil, let standing = pacing.standing(problem, at: endpoint) else { return }
         await store.publish([Event(time: time, source: id, body: .error(standing))])
     }
 
-    /// What follows a page that was taken; what ends the run before its time is added to `batch`.
+    /// Returns the step after a page that was read; adds an error that ends the run early to `batch`.
     private func turn(
         _ walk: inout PageWalk, _ document: JSONDocument, _ outcome: Extractor.Outcome, _ exchange: HTTPExchange,
         _ id: SourceID, _ batch: inout EventBatch
@@ -209,7 +209,7 @@ package actor PagesInput: Input {
         }
     }
 
-    /// What follows a page that failed, which is added to `batch`.
+    /// Returns the step after a page that failed; adds the error to `batch`.
     private func retry(
         _ problem: Failure, _ exchange: HTTPExchange, _ page: Int, _ id: SourceID, _ batch: inout EventBatch
     ) -> Step {

@@ -1,4 +1,4 @@
-/// A URL or a relative reference in its five parts, as text; every text is one (RFC 3986, appendix B).
+/// A URL or a relative reference in its five parts; every text can be parsed as one (RFC 3986, appendix B).
 struct URLReference: Equatable {
     /// Without its colon; nil when there is none.
     var scheme: Substring?
@@ -42,7 +42,7 @@ struct URLReference: Equatable {
         return text
     }
 
-    /// What this reference means on a page that has the URL `base`. (RFC 3986, section 5.2.2.)
+    /// Resolves this reference on a page with the URL `base`. (RFC 3986, section 5.2.2.)
     func resolved(against base: URLReference) -> URLReference {
         var target = self
         if scheme == nil {
@@ -68,7 +68,7 @@ struct URLReference: Equatable {
         return base.path[...slash] + path
     }
 
-    /// Takes out `.` and `..`. (RFC 3986, section 5.2.4, by segments.)
+    /// Removes `.` and `..`. (RFC 3986, section 5.2.4, by segments.)
     private static func withoutDots(_ path: Substring) -> Substring {
         guard !path.isEmpty else { return path }
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
@@ -104,8 +104,8 @@ extension URLReference {
         return query.utf8.split(separator: UInt8(ascii: "&")).contains { Self.isParameter($0, name) }
     }
 
-    /// Gives a parameter of the query a value, in the place of the first one of that name or behind all; the others stay as
-    /// they are, byte for byte.
+    /// Sets a parameter of the query, replacing the first one of that name or appending it; other parameters stay the
+    /// same, byte for byte.
     mutating func setParameter(_ name: String, to value: Int) {
         let field = "\(Self.encoded(name))=\(value)"
         guard let query, !query.isEmpty else {
@@ -153,7 +153,7 @@ extension URLReference {
 
     private static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }
 
-    /// With all percent-encoded that is not unreserved (RFC 3986, section 2.3).
+    /// Percent-encodes every byte that is not unreserved (RFC 3986, section 2.3).
     private static func encoded(_ name: String) -> String {
         var text = ""
         for byte in name.utf8 {

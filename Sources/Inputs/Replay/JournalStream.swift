@@ -3,9 +3,9 @@ internal import Glibc
 package import Journal
 package import Reactor
 
-/// The lines of a journal as a stream, run after run: each run's `hello` and the `stats` that held, then its lines, a page at a
-/// time, read by a worker, and its `bye`, if it is known how it ended. It ends with what was there when it was opened, or little
-/// more.
+/// The lines of a journal as a stream, run after run: each run's `hello` and current `stats`, then its lines, and its
+/// `bye` if its end is known. A worker reads them page by page. The stream ends with the newest line at the time of
+/// opening, or little later.
 package final class JournalStream: ByteStream {
     private let loop: EventLoop
     private let worker: any Worker
@@ -18,16 +18,16 @@ package final class JournalStream: ByteStream {
     private var isAtEnd = false
     private var isClosed = false
 
-    /// Why it ended before all lines were read, for a person.
+    /// Why the stream ended before all lines were read, for a person.
     package private(set) var fault: String?
-    /// Whether there was no line of the time asked for, or later.
+    /// Whether no line has the requested time or a later one.
     package private(set) var isEmpty = false
-    /// Whether there are lines by now behind those that it ended with.
+    /// Whether the journal has newer lines than those in the stream.
     package private(set) var hasGrown = false
 
     /// - Parameters:
-    ///   - history: used on the worker only from now on.
-    ///   - from: lines before the first one of that time or later are left out.
+    ///   - history: used only on the worker from now on.
+    ///   - from: lines before the first one of this time or later are left out.
     package init(_ history: any LineHistory, from: Timestamp?, on loop: EventLoop, worker: any Worker) {
         self.loop = loop
         self.worker = worker
@@ -36,10 +36,10 @@ package final class JournalStream: ByteStream {
         hungUp = Wakeup(loop: loop)
     }
 
-    /// Whether a regular file begins as SQLite's do. Blocks as long as the disk does.
+    /// Whether a regular file starts like an SQLite file. Blocks as long as the disk does.
     package static func isJournal(_ path: String) -> Bool {
         var status = stat()
-        // Nothing is taken from a FIFO.
+        // Reading from a FIFO would consume its bytes.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             let file = try? Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK)
         else { return false }
@@ -105,15 +105,15 @@ package final class JournalStream: ByteStream {
     }
 }
 
-/// The worker's side.
-private final class Pages: @unchecked Sendable {  // has work on one thread at a time: `isUnderWay` says when
+/// The part of the stream that runs on the worker.
+private final class Pages: @unchecked Sendable {  // on one thread at a time, see `isUnderWay`
     enum Piece: Sendable {
         case bytes([UInt8])
         case end(hadAny: Bool, hasGrown: Bool)
         case fault(String)
     }
 
-    /// How much is read at once, in bytes.
+    /// The most bytes of a page.
     private static let size = 128 << 10
 
     private let history: any LineHistory
@@ -123,7 +123,7 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
     private var last: JournalPlace?
     private var run: Int64?
     private var stats: [UInt8]?
-    /// What the run said at its end; empty when it did not, or nothing of it was read.
+    /// The `bye` of the run that was read last; empty when the run has none, or nothing of it was read.
     private var farewell: [UInt8] = []
     private var hadAny = false
 
@@ -142,7 +142,7 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
                 let page = try history.page(JournalQuery(), behind: place, bytes: Self.size)
             else {
                 let newest = hadAny ? try newest() : place
-                // Of a run that has more lines by now, what was read was not its end.
+                // If the run has more lines by now, we did not read its end.
                 if !farewell.isEmpty, newest == place || newest?.run != place?.run {
                     defer { farewell = [] }
                     return .bytes(farewell)
@@ -168,7 +168,7 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
         }
     }
 
-    /// The `bye` of a page's run, of the time of its last line.
+    /// Returns the `bye` of a page's run, with the time of its last line.
     private static func bye(of page: JournalPage, reason: String) -> [UInt8] {
         let lines = page.lines.dropLast()
         let last = lines[(lines.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)...]
@@ -177,7 +177,7 @@ private final class Pages: @unchecked Sendable {  // has work on one thread at a
             time: time, run: page.run.name, lastSequence: page.sequences.upperBound, reason: LineEncoder.cut(reason))
     }
 
-    /// Finds where it begins and ends.
+    /// Finds the first and the last line to read.
     private func begin() throws(JournalFault) {
         last = try newest()
         guard let from else { return }

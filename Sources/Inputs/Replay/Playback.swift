@@ -1,34 +1,34 @@
 internal import Feed
 internal import Reactor
 
-/// Which line of a recording is passed on next, and what is waited for before the one after it.
+/// Decides which line of a recording is relayed next, and what to wait for before the one after it.
 ///
 /// Unchecked: touched on the loop only.
 final class Playback: @unchecked Sendable {
-    /// Why no further line is passed on for now.
+    /// Why no line can be relayed now.
     enum Pause: Sendable, Equatable {
-        /// Others are to have their turn.
+        /// To let other tasks on the loop run.
         case turn
         case bytes
         case end
-        /// For so long, or until the clock is changed; nil for as long as it is not.
+        /// The next line is due after this time, or when the clock is changed; nil for only when it is changed.
         case clock(Duration?)
-        /// Another run begins: the log lets go of all lines of the one before.
+        /// Another run begins: the log drops all lines of the previous one.
         case run
     }
 
     let recording: Recording
     private let clock: ReplayClock
-    /// The next line, when its turn has not come, and the time of its turn.
+    /// The next line while it is not due, and the time when it is.
     private var waiting: (line: RecordedLine, time: Timestamp)?
-    /// The time up to which the recording has come, as a view of it has it: a data line's is its event's, and may be old.
+    /// The time reached in the recording. A data line may have an old event's time, which does not set it back.
     private var position: Timestamp?
     private var run: String?
-    /// Whether outputs that must get everything have all lines of the run before.
+    /// Whether lossless outputs have all lines of the previous run.
     private var isBetweenRuns = true
     private(set) var pause = Pause.turn
 
-    /// Whether any line was passed on.
+    /// Whether any line was relayed.
     var hasBegun: Bool { run != nil }
 
     init(_ recording: Recording, _ clock: ReplayClock) {
@@ -43,17 +43,17 @@ final class Playback: @unchecked Sendable {
         pause = .turn
     }
 
-    /// Has the clock go no further than to the next line, whenever that is passed on; `pause` says what is to be waited for
-    /// when there is none yet.
+    /// Stops the clock at the next line, whenever that is relayed; `pause` says what to wait for when there is none
+    /// yet.
     ///
-    /// - Returns: whether there is one.
+    /// - Returns: whether there is a next line.
     func hold() -> Bool {
         guard let (_, time) = look() else { return false }
         clock.limit(to: time)
         return true
     }
 
-    /// The next line and its time.
+    /// Returns the next line and its time, without consuming it.
     @inline(__always)
     private func look() -> (line: RecordedLine, time: Timestamp)? {
         if let waiting { return waiting }
@@ -67,7 +67,7 @@ final class Playback: @unchecked Sendable {
         return waiting
     }
 
-    /// The next line, if it is its turn; `pause` says what is to be waited for before the others.
+    /// Returns the next line if it is due; otherwise `pause` says what to wait for.
     func next() -> RecordedLine? {
         guard let (line, time) = look() else { return nil }
         switch clock.turn(of: time) {
@@ -99,7 +99,7 @@ final class Playback: @unchecked Sendable {
         case .other(let relayed):
             switch relayed.line.body {
             case .data: max(position ?? relayed.line.time, relayed.line.time)
-            // With the last line of its run: a journal does not know when it came.
+            // At the time of the run's last line: a journal does not store the time of a `bye`.
             case .bye: position ?? relayed.line.time
             default: relayed.line.time
             }

@@ -1,50 +1,50 @@
 internal import Feed
 internal import Reactor
 
-/// Reads the lines of a recording one after the other: leaves out what is no line of the feed, and what is before the time
-/// from which it is wanted, and has every run begin with a `hello`.
+/// Reads the lines of a recording in order: skips those that are not feed lines, and those before the requested time,
+/// and starts every run with a `hello`.
 final class Recording {
-    /// What the first bytes of a recording can be that is none.
+    /// Known contents of a file that is not a recording, by its first bytes.
     enum Oddity {
         case journal
         case compressed(with: String)
     }
 
     private var buffer = LineBuffer(limit: LineEncoder.longestLine)
-    /// Before which time lines are left out; nil when none are, any more.
+    /// The time before which lines are skipped; nil when none are (any more).
     private var from: Timestamp?
-    /// Whether what there is of a run begins later than its `hello` says, without anything being missing.
+    /// Whether a run may begin later than its `hello` says, without a gap.
     private let hasOlder: Bool
-    /// The run's `hello` and the newest `stats`, while no line of it is wanted.
+    /// The run's `hello` and newest `stats`, held until its first wanted line.
     private var hello: RelayedLine?
     private var stats: RelayedLine?
-    /// What comes before the next line that is read, the last first.
+    /// Lines to return before the next one is read, in reverse order.
     private var queue: [RecordedLine] = []
     private var hasHello = false
     private var run: String?
     private var lastSequence = 0
-    /// The first number that the run's `hello` has room for.
+    /// The first sequence number of the run by its `hello`.
     private var first = 1
     private var slice: TimeSlice
 
-    /// Whether nothing more will be filled in, so that the last line needs no newline.
+    /// Whether there are no more bytes, so that the last line needs no newline.
     var isAtEnd = false
-    /// Whether there may be lines before more is filled in.
+    /// Whether `next` may return lines before more bytes are read.
     private(set) var hasMore = false
-    /// How many lines were none, and what was wrong with the first.
+    /// The number of lines that could not be read, and what was wrong with the first.
     private(set) var badLines = 0
     private(set) var firstFault = ""
-    /// What it is instead of lines.
+    /// Set when the input is another kind of file.
     private(set) var oddity: Oddity?
 
-    /// - Parameter hasOlder: whether it is a journal, which lets go of what is old.
+    /// - Parameter hasOlder: whether the recording is a journal, which drops old lines.
     init(from: Timestamp?, hasOlder: Bool, on loop: EventLoop) {
         self.from = from
         self.hasOlder = hasOlder
         slice = TimeSlice(of: loop)
     }
 
-    /// Whether all lines were before the time from which they are wanted.
+    /// Whether all lines are before the requested time.
     var isTooOld: Bool { from != nil && isAtEnd }
 
     /// Reads once from a stream, when there are no more lines.
@@ -56,7 +56,7 @@ final class Recording {
         hasMore = true
     }
 
-    /// The next line; nil when more bytes are needed, or the slice of work is over.
+    /// Returns the next line; nil when more bytes are needed, or the slice of work is over.
     func next() -> RecordedLine? {
         if let line = queue.popLast() { return line }
         repeat {
@@ -73,13 +73,13 @@ final class Recording {
         return nil
     }
 
-    /// Counts a line that is none.
+    /// Counts a line that cannot be read.
     func note(_ fault: @autoclosure () -> String) {
         badLines += 1
         if badLines == 1 { firstFault = "line \(buffer.number): \(fault())" }
     }
 
-    /// A run of which no line came is told all the same.
+    /// Returns the `hello` of a last run that has no lines.
     private func end() -> RecordedLine? {
         guard from == nil, let hello else { return nil }
         self.hello = nil
@@ -92,13 +92,13 @@ final class Recording {
             guard isNew(plain.sequence), isWanted(plain.time) else { return nil }
             lastSequence = plain.sequence
             let whole = RecordedLine.plain(plain, line)
-            // One way for nearly all of them.
+            // The fast path, for nearly all lines.
             return hasHello && hello == nil ? whole : begin(with: whole, plain.sequence, plain.time)
         }
         return takeOther(line)
     }
 
-    /// Whether a line was not there before; one that no `gap` can name is noted.
+    /// Whether a line is newer than those before it; reports a number before the run's first, which no `gap` can name.
     @inline(__always)
     private func isNew(_ sequence: Int) -> Bool {
         if sequence > lastSequence { return true }
@@ -106,7 +106,7 @@ final class Recording {
         return false
     }
 
-    /// Whether there may be a number behind it, which every line's has; one that has none is noted.
+    /// Whether another number can follow this one, as for every valid line; reports one that none can follow.
     private func isNumber(_ sequence: Int) -> Bool {
         if sequence < .max { return true }
         note("its number is \(sequence), which is no number of a line")
@@ -123,7 +123,8 @@ final class Recording {
 
     @inline(never)
     private func takeOther(_ line: UnsafeBufferPointer<UInt8>) -> RecordedLine? {
-        // One byte order mark, as in a document, and where files were put together: a line of nothing else is none.
+        // Skips a byte order mark, which may also occur where files were concatenated; a line with nothing else is
+        // blank.
         let hasMark = line.starts(with: [0xEF, 0xBB, 0xBF])
         let line = hasMark ? UnsafeBufferPointer(rebasing: line.dropFirst(3)) : line
         if buffer.number == 1, badLines == 0, let oddity = Self.oddity(line) {
@@ -150,7 +151,7 @@ final class Recording {
             if !isSame { lastSequence = 0 }
             run = hello.run
             hasHello = true
-            // One of the run that is under way has nothing to be held back for.
+            // A repeated `hello` of the current run is not held back.
             if from == nil, !hasOlder || isSame, self.hello == nil {
                 if !isSame { (first, lastSequence) = (hello.firstSeq, hello.firstSeq - 1) }
                 return .other(relayed)
@@ -168,7 +169,7 @@ final class Recording {
             lastSequence = gap.to
             return begin(with: .other(relayed), gap.from, line.time)
         case .bye(let bye):
-            // Of a run that is told: who keeps it says by that how it ended.
+            // Only for a run that was begun: it tells a journal how the run ended.
             guard let run, bye.run == run, hello == nil, from == nil else { return nil }
             return .other(relayed)
         case .refusal: return nil
@@ -179,7 +180,8 @@ final class Recording {
         }
     }
 
-    /// The line, or what comes before it: the `hello` of its run, made for a recording that has none, and `stats`.
+    /// Returns the line, or what must precede it: the `hello` of its run, made up if the recording has none, and
+    /// `stats`.
     private func begin(with line: RecordedLine, _ sequence: Int, _ time: Timestamp) -> RecordedLine? {
         if !hasHello {
             hasHello = true
@@ -190,7 +192,7 @@ final class Recording {
             body.firstSeq = sequence
             hello.line.body = .hello(body)
         }
-        // It begins here, whatever came before.
+        // The run begins here, whatever came before.
         first = sequence
         hello.line.time = time
         queue.append(line)
@@ -203,7 +205,7 @@ final class Recording {
         return .other(hello)
     }
 
-    /// One of a run that nobody has named.
+    /// Returns a `hello` for a run without a name.
     private static func hello(at time: Timestamp) -> RelayedLine? {
         let identity = AgentIdentity(run: "replay", version: "", started: time)
         let bytes = ControlLine.hello(

@@ -1,41 +1,41 @@
 package import Reactor
 
-/// The wall clock of a feed that is played back: it shows when what is passed on was recorded.
+/// The wall clock of a replay: it shows when the line that is being relayed was recorded.
 ///
-/// It goes at the speed that is asked for, stands still while it is paused, and never runs ahead of the next line. It is set
-/// where a recording's times leap, and where its lines are held up. Before the first line it is another clock.
+/// It runs at the chosen speed, stops during a pause, and never runs ahead of the next line. It is set anew where a
+/// recording's times jump, and where its lines are delayed. Before the first line it shows the machine's time.
 package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on one loop only
-    /// When a line's turn is.
+    /// When a line is due.
     package enum Turn: Sendable, Equatable {
         case now
-        /// In so much time, unless the clock is changed before.
+        /// After this time, unless the clock is changed before.
         case later(Duration)
         /// Not before the clock is changed.
         case paused
     }
 
     private let loop: EventLoop
-    /// What it shows before the first line: the machine's clock.
+    /// The clock shown before the first line: the machine's.
     package let base: any WallClock
-    /// What it showed when it was set; nil before the first line. At the greatest speed only the time counts.
+    /// The time shown when the clock was set; nil before the first line. At the greatest speed only `time` counts.
     private var anchor: (instant: LoopInstant, time: Timestamp)?
-    /// The time of the next line, while that is not due.
+    /// The time of the next line while it is not due.
     private var next: Timestamp?
     private let changed: Wakeup
     package private(set) var speed: ReplaySpeed
     package private(set) var isPaused = false
     private var isOver = false
-    /// How many silences it leapt over, and the longest of them.
+    /// The number of silences skipped, and the longest of them.
     package private(set) var leaps = 0
     package private(set) var longestLeap = Duration.zero
 
-    /// The longest that nothing comes, in recorded time: no agent is silent for longer than its widest windows, so it did not
-    /// run then, or its clock was set.
+    /// The longest silence that is replayed, in recorded time: an agent is silent for its widest window at most, so
+    /// after a longer one it was not running, or its clock was set.
     package static let longestSilence = Duration.seconds(3_600)
-    /// How far lines may be behind the clock, in time: where they are held up for longer, the clock waits for them.
+    /// How far lines may lag behind the clock, in real time; if they are delayed longer, the clock waits for them.
     private static let slack = Duration.milliseconds(250)
 
-    /// - Parameter base: what it shows before the first line.
+    /// - Parameter base: the clock shown before the first line.
     package init(on loop: EventLoop, before base: any WallClock, speed: ReplaySpeed = .usual) {
         self.loop = loop
         self.base = base
@@ -55,7 +55,7 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
         return next.map { min($0, time) } ?? time
     }
 
-    /// When the turn of the next line is, which is of this time; the clock is set to it where that cannot be waited for.
+    /// Returns when the next line, of this time, is due; sets the clock to `time` when there is no waiting for it.
     package func turn(of time: Timestamp) -> Turn {
         guard speed != .most || isPaused, let anchor else {
             set(time)
@@ -82,12 +82,12 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
         return .later((time - now) / rate)
     }
 
-    /// The clock goes no further than to this time, which is the next line's, until its turn is asked for.
+    /// Stops the clock at `time`, the next line's, until `turn(of:)` is called for it.
     func limit(to time: Timestamp) { next = time }
 
-    /// Suspends until this time is over, or the clock is changed.
+    /// Suspends for this time, or until the clock is changed.
     ///
-    /// - Parameter time: nil for as long as it is not changed.
+    /// - Parameter time: nil to wait only for a change.
     package func wait(for time: Duration?) async throws(CancellationError) {
         let timer = time.map { loop.schedule(after: $0) { [changed] in changed.signal() } }
         defer { if let timer { loop.cancel(timer) } }
@@ -96,16 +96,16 @@ package final class ReplayClock: WallClock, @unchecked Sendable {  // touched on
 
     // MARK: What a person changes
 
-    /// Stands still from now on, or goes on.
+    /// Pauses or resumes.
     package func togglePause() { change { isPaused.toggle() } }
 
-    /// Stands still for good: there are no more lines.
+    /// Stops for good: there are no more lines.
     func stop() { change { isOver = true } }
 
-    /// Goes at another speed from now on.
+    /// Changes the speed from now on.
     package func changeSpeed(isFaster: Bool) { change { speed = speed.next(isFaster: isFaster) } }
 
-    /// Leaps to the next line, if there is one that is waited for, in a pause too.
+    /// Jumps to the next line if one is waiting, in a pause too.
     package func skip() {
         if let next { set(next) }
         changed.signal()

@@ -1,7 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Plays a recording back: passes its lines on with their runs and numbers, each when its turn is by the recording's clock.
+/// Replays a recording: relays its lines with their runs and sequence numbers, each when it is due by the recording's
+/// clock.
 package actor ReplayInput {
     private let name: String
     private let from: Timestamp?
@@ -13,16 +14,16 @@ package actor ReplayInput {
     private let open: @Sendable () async throws -> LoopBound<any ByteStream>
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Whether it could not be read to its end.
+    /// Whether the recording could not be read to its end.
     package private(set) var isCutShort = false
 
     /// - Parameters:
-    ///   - name: what a person calls it.
-    ///   - from: lines before the first one of that time or later are left out.
+    ///   - name: the recording's name for a person.
+    ///   - from: lines before the first one of this time or later are left out.
     ///   - clock: the store's wall clock.
-    ///   - tell: says a sentence to a person; a fatal one is why it ends.
+    ///   - tell: reports a sentence to a person; a fatal one is why the replay ends.
     ///   - begun: called with the first line.
-    ///   - open: opens it: lines, or a `JournalStream`.
+    ///   - open: opens the recording: a stream of lines, or a `JournalStream`.
     package init(
         _ name: String, from: Timestamp? = nil, store: EventStore, clock: ReplayClock, on loop: EventLoop,
         tell: @escaping @Sendable (_ text: String, _ isFatal: Bool) async -> Void,
@@ -39,7 +40,7 @@ package actor ReplayInput {
         self.open = open
     }
 
-    /// Plays it back to its end, once.
+    /// Replays the recording once, to its end.
     ///
     /// - Throws: `CancellationError` when the task is cancelled.
     package func run() async throws(CancellationError) {
@@ -47,7 +48,7 @@ package actor ReplayInput {
             let stream = try await open().value
             defer { stream.close() }
             let journal = stream as? JournalStream
-            // A journal is read from there on.
+            // A `JournalStream` starts at `from` itself.
             let recording = Recording(from: journal == nil ? from : nil, hasOlder: journal != nil, on: loop)
             await store.noteConnection(true)
             try await play(Playback(recording, clock), from: stream)
@@ -77,7 +78,7 @@ package actor ReplayInput {
                 continue
             }
             passOn(playback)
-            // No line is taken any more: whoever ended it cancels this as well.
+            // After the end no line is accepted; whoever ended it also cancels this task.
             while await store.isOver { try await clock.wait(for: nil) }
             if !hasBegun, playback.hasBegun {
                 hasBegun = true
@@ -90,13 +91,13 @@ package actor ReplayInput {
             case .end: return
             case .bytes:
                 try await fill(playback.recording, from: stream)
-                // Where there is always something to read, others would not have their turn.
+                // A stream that always has something to read would otherwise occupy the loop.
                 try await loop.sleep(for: .zero)
             }
         }
     }
 
-    /// Passes lines on whose turn it is, a slice of work at most.
+    /// Relays lines that are due, a slice of work at most.
     private func passOn(_ playback: Playback) {
         store.assumeIsolated { store in
             store.relay {
@@ -122,7 +123,7 @@ package actor ReplayInput {
         await tell("\(name): \(reason)", true)
     }
 
-    /// Says what was not as it should be.
+    /// Reports everything that was wrong.
     private func report(_ recording: Recording, isEmpty: Bool) async {
         switch recording.oddity {
         case .journal: return await fail("a journal is read from its file, as its pages are not in order")

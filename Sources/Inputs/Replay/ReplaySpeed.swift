@@ -1,15 +1,15 @@
-/// How fast a recording is played back.
+/// The speed of a replay.
 package enum ReplaySpeed: Sendable, Hashable {
-    /// So many thousandths of the pace at which it was recorded.
+    /// This many thousandths of the recorded pace.
     case thousandths(Int)
-    /// As fast as its lines can be passed on.
+    /// As fast as lines can be relayed.
     case most
 
     package static let usual = ReplaySpeed.thousandths(1_000)
-    /// What may be asked for, in thousandths.
+    /// The allowed speeds, in thousandths.
     package static let range = 100...10_000_000
 
-    /// What it can be changed to, the slowest first.
+    /// The speeds that keys step through, the slowest first.
     private static let steps: [ReplaySpeed] =
         [1, 2, 5].flatMap { digit in [100, 1_000, 10_000, 100_000, 1_000_000].map { digit * $0 } }.sorted()
         .map { .thousandths($0) } + [.thousandths(10_000_000), .most]
@@ -23,13 +23,13 @@ package enum ReplaySpeed: Sendable, Hashable {
         return "\(number / 1_000).\(fraction)x"
     }
 
-    /// The next faster one, or the next slower one; itself where there is none.
+    /// Returns the next faster or slower step; itself when there is none.
     package func next(isFaster: Bool) -> ReplaySpeed {
         let next = isFaster ? Self.steps.first { $0.factor > factor } : Self.steps.last { $0.factor < factor }
         return next ?? self
     }
 
-    /// By how much recorded time is faster than time.
+    /// How much faster than real time recorded time passes.
     package var factor: Double {
         if case .thousandths(let number) = self { Double(number) / 1_000 } else { .infinity }
     }

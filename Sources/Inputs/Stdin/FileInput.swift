@@ -1,9 +1,9 @@
 internal import Reactor
 
-/// Reads a file as standard input is read, once there is room for one more open file.
+/// Reads a file like standard input, once another file may be opened.
 ///
-/// Only what lies on a disk is counted: a FIFO may never end, or have its first writer after another file's end, so it waits
-/// for nobody and holds nobody up.
+/// Only files on disk are counted: a FIFO may never end, or get its first writer after another file's end, so it
+/// bypasses the queue.
 actor FileInput: Input {
     private let path: String
     private let queue: FileQueue
@@ -14,7 +14,7 @@ actor FileInput: Input {
 
     private(set) var isCutShort = false
 
-    /// - Parameter makeInput: what reads it; it has memory of its own, and is not made before that is needed.
+    /// - Parameter makeInput: creates the reader; it allocates memory, so it is created only when needed.
     init(
         _ path: String, in queue: LoopBound<FileQueue>, on loop: EventLoop, worker: any Worker,
         makeInput: @escaping @Sendable () -> StdinInput

@@ -1,19 +1,19 @@
 package import Reactor
 
-/// Lets so many files be open at a time; the others wait, in the order they came.
+/// Limits the number of open files; the others wait in order of arrival.
 package final class FileQueue {
     private let loop: EventLoop
-    /// How many may come in yet.
+    /// The number of files that may still be opened.
     private var room: Int
     private var waiting: [Wakeup] = []
 
-    /// - Parameter room: how many files may be open at a time; a file that is read takes 384 KiB, and its line.
+    /// - Parameter room: the most files open at a time; each takes 384 KiB and its longest line.
     package init(room: Int = 16, on loop: EventLoop) {
         self.loop = loop
         self.room = room
     }
 
-    /// Waits until one more file may be opened, for which `leave` is to be called once it is closed.
+    /// Waits until another file may be opened; call `leave` once it is closed.
     ///
     /// - Throws: `CancellationError` when the task is cancelled before that.
     package func enter() async throws(CancellationError) {
@@ -29,13 +29,13 @@ package final class FileQueue {
             if let place = waiting.firstIndex(where: { $0 === wakeup }) {
                 waiting.remove(at: place)
             } else {
-                leave()  // it was let in after all
+                leave()  // its turn had come already
             }
             throw error
         }
     }
 
-    /// Lets the next one in.
+    /// Lets the next waiting file be opened.
     package func leave() {
         if waiting.isEmpty { room += 1 } else { waiting.removeFirst().signal() }
     }

@@ -1,36 +1,36 @@
 internal import Glibc
 package import Reactor
 
-/// Bytes of a stream on their way to being lines: filled at its end, taken from its front.
+/// Splits the bytes of a stream into lines.
 ///
-/// A line that is longer than `limit` is let go of as it comes and reported once. Between lines it holds no more than
-/// one chunk; while a long line comes, that line and one chunk.
+/// A line longer than `limit` is discarded as it comes and reported once. Between lines the buffer holds one chunk at
+/// most; during a long line, that line and one chunk.
 package struct LineBuffer: ~Copyable {
-    /// What comes out of it.
+    /// A result of `next`.
     package enum Item {
-        /// A whole line without its newline; lent until the next call of anything.
+        /// A whole line without its newline; valid until the next call of any method.
         case line(UnsafeBufferPointer<UInt8>)
-        /// A line of so many bytes that was too long.
+        /// An over-long line of this many bytes.
         case tooLong(Int)
     }
 
-    /// How much is read at once, in bytes.
+    /// The most bytes of one read.
     package static let chunk = 128 << 10
 
-    /// The longest line in bytes, newline not counted.
+    /// The longest line in bytes, without newline.
     package var limit: Int
-    /// Which line `next` gave last, from 1.
+    /// The number of the line that `next` returned last, from 1.
     package private(set) var number = 0
     private var memory: UnsafeMutableRawBufferPointer
-    /// What of the memory is in use.
+    /// The used range of the memory.
     private var start = 0
     private var end = 0
-    /// Until where there is no newline.
+    /// The end of the range without a newline.
     private var searched = 0
-    /// How much of an over-long line has gone by; 0 when there is none.
+    /// The discarded bytes of an over-long line; 0 when there is none.
     private var skipped = 0
 
-    /// - Parameter limit: the longest line in bytes, newline not counted.
+    /// - Parameter limit: the longest line in bytes, without newline.
     package init(limit: Int) {
         self.limit = limit
         memory = .allocate(byteCount: Self.chunk, alignment: 16)
@@ -38,15 +38,15 @@ package struct LineBuffer: ~Copyable {
 
     deinit { memory.deallocate() }
 
-    /// How many bytes of memory it takes.
+    /// The allocated bytes.
     package var capacity: Int { memory.count }
 
-    /// Whether there may be lines to take before more is read.
+    /// Whether `next` may return lines before more is read.
     package var hasBytes: Bool { searched < end }
 
-    /// Reads once from the stream; every whole line must have been taken before.
+    /// Reads once from the stream, after `next` has returned nil.
     ///
-    /// - Returns: what the stream's `read` says.
+    /// - Returns: the result of the stream's `read`.
     package mutating func fill(from stream: any ByteStream) throws(SystemError) -> Int? {
         makeRoom()
         // In bounds, and not empty: `makeRoom` has left half a chunk at least.
@@ -56,7 +56,7 @@ package struct LineBuffer: ~Copyable {
         return count
     }
 
-    /// The next line; nil when more bytes are needed.
+    /// Returns the next line; nil when more bytes are needed.
     package mutating func next() -> Item? {
         guard searched < end, let base = memory.baseAddress,
             let found = memchr(base + searched, 0x0A, end - searched)
@@ -73,7 +73,7 @@ package struct LineBuffer: ~Copyable {
         return item(upTo: newline)
     }
 
-    /// The last line, when the stream has ended without a newline after it.
+    /// Returns the last line, when the stream has ended without a newline after it.
     package mutating func finish() -> Item? {
         guard start < end || skipped > 0 else { return nil }
         defer {
@@ -91,13 +91,13 @@ package struct LineBuffer: ~Copyable {
         return .line(UnsafeRawBufferPointer(rebasing: memory[start..<end]).assumingMemoryBound(to: UInt8.self))
     }
 
-    /// Lets go of what there is of a line that is too long.
+    /// Discards the bytes of a line that is too long.
     private mutating func skip() {
         skipped += end - start
         start = end
     }
 
-    /// Moves what is left to the front, and takes more memory or gives it back where the line under way needs that.
+    /// Moves the unfinished line to the front, and grows or shrinks the memory as that line requires.
     private mutating func makeRoom() {
         let held = end - start
         let wanted = held < Self.chunk / 2 ? Self.chunk : (held + Self.chunk) / Self.chunk * Self.chunk * 2

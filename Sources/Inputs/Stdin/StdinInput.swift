@@ -1,10 +1,10 @@
 package import Feed
 package import Reactor
 
-/// Reads a JSON document or a bare number a line from a stream, as fast as it comes and the outputs take it.
+/// Reads one JSON document or bare number per line from a stream, as fast as it comes and the outputs accept it.
 ///
-/// Lines end in a newline, the last one may end without; a carriage return before it is white space, and so are blank
-/// lines. What a line is that cannot be read is counted and reported; nothing that comes ends it before the stream does.
+/// Lines end in a newline, which the last one may lack; a carriage return before it is white space, and blank lines are
+/// skipped. A line that cannot be read is counted and reported; only the end of the stream ends the input.
 package actor StdinInput: Input {
     private let source: StdinSource
     private let store: EventStore
@@ -21,14 +21,14 @@ package actor StdinInput: Input {
     /// Why the stream could not be read to its end; nil when it was, or has not ended.
     private var failure: Failure?
     private var reportTimer: LoopTimer?
-    /// Whether nothing will come any more, so that the last line needs no newline.
+    /// Whether there are no more bytes, so that the last line needs no newline.
     private var isAtEnd = false
 
     /// - Parameters:
-    ///   - worker: where long lines are read; nil for the loop.
-    ///   - lines: what the input before this one has left of the same stream; nil when there was none.
-    ///   - open: opens the stream; for standard input `{ try DescriptorStream.standard(0, on: $0) }`, for a file a
-    ///     `FileStream`.
+    ///   - worker: reads long lines; nil for the loop.
+    ///   - lines: unparsed bytes that an earlier input left of the same stream; nil when there was none.
+    ///   - open: opens the stream: `{ try DescriptorStream.standard(0, on: $0) }` for standard input, a `FileStream`
+    ///     for a file.
     package init(
         _ source: StdinSource, store: EventStore, on loop: EventLoop, wall: any WallClock, worker: (any Worker)? = nil,
         lines: LoopBound<StdinLines>? = nil,
@@ -49,7 +49,7 @@ package actor StdinInput: Input {
 
     /// Registers the source and reads to the end of the stream, once.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled; what is not read then stays where it is, for the next input.
+    /// - Throws: `CancellationError` when the task is cancelled; unread bytes then stay for the next input.
     package func run() async throws(CancellationError) {
         lines.buffer.limit = source.maxLine
         let id = await store.register(source.description)
@@ -72,7 +72,7 @@ package actor StdinInput: Input {
 
     private func read(_ stream: any ByteStream, from id: SourceID) async throws {
         while true {
-            // Before anything is read: the input before this one may have left some.
+            // Before anything is read, because an earlier input may have left lines.
             try await takeLines(from: id)
             while true {
                 if let count = try lines.buffer.fill(from: stream) {
@@ -84,7 +84,7 @@ package actor StdinInput: Input {
         }
     }
 
-    /// Reads and publishes the lines there are, a slice of work at a time.
+    /// Parses and publishes the buffered lines, a slice of work at a time.
     private func takeLines(from id: SourceID) async throws(CancellationError) {
         var hasMore = isAtEnd || lines.buffer.hasBytes
         while hasMore {
@@ -92,21 +92,21 @@ package actor StdinInput: Input {
             var long: Bytes?
             hasMore = takeLines(from: id, &long)
             if let long {
-                await publish(from: id)  // the batch is this actor's, and is not lent while it waits
+                await publish(from: id)  // `take` replaces the batch
                 await take(long: long, from: id)
             }
             await publish(from: id)
-            // A stream that always has something to read would otherwise have the loop to itself.
+            // A stream that always has something to read would otherwise occupy the loop.
             try await loop.sleep(for: .zero)
         }
     }
 
-    /// Reads the lines there are into the batch, as many as are a slice of work.
+    /// Parses buffered lines into the batch, up to a slice of work.
     ///
-    /// - Parameter long: gets the last one, when it is too long to be read here.
-    /// - Returns: whether there may be more.
+    /// - Parameter long: set to the last line when it is too long to be parsed here.
+    /// - Returns: whether there may be more lines.
     private func takeLines(from id: SourceID, _ long: inout Bytes?) -> Bool {
-        // One access to each of them for all lines.
+        // One access check per property for all lines.
         var slice = TimeSlice(of: loop)
         return Self.takeLines(&lines.buffer, into: &batch, &faults, &slice, &long, context(id))
     }
@@ -115,13 +115,13 @@ package actor StdinInput: Input {
         LineContext(reader: reader, source: id, now: wall.now, isAtEnd: isAtEnd)
     }
 
-    /// The faults of lines that are not reported yet.
+    /// The faults that are not reported yet.
     private struct LineFaults {
         var bad = FaultTally { $0 == 1 ? "" : "\($0) bad lines, the first of them " }
         var withoutValue = FaultTally.withoutValue
     }
 
-    /// What does not change from line to line.
+    /// The values that are the same for all lines.
     private struct LineContext {
         let reader: StdinLineParser
         let source: SourceID
@@ -166,7 +166,7 @@ package actor StdinInput: Input {
         }
     }
 
-    /// Counts what is wrong with a line.
+    /// Counts the faults of a line.
     @inline(__always)
     private static func note(
         _ verdict: StdinLineParser.Verdict, of number: Int, _ reader: StdinLineParser, _ faults: inout LineFaults
@@ -182,7 +182,7 @@ package actor StdinInput: Input {
         }
     }
 
-    /// Reads a long line into the batch, which is empty.
+    /// Parses a long line into the batch, which is empty.
     private func take(long line: Bytes, from id: SourceID) async {
         var batch = EventBatch()
         let verdict = await reader.read(long: line, from: id, at: wall.now, into: &batch, on: loop, or: worker)
@@ -190,7 +190,7 @@ package actor StdinInput: Input {
         Self.note(verdict, of: lines.buffer.number, reader, &faults)
     }
 
-    /// Publishes what was read, and what was wrong with it when that is due.
+    /// Publishes the batch, and the faults if their report is due.
     private func publish(from id: SourceID) async {
         if let failure = faults.bad.report(at: loop.clock.now) {
             batch.add(Event(time: wall.now, source: id, body: .error(failure)))
@@ -203,13 +203,13 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
-    /// Reports events without a value: before these are published, which says that the source is well again.
+    /// Reports events without a value: before these are published, because that ends the error state of the source.
     private func reportMissingValues(from id: SourceID, isLast: Bool = false) async {
         guard let failure = faults.withoutValue.report(at: loop.clock.now, isLast: isLast) else { return }
         await store.publish([Event(time: wall.now, source: id, body: .error(failure))])
     }
 
-    /// Has bad lines reported when their time comes, should the stream be silent then.
+    /// Schedules the report of bad lines, in case the stream is silent by then.
     private func scheduleReport(from id: SourceID) {
         guard let due = faults.bad.due, reportTimer == nil else { return }
         reportTimer = loop.schedule(at: due) { [weak self] in
@@ -226,7 +226,7 @@ package actor StdinInput: Input {
         scheduleReport(from: id)
     }
 
-    /// Publishes what was read, and reports what has not been reported.
+    /// Publishes the batch, and all faults not yet reported.
     private func finish(_ id: SourceID) async {
         if let failure = reader.cutShort { Self.note(.faulty(failure), of: lines.buffer.number, reader, &faults) }
         await reportMissingValues(from: id, isLast: true)

@@ -1,32 +1,33 @@
 package import Feed
 package import Reactor
 
-/// Reads one line of standard input after the other into a batch.
+/// Parses the lines of standard input, one after the other, into a batch.
 ///
-/// A line that is one event is validated, minified into the batch's own memory and searched in one pass; nothing is allocated.
+/// A line that is one event is validated, minified into the batch's memory and searched in one pass, without
+/// allocation.
 package final class StdinLineParser {
-    /// What became of a line.
+    /// The result of parsing a line.
     package enum Verdict: Equatable {
         /// Its events are in the batch.
         case read
-        /// Its events are `readItems`'.
+        /// `readItems` returns its events.
         case items
-        /// It is so long that it is `read(long:)`'s.
+        /// It is so long that it needs `read(long:)`.
         case long
-        /// There is nothing in it.
+        /// The line is blank.
         case blank
         case notJSON(JSONFault)
-        /// Something was not as asked for: of the only event, or of some items, of which the others are in the batch.
+        /// A field is not as requested: in the only event, or in some items; the other items are in the batch.
         case faulty(Failure)
-        /// Some of its events have no value, and there may be another problem.
+        /// Some events have no value, and there may be another problem.
         case withoutValue(Extractor.MissingValues, Failure?)
     }
 
     private var extractor: Extractor
     private let found = JSONSelection.Found()
-    /// Of the line that was read last, when not all of its items are in a batch yet.
+    /// The items of the last line that are not in a batch yet.
     private var items: ItemReading?
-    /// Whether a failure has named the key that may be meant.
+    /// Whether a failure has suggested a similar key.
     private var hasSuggested = false
 
     package init(_ extraction: Extraction) { extractor = Extractor(extraction, of: .lines) }
@@ -72,15 +73,15 @@ package final class StdinLineParser {
     /// See `Extractor`.
     package func failure(of missing: Extractor.MissingValues) -> Failure { extractor.failure(of: missing) }
 
-    /// Reads a line that is long.
+    /// Reads a long line.
     ///
-    /// - Parameter worker: where that is done; nil for the loop.
+    /// - Parameter worker: does the reading; nil for the loop.
     package func read(
         long line: Bytes, from source: SourceID, at now: Timestamp, into batch: inout EventBatch, on loop: EventLoop,
         or worker: (any Worker)?
     ) async -> Verdict {
         do throws(JSONFault) {
-            // Also when the task is cancelled meanwhile: nobody else gets this line any more.
+            // Also when the task is cancelled meanwhile: no other input gets this line.
             let document =
                 if let document = try await extractor.read(line, mayHaveMark: false, on: loop, or: worker) {
                     document
@@ -118,12 +119,12 @@ package final class StdinLineParser {
     /// Whether there are items that are not in a batch yet.
     package var hasItems: Bool { items != nil }
 
-    /// What is to be said of a line whose items will not all be read; nil when there is none.
+    /// The failure for a line whose items will not all be read; nil when there is none.
     package var cutShort: Failure? { items?.cutShort }
 
-    /// Reads further items, until the batch is full or the slice of work is over.
+    /// Adds further items to the batch, until it is full or the slice of work is over.
     ///
-    /// - Returns: what became of the line, when these were the last ones.
+    /// - Returns: the result for the line, after its last item.
     package func readItems(into batch: inout EventBatch, during slice: inout TimeSlice) -> Verdict? {
         guard items?.read(into: &batch, during: &slice) == false else { return nil }
         defer { items = nil }

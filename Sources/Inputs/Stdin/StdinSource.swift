@@ -1,11 +1,11 @@
 package import Feed
 
-/// Standard input as a feed, or a file that is read like it: a JSON document or a bare number a line.
+/// Standard input, or a file that is read like it, as a source: one JSON document or bare number per line.
 package struct StdinSource: Sendable, Equatable {
     package var description: SourceDescription
     /// The file; nil for standard input.
     package var path: String?
-    /// The longest line taken, in bytes.
+    /// The longest line that is read, in bytes.
     package var maxLine = 1 << 20
     package var extraction: Extraction
 

@@ -2,7 +2,7 @@ package import Feed
 internal import Glibc
 
 extension AgentIdentity.Host {
-    /// The machine this runs on, in words a person knows.
+    /// This machine's identity, in words a person knows.
     package static func current() -> AgentIdentity.Host {
         var host = AgentIdentity.Host()
         var names = utsname()
@@ -29,7 +29,7 @@ extension AgentIdentity.Host {
         return String(line.dropFirst(key.count).filter { $0 != "\"" })
     }
 
-    /// Maker and model by DMI, the model by the device tree, or the name of the hypervisor.
+    /// Vendor and model by DMI, the model by the device tree, or the name of the hypervisor.
     private static func deviceName() -> String? {
         let dmi = "/sys/class/dmi/id/"
         let parts = [ProcFile.line(dmi + "sys_vendor"), ProcFile.line(dmi + "product_name")].compactMap(\.self)

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Reactor
 
-/// Reads small files that the kernel makes up (/proc, /sys): they never block and have no size to ask for.
+/// Reads small files that the kernel generates (/proc, /sys): they never block and have no known size.
 enum ProcFile {
-    /// The longest that is read, in bytes.
+    /// The most bytes that are read.
     private static let longest = 16_384
 
-    /// The file's text; nil when it cannot be read, is longer, or is empty.
+    /// The file's text; nil when it is unreadable, longer, or empty.
     static func text(_ path: String) -> String? {
         guard let file = try? Descriptor.open(path, flags: O_RDONLY),
             let bytes = try? file.bytes(limit: longest), !bytes.isEmpty
@@ -14,7 +14,7 @@ enum ProcFile {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The file's first line, without blanks around it; nil when there is none.
+    /// The file's first line, trimmed; nil when there is none.
     static func line(_ path: String) -> String? {
         guard let first = text(path)?.split(whereSeparator: { $0.isNewline || $0 == "\0" }).first else { return nil }
         let words = first.split(separator: " ").joined(separator: " ")

@@ -2,7 +2,7 @@ package import Feed
 internal import Glibc
 package import Reactor
 
-/// Publishes what the agent itself uses: a `memory` and an `agent` line at the start and once a window.
+/// Publishes the agent's own resource usage: a `memory` and an `agent` line at the start and once a window.
 package struct ProcessSampler: Sendable {
     private let store: EventStore
     private let loop: EventLoop
@@ -10,12 +10,12 @@ package struct ProcessSampler: Sendable {
     private let interval: Duration
     private let usage: @Sendable () -> Usage
 
-    /// What the process uses: memory, nil where the system does not say, and processor time so far in milliseconds.
+    /// The process's usage: memory, nil where the system does not say, and processor time so far in milliseconds.
     package typealias Usage = (memory: MemorySample?, processorTime: Double)
 
     /// - Parameters:
     ///   - interval: the width of a window.
-    ///   - usage: measures it.
+    ///   - usage: measures the usage.
     package init(
         store: EventStore, on loop: EventLoop, wall: any WallClock, interval: Duration,
         usage: @escaping @Sendable () -> Usage = { Self.usage() }
@@ -38,7 +38,7 @@ package struct ProcessSampler: Sendable {
             let agent = AgentSample(loopLag: loop.takeLag().milliseconds, cpu: usage.processorTime)
             events.append(Event(time: now, source: id, body: .agent(agent)))
             await store.publish(events)
-            // In the middle of each window, so that one sample falls into every one.
+            // In the middle of each window, so that every window gets one sample.
             let width = interval.microseconds
             let index = Window.index(of: now, width: width)
             let middle = Window.start(of: index + 1, width: width) + interval / 2
@@ -48,7 +48,7 @@ package struct ProcessSampler: Sendable {
 
     package static func usage() -> Usage { (memory(), processorTime()) }
 
-    /// What this process holds now; nil where /proc does not say. (proc(5): status, smaps_rollup.)
+    /// This process's memory now; nil where /proc does not say. (proc(5): status, smaps_rollup.)
     package static func memory() -> MemorySample? {
         guard let status = ProcFile.text("/proc/self/status"),
             let resident = ProcFile.kilobytes("VmRSS", in: status),

@@ -1,13 +1,13 @@
 internal import Reactor
 
-/// When to ping a connection, which pong is the answer, and when nothing has come for too long.
+/// Decides when to ping a connection, which ping a pong answers, and when the peer has been silent for too long.
 struct KeepAlive {
-    /// What is to be done now.
+    /// The next action.
     enum Step: Equatable {
         case ping([UInt8])
-        /// Nothing until then, or until somebody asks for a ping.
+        /// Do nothing until then, or until a reader asks for a ping.
         case wait(until: LoopInstant)
-        /// The connection is given up.
+        /// Give up the connection.
         case giveUp
     }
 
@@ -16,23 +16,23 @@ struct KeepAlive {
     private var number: UInt64 = 0
     private var lastPing: LoopInstant
     private var lastHeard: LoopInstant
-    /// Until when something has to come; nil while nothing is waited for.
+    /// When something must have come; nil while nothing is awaited.
     private var deadline: LoopInstant?
-    /// The pings whose answers may come still, and when they were sent, the oldest first: more than one where an answer takes
-    /// longer than the next ping.
+    /// The unanswered pings and when they were sent, the oldest first: several when an answer takes longer than the
+    /// time between pings.
     private var awaited: [(payload: [UInt8], sent: LoopInstant)] = []
-    /// Whether nothing is read, since an output that must get everything may be behind.
+    /// Whether reading is suspended, as a lossless output may be behind.
     private var isHeld = false
 
-    /// The most pings that are remembered for their answers.
+    /// The most unanswered pings that are remembered.
     private static let mostAwaited = 16
 
-    /// What may be asked for out of turn comes at most so often.
+    /// The least time between two pings that readers ask for.
     static let pollPause = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - every: the time from ping to ping.
-    ///   - timeout: how long after a ping nothing may come.
+    ///   - every: the time between pings.
+    ///   - timeout: the longest silence after a ping.
     init(every: Duration, timeout: Duration, at now: LoopInstant) {
         self.every = every
         self.timeout = timeout
@@ -40,19 +40,19 @@ struct KeepAlive {
         lastHeard = now
     }
 
-    /// Notes that something came, whatever it was.
+    /// Records that something came, whatever it was.
     mutating func hear(at now: LoopInstant) { lastHeard = now }
 
-    /// Notes that nothing is read for now: what comes meanwhile is in the kernel, and is not late.
+    /// Records that reading is suspended: what comes meanwhile waits in the kernel, and is not late.
     mutating func hold() { isHeld = true }
 
-    /// Notes that it is read again: what came before now may be unread still.
+    /// Records that reading resumes: earlier bytes may be unread still.
     mutating func goOn(at now: LoopInstant) {
         isHeld = false
         hear(at: now)
     }
 
-    /// Notes that a ping is written now.
+    /// Records that a ping is written now.
     mutating func send(_ payload: [UInt8], at now: LoopInstant) {
         if awaited.count == Self.mostAwaited { awaited.removeFirst() }
         awaited.append((payload, now))
@@ -66,7 +66,7 @@ struct KeepAlive {
         return awaited[place].sent.duration(to: now)
     }
 
-    /// - Parameter isAsked: whether somebody wants a sign of life out of turn.
+    /// - Parameter isAsked: whether a reader asks for a ping out of turn.
     mutating func next(at now: LoopInstant, isAsked: Bool) -> Step {
         if isHeld {
             deadline = nil

@@ -1,12 +1,13 @@
 package import Reactor
 
-/// Opens byte streams to where a URL points: over the network (`CurlTransport`), or in a test's imagination.
+/// Opens byte streams to a URL: over the network (`CurlTransport`), or simulated in a test.
 package protocol StreamTransport: Sendable {
-    /// Connects, through proxies and with TLS as the request asks for them, at most until the request's deadline. Nothing
-    /// is sent and nothing read.
+    /// Connects, through proxies and with TLS as the request says, within the request's deadline. Nothing is sent or
+    /// read.
     ///
     /// - Parameter request: its URL is `ws`, `wss`, `http` or `https`; headers, body and redirects do not matter.
-    /// - Returns: the stream, which belongs to the caller's loop, and what name, connection and TLS took.
+    /// - Returns: the stream, which belongs to the caller's loop, and the duration of name resolution, connection and
+    ///   TLS.
     /// - Throws: `HTTPFailure`; when the task is cancelled, one with the code `closed`.
     func connect(
         _ request: HTTPRequest

@@ -6,16 +6,16 @@ internal import WebSocket
 /// Why a connection ended, or never began.
 struct WebSocketEnding: Error {
     var failure: Failure
-    /// How long the server wants to be left alone.
+    /// How long the server wants no requests.
     var retryAfter: Duration?
-    /// What the peer is told; nil when there is nobody to tell.
+    /// The close code to send; nil to send none.
     var closeCode: CloseCode?
-    /// Whether the peer will close the connection itself, for which it is given a moment.
+    /// Whether the peer gets a moment to close the connection itself.
     var waitsForPeer = false
 
     init(_ code: Failure.Code, _ message: String) { failure = Failure(code, message) }
 
-    /// An answer that is no upgrade.
+    /// The server did not answer with an upgrade.
     init(refusedBy peer: String, _ status: Int) {
         switch status {
         case 429: self.init(.rateLimited, "\(peer) asks for fewer requests (429)")
@@ -27,14 +27,14 @@ struct WebSocketEnding: Error {
         }
     }
 
-    /// A connection that failed.
+    /// The connection failed.
     init(_ error: SystemError, of peer: String) {
         self.init(
             [ECONNRESET, EPIPE].contains(error.code) ? .reset : .closed,
             "the connection to \(peer) broke: \(error.reason)")
     }
 
-    /// A frame that breaks the protocol.
+    /// A frame broke the protocol.
     init(_ fault: WebSocketFault, of peer: String) {
         let code: Failure.Code =
             switch fault.closeCode {
@@ -47,7 +47,7 @@ struct WebSocketEnding: Error {
         waitsForPeer = true
     }
 
-    /// A close frame.
+    /// A close frame came.
     init(closedBy peer: String, _ code: CloseCode?, _ reason: String) {
         var message = "\(peer) closed the connection"
         if let code {
@@ -59,7 +59,7 @@ struct WebSocketEnding: Error {
         waitsForPeer = true
     }
 
-    /// A ping that nothing came back after.
+    /// Nothing came after a ping.
     init(silenceOf peer: String, after limit: Duration) {
         self.init(.timeout, "nothing came from \(peer) within \(limit.shortText) after a ping")
         closeCode = .goingAway

@@ -2,24 +2,24 @@ internal import Feed
 internal import Reactor
 internal import WebSocket
 
-/// Asks for a WebSocket on a connection, within what the request's deadline has left.
+/// Performs the WebSocket handshake on a connection, within the rest of the request's deadline.
 struct WebSocketHandshake {
     let source: WebSocketSource
     let loop: EventLoop
-    /// A new one for each handshake; see `Handshake.key`.
+    /// New for each handshake; see `Handshake.key`.
     let key: String
 
     private var peer: String { source.request.endpoint.authority }
 
-    /// Sends the request and reads the answer's head; what follows it stays in the session's buffer.
+    /// Sends the request and reads the answer's head; later bytes stay in the session's buffer.
     ///
-    /// - Parameter began: when the connection was begun.
+    /// - Parameter began: when connecting began.
     func perform(
         on session: WebSocketSession, began: LoopInstant
     ) async throws(WebSocketEnding) -> HandshakeAnswer.Outcome {
         let limit = source.request.timeout
         let request = try encodedRequest()
-        // Closing is what ends a wait for a peer that neither reads nor answers.
+        // Only closing ends the wait for a peer that neither reads nor answers.
         let timer = loop.schedule(at: began.advanced(by: limit)) {
             session.ending = WebSocketEnding(
                 .timeout, "\(peer) did not answer the handshake within \(limit.shortText)")

@@ -2,10 +2,10 @@ package import Feed
 package import Reactor
 internal import WebSocket
 
-/// Reads the messages of a WebSocket for as long as its task lives, and connects again whenever the connection ends.
+/// Reads the messages of a WebSocket until its task is cancelled, and reconnects whenever the connection ends.
 ///
-/// Every message is a JSON document. While an output that must get everything is behind, nothing is read, and TCP makes
-/// the server wait. Nothing the server does ends it (RFC 6455).
+/// Every message is a JSON document. While a lossless output is behind, nothing is read, and TCP makes the server wait.
+/// Nothing the server does ends the input (RFC 6455).
 package actor WebSocketInput: Input {
     private let source: WebSocketSource
     private let store: EventStore
@@ -22,29 +22,29 @@ package actor WebSocketInput: Input {
     private var faults = FaultTally { "in \($0 == 1 ? "a message" : "\($0) messages, the first one"): " }
     private var withoutValue = FaultTally.withoutValue
     private var batch = EventBatch()
-    /// Starts over by a message: a server that accepts connections and closes them gets longer and longer pauses, too.
+    /// Reset by a message: a server that accepts connections and closes them at once gets ever longer pauses too.
     private var retries: Retries
-    /// Called when one of the times changes that are waited for, or a poll is asked for.
+    /// Signalled when a deadline changes, or a poll is requested.
     private let pulse: Wakeup
-    /// Somebody asks for a sign of life: a ping, or the next try at once.
+    /// A reader has asked for a poll: a ping, or a reconnection at once.
     private var isPollWanted = false
     private let buffer = ReadBuffer(count: 64 << 10)
-    /// What is read and published before others have their turn.
+    /// The work done before other tasks on the loop run.
     private var slice: TimeSlice
 
     private var endpoint: Endpoint { source.request.endpoint }
     private var peer: String { endpoint.authority }
 
-    /// What an attempt may take beyond its deadline before something is wrong with the agent.
+    /// How far an attempt may exceed its deadline before the agent itself counts as stuck.
     private static let grace = Duration.seconds(5)
-    /// How long a peer has to close a connection itself that both have said they are done with.
+    /// How long the peer may take to close the connection after both close frames.
     private static let farewell = Duration.seconds(1)
 
     private typealias Ending = WebSocketEnding
 
     /// - Parameters:
-    ///   - worker: where long messages are read; nil for the loop.
-    ///   - random: makes the handshake's key and the masks, so it must be one that nobody can guess; and the pauses.
+    ///   - worker: reads long messages; nil for the loop.
+    ///   - random: makes the pauses, the handshake's key and the masks, so its numbers must be unpredictable.
     package init(
         _ source: WebSocketSource, store: EventStore, desk: PollDesk, transport: any StreamTransport,
         on loop: EventLoop, wall: any WallClock, worker: (any Worker)? = nil,
@@ -86,7 +86,7 @@ package actor WebSocketInput: Input {
         }
     }
 
-    /// The connection will have shown life, or be given up, a ping and its time from now.
+    /// Tells the desk when the connection must have shown life or been given up: a ping interval and timeout from now.
     private func expectLife() async {
         let time = loop.clock.now.advanced(by: source.pingEvery + source.pingTimeout + Self.grace)
         await desk.expect(source.description.name, by: time)
@@ -99,7 +99,7 @@ package actor WebSocketInput: Input {
 
     /// Publishes why a connection ended.
     ///
-    /// - Returns: when the next try is due.
+    /// - Returns: when the next attempt is due.
     private func report(_ ending: Ending, _ id: SourceID) async -> LoopInstant {
         let now = loop.clock.now
         takeFaults(id, isLast: true)
@@ -113,7 +113,7 @@ package actor WebSocketInput: Input {
         return now.advanced(by: pause)
     }
 
-    /// Waits for the next try's time, or until somebody asks for one before; see `HTTPPoller`.
+    /// Waits until the next attempt is due, or a reader asks for one; see `HTTPPoller`.
     private func wait(until due: LoopInstant, since start: LoopInstant) async throws(CancellationError) {
         while true {
             let asked = retries.allowed(at: start.advanced(by: KeepAlive.pollPause))
@@ -124,14 +124,14 @@ package actor WebSocketInput: Input {
         isPollWanted = false
     }
 
-    /// Suspends until `deadline` has come, or something that was waited for has changed.
+    /// Suspends until `deadline`, or until `pulse` is signalled.
     private func waitForPulse(until deadline: LoopInstant) async throws(CancellationError) {
         let timer = loop.schedule(at: deadline) { [pulse] in pulse.signal() }
         defer { loop.cancel(timer) }
         try await pulse.wait()
     }
 
-    /// Publishes what has been collected.
+    /// Publishes the collected events.
     private func publish() async {
         guard batch.count > 0 else { return }
         let collected = batch
@@ -139,7 +139,7 @@ package actor WebSocketInput: Input {
         await store.publish(collected)
     }
 
-    /// Adds what was wrong with messages, when it is time to tell.
+    /// Adds the faults of messages to the batch, if their report is due.
     private func takeFaults(_ id: SourceID, isLast: Bool = false) {
         if let failure = faults.report(at: loop.clock.now, isLast: isLast) { batch.add(event(failure, id)) }
         if isLast, let failure = withoutValue.report(at: loop.clock.now, isLast: true) { batch.add(event(failure, id)) }
@@ -147,7 +147,7 @@ package actor WebSocketInput: Input {
 
     // MARK: One connection
 
-    /// Connects, reads until the connection ends, and says why it did.
+    /// Connects, reads until the connection ends, and returns why it did.
     private func connect(_ id: SourceID, due: LoopInstant) async -> Ending {
         let began = loop.clock.now
         let late = due.duration(to: began).milliseconds
@@ -178,11 +178,11 @@ package actor WebSocketInput: Input {
         }
     }
 
-    /// Asks for a WebSocket, and publishes how long that took.
+    /// Performs the handshake, and publishes how long that took.
     ///
     /// - Parameters:
-    ///   - timing: what connecting took.
-    ///   - late: how long after its time the attempt began, in milliseconds.
+    ///   - timing: the duration of connecting.
+    ///   - late: how late the attempt began, in milliseconds.
     private func shakeHands(
         _ session: WebSocketSession, _ id: SourceID, _ timing: HTTPTiming, began: LoopInstant, late: Double
     ) async throws(Ending) {
@@ -207,7 +207,7 @@ package actor WebSocketInput: Input {
         await publish()
     }
 
-    /// Reads, writes and watches the time side by side until one of them says that it is over.
+    /// Reads, writes and watches deadlines side by side until one of them ends the connection.
     private func converse(_ session: WebSocketSession, _ id: SourceID) async -> Ending {
         if let text = source.subscribe { session.text = Array(text.utf8) }
         session.alive = KeepAlive(every: source.pingEvery, timeout: source.pingTimeout, at: loop.clock.now)
@@ -225,8 +225,8 @@ package actor WebSocketInput: Input {
         }
     }
 
-    /// Sends a close frame if there is room for one, and lets the peer close the connection if it is its turn
-    /// (RFC 6455, section 7.1.1).
+    /// Sends a close frame if there is room for one, and gives the peer time to close the connection if it should (RFC
+    /// 6455, section 7.1.1).
     private func sayFarewell(_ session: WebSocketSession, _ code: CloseCode, waits: Bool) async {
         guard !session.isInsideFrame else { return }
         var frame: [UInt8] = []
@@ -243,7 +243,7 @@ package actor WebSocketInput: Input {
                     continue
                 }
                 guard count > 0 else { return }
-                try await loop.sleep(for: .zero)  // one that goes on sending does not get the loop
+                try await loop.sleep(for: .zero)  // keeps a peer that still sends from occupying the loop
             } catch {
                 return
             }
@@ -274,7 +274,7 @@ package actor WebSocketInput: Input {
                 takeFaults(id)
                 await publish(session)
                 if let ending { return ending }
-                // A server that sends as fast as it is read would otherwise have the loop to itself.
+                // A server that sends as fast as we read would otherwise occupy the loop.
                 try await loop.sleep(for: .zero)
             }
         } catch let error as SystemError {
@@ -284,9 +284,9 @@ package actor WebSocketInput: Input {
         }
     }
 
-    /// Takes everything that is pending; why the connection is over, if it is.
+    /// Handles all pending bytes; returns why the connection is over, or nil.
     private func take(_ session: WebSocketSession, _ id: SourceID) async throws(CancellationError) -> Ending? {
-        // In bounds: pending bytes lie in what was read, and nobody reads anything else before they are taken.
+        // In bounds: pending bytes lie in the part that was read, and nothing else is read before they are handled.
         var input = UnsafeRawBufferPointer(rebasing: session.buffer.memory[session.pending])
         session.pending = 0..<0
         let time = wall.now
@@ -306,12 +306,12 @@ package actor WebSocketInput: Input {
             case .pong(let payload): takePong(payload, session, id, at: time)
             case .close(let code, let reason): return Ending(closedBy: peer, code, reason)
             }
-            // Whatever came: also what is no JSON, and pings, can come by the thousands.
+            // For every kind of item: faulty messages and pings can come by the thousands too.
             if batch.isFull || !slice.goesOn() { try await breathe(session) }
         }
     }
 
-    /// Adds the events of one message, and publishes when there are many.
+    /// Adds the events of one message, and publishes them if there are many.
     private func read(
         _ message: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp
     ) async throws(CancellationError) {
@@ -340,7 +340,7 @@ package actor WebSocketInput: Input {
             do throws(CancellationError) {
                 try await breathe(session)
             } catch {
-                // Not because the connection was given up: it is not while messages of it are published.
+                // This is a cancellation from outside: the connection is not given up while its messages are published.
                 note(reading.cutShort)
                 throw error
             }
@@ -348,14 +348,14 @@ package actor WebSocketInput: Input {
         await finish(reading.outcome, id)
     }
 
-    /// Reports what is wrong with a message, and reads the messages that follow with their value where its first number was.
+    /// Reports the faults of a message, and fixes the value's pointer for later messages.
     private func finish(_ outcome: Extractor.Outcome, _ id: SourceID) async {
         if let problem = outcome.problem { note(problem) }
         if let pointer = outcome.valuePointer { extractor = extractor.fixingValue(at: pointer) }
         guard let missing = outcome.missing else { return }
         withoutValue.add(extractor.failure(of: missing), count: missing.count)
         guard let failure = withoutValue.report(at: loop.clock.now) else { return }
-        // Before the events, which say that the source is well again.
+        // Before the events, which end the error state of the source.
         await store.publish([event(failure, id)])
     }
 
@@ -365,7 +365,7 @@ package actor WebSocketInput: Input {
         return Event(time: wall.now, source: id, body: .error(failure))
     }
 
-    /// Publishes what has been collected, and waits while an output that must get everything is behind.
+    /// Publishes the collected events, and waits while a lossless output is behind.
     private func publish(_ session: WebSocketSession) async {
         guard batch.count > 0 else { return }
         let collected = batch
@@ -375,7 +375,7 @@ package actor WebSocketInput: Input {
         session.alive.goOn(at: loop.clock.now)
     }
 
-    /// Publishes what there is, lets others have the loop, and waits while an output is behind.
+    /// Publishes the collected events, lets other tasks on the loop run, and waits while an output is behind.
     private func breathe(_ session: WebSocketSession) async throws(CancellationError) {
         await publish(session)
         try await loop.sleep(for: .zero)
@@ -383,7 +383,7 @@ package actor WebSocketInput: Input {
         slice.restart()
     }
 
-    /// Waits while an output that must get everything is behind.
+    /// Waits while a lossless output is behind.
     private func admit(_ session: WebSocketSession) async throws(CancellationError) {
         session.alive.hold()
         try await store.admit()
@@ -392,7 +392,7 @@ package actor WebSocketInput: Input {
 
     private func note(_ failure: Failure) {
         faults.add(failure)
-        pulse.signal()  // it may have to be told later
+        pulse.signal()  // its report may be due later
     }
 
     private func takePong(_ payload: [UInt8], _ session: WebSocketSession, _ id: SourceID, at time: Timestamp) {
@@ -405,7 +405,7 @@ package actor WebSocketInput: Input {
 
     // MARK: Writing
 
-    /// Sends what there is to send; returns when nothing can be sent any more, which the reader will notice too.
+    /// Sends queued frames; returns when sending fails, which the reader notices too.
     private func sendFrames() async -> Ending? {
         guard let session else { return nil }
         do {
@@ -428,7 +428,7 @@ package actor WebSocketInput: Input {
 
     // MARK: The time
 
-    /// Pings, and ends a connection on which nothing comes back; nil when the task is cancelled.
+    /// Sends pings, and ends a silent connection; returns nil when the task is cancelled.
     private func keepAlive(_ id: SourceID) async -> Ending? {
         guard let session else { return nil }
         while true {

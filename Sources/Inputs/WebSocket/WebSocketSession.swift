@@ -2,26 +2,26 @@ internal import Feed
 internal import Reactor
 internal import WebSocket
 
-/// One connection: its stream, what was read of it, and what is to be sent. Belongs to its input.
+/// One connection: its stream, the bytes read, and the frames to send. Belongs to its input.
 final class WebSocketSession {
     let stream: any ByteStream
     var decoder: FrameDecoder
-    /// What is read; of it, `pending` is not looked at yet.
+    /// The bytes read; those in `pending` are not handled yet.
     let buffer: ReadBuffer
     var pending = 0..<0
     var alive: KeepAlive
-    /// Whether a frame was begun and not written to its end, so that no other can follow.
+    /// Whether a frame is partly written, so that no other may follow.
     var isInsideFrame = false
 
-    /// A text message to begin with.
+    /// The text message to send first.
     var text: [UInt8]?
-    /// A ping that is to be sent.
+    /// The ping to send.
     var ping: [UInt8]?
     /// The answer to the last ping; earlier ones need none (RFC 6455, section 5.5.3).
     var pong: [UInt8]?
-    /// Called when there is something to send.
+    /// Signalled when there is something to send.
     let outgoing: Wakeup
-    /// Why the connection ends, once that is known.
+    /// Why the connection ends, once known.
     var ending: WebSocketEnding?
 
     init(_ stream: any ByteStream, of source: WebSocketSource, buffer: ReadBuffer, on loop: EventLoop) {

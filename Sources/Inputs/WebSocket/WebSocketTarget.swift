@@ -1,19 +1,19 @@
 internal import CCurl
 
-/// What a handshake needs of a URL.
+/// The parts of a URL that a handshake needs.
 struct WebSocketTarget {
-    /// The host, with the port when that is not the scheme's own.
+    /// The host, and the port unless it is the scheme's default.
     let authority: String
     /// Path and query.
     let path: String
-    /// From the URL itself.
+    /// Name and password in the URL.
     let credentials: HTTPRequest.Credentials?
 
-    /// - Parameter url: `ws` or `wss`; nil when it is no such URL.
+    /// - Parameter url: `ws`, `wss`, `http` or `https`; the result is nil for other text.
     init?(url: String) {
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }
-        // As the schemes whose ports libcurl knows.
+        // libcurl knows the default ports of `http` and `https` only.
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard ["ws", "wss", "http", "https"].contains(scheme) else { return nil }
         let known = scheme.hasPrefix("ws") ? "http\(url.dropFirst(2))" : url
