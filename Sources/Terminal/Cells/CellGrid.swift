@@ -1,12 +1,12 @@
-/// A screen before it is written: rows of cells, and the one place where text becomes cells.
+/// A screen before it is written: rows of cells, and the only place where text becomes cells.
 ///
-/// Whatever is put, at whatever place, nothing is written outside of the grid, and no half of a wide character is left.
+/// Nothing is written outside of the grid, wherever text is put, and no half of a wide character is left.
 package struct CellGrid: Sendable {
     package let size: ScreenSize
     package private(set) var cells: [Cell]
-    /// Characters of more than one code point; see `Cell.glyph`.
+    /// The characters of more than one code point; see `Cell.glyph`.
     private(set) var clusters: [String] = []
-    /// Addresses that cells lead to; see `Cell.link`.
+    /// The addresses of links; see `Cell.link`.
     private(set) var links: [String] = []
 
     /// A blank screen.
@@ -22,10 +22,10 @@ package struct CellGrid: Sendable {
 
     // MARK: Text
 
-    /// Puts text, cut with `…` where it takes more than `width` columns or would leave the grid.
+    /// Puts text, cut with `…` where it would exceed `width` columns or the grid.
     ///
-    /// - Parameter link: an address to lead to; only http and https ones of at most 2,000 bytes are.
-    /// - Returns: how many columns were taken.
+    /// - Parameter link: the address of a link; only http and https addresses of at most 2,000 bytes are used.
+    /// - Returns: the number of columns used.
     @discardableResult
     package mutating func put(
         _ text: String, row: Int, column: Int, style: Style = .plain, width: Int = .max, link: String? = nil
@@ -40,7 +40,7 @@ package struct CellGrid: Sendable {
         for character in text {
             let cluster = Cluster(character)
             if cluster.columns > 2 {
-                // A visible form of something hidden: narrow ones, which may be cut anywhere.
+                // The visible form of something hidden is made of narrow characters, and may be cut anywhere.
                 for scalar in cluster.text.unicodeScalars {
                     let width = WidthTable.class(of: scalar) == .two ? 2 : 1
                     guard place + width <= limit else { return cut(row, column, limit, cell) }
@@ -69,7 +69,7 @@ package struct CellGrid: Sendable {
                 attributes: style.attributes), row: row, column: column)
     }
 
-    /// Gives a stretch of a row, which may reach outside, another look and leaves its text.
+    /// Changes the style of a part of a row, clamped to the grid, and leaves its text.
     package mutating func restyle(row: Int, columns range: Range<Int>, _ change: (Style) -> Style) {
         guard row >= 0, row < rows else { return }
         for column in range.clamped(to: 0..<columns) {
@@ -81,16 +81,16 @@ package struct CellGrid: Sendable {
         }
     }
 
-    /// Fills a stretch of a row, which may reach outside, with one narrow character.
+    /// Fills a part of a row, clamped to the grid, with one narrow character.
     package mutating func fill(row: Int, columns range: Range<Int>, with glyph: Unicode.Scalar, style: Style) {
         for column in range.clamped(to: 0..<columns) { put(glyph: glyph, row: row, column: column, style: style) }
     }
 
-    /// nil when the text needs more than copying.
+    /// Puts text that is all printable ASCII; returns nil for any other.
     private mutating func putASCII(_ text: String, row: Int, column: Int, limit: Int, cell: Cell) -> Int? {
         let room = limit - column
         let done = text.utf8.withContiguousStorageIfAvailable { bytes -> Bool in
-            // Only what is seen is looked at: a long text costs no more than a short one.
+            // Only the visible part is checked: a long text costs no more than a short one.
             for byte in bytes.prefix(room + 1) where byte < 0x20 || byte >= 0x7F { return false }
             var cell = cell
             for place in 0..<min(bytes.count, room) {
@@ -104,7 +104,7 @@ package struct CellGrid: Sendable {
         return length > room ? cut(row, column, limit, cell) : length
     }
 
-    /// Ends text that was too long with an ellipsis in the last column of its room.
+    /// Ends text that is too long with an ellipsis in the last column of its room.
     private mutating func cut(_ row: Int, _ column: Int, _ limit: Int, _ cell: Cell) -> Int {
         var cell = cell
         var place = limit - 1
@@ -120,7 +120,7 @@ package struct CellGrid: Sendable {
         return limit - column
     }
 
-    /// Puts a cell, whose columns are inside; what was a half of a wide character there becomes blank.
+    /// Sets a cell inside the grid; the other half of an overwritten wide character becomes blank.
     @inline(__always)
     private mutating func set(_ cell: Cell, row: Int, column: Int) {
         let index = row * columns + column
@@ -166,12 +166,12 @@ package struct CellGrid: Sendable {
         return Unicode.Scalar(cell.glyph).map { String(Character($0)) } ?? ""
     }
 
-    /// The address that a cell leads to; nil for none.
+    /// The address that a cell links to; nil for none.
     func address(of cell: Cell) -> String? { cell.link == 0 ? nil : links[Int(cell.link) - 1] }
 
     /// The rows as plain text, without trailing blanks, each ended by a newline: for scripts and tests.
     ///
-    /// - Parameter isASCII: whether everything else gets its likeness.
+    /// - Parameter isASCII: whether other characters are replaced by similar ASCII ones.
     package func text(isASCII: Bool = false) -> String {
         var output = ""
         for row in 0..<rows {

@@ -1,18 +1,18 @@
 internal import Feed
 
-/// What one character of a text becomes in a terminal: its bytes are safe to write, and its width is known, more or less.
+/// A character in its safe form for a terminal, and its width, as far as it can be known.
 package struct Cluster: Equatable, Sendable {
-    /// The code points to write; those that would act on the terminal or hide in it are not among them.
+    /// The code points to write, without any that would control the terminal or be invisible.
     package var text: String
-    /// How many columns it takes: 1 or 2; more for a visible form like `\u{202e}`, which is narrow ASCII.
+    /// The number of columns: 1 or 2; more for a visible form like `\u{202e}`, which is narrow ASCII.
     package var columns: Int
-    /// Whether terminals differ on how many columns they take for it.
+    /// Whether terminals differ on the number of columns.
     package var isDoubtful = false
 
-    /// The most bytes of a cluster that are kept; marks beyond it are dropped.
+    /// The most bytes of a cluster; further marks are dropped.
     package static let longest = 32
 
-    /// What `character` becomes.
+    /// Converts `character` to its safe form.
     package init(_ character: Character) {
         let scalars = character.unicodeScalars
         guard let first = scalars.first else {
@@ -38,7 +38,7 @@ package struct Cluster: Equatable, Sendable {
             return
         }
         switch WidthTable.class(of: scalar) {
-        // A mark without a letter gets the circle that Unicode has for the purpose, lest it changes what stands before it.
+        // A mark without a letter gets Unicode's dotted circle, or it would change the character before it.
         case .none: self.init(text: "\u{25CC}" + String(Character(scalar)), columns: 1, isDoubtful: true)
         case .one: self.init(text: String(Character(scalar)), columns: 1)
         case .two: self.init(text: String(Character(scalar)), columns: 2)
@@ -49,7 +49,7 @@ package struct Cluster: Equatable, Sendable {
     private init(visible text: String) {
         let visible = Sanitizer.visible(text)
         var columns = 0
-        // Pictures of controls and ASCII take one column each; what else stands in the cluster is looked up.
+        // Pictures of controls and ASCII take one column each; the width of other scalars is looked up.
         for scalar in visible.unicodeScalars { columns += WidthTable.class(of: scalar) == .two ? 2 : 1 }
         self.init(text: visible, columns: columns)
     }
@@ -106,7 +106,7 @@ package struct Cluster: Equatable, Sendable {
 }
 
 extension String {
-    /// How many columns the text takes on a terminal, in its visible form.
+    /// The number of columns of the text on a terminal, in its visible form.
     package var columns: Int {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return utf8.count }
         return reduce(0) { $0 + Cluster($1).columns }

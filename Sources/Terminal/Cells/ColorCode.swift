@@ -24,7 +24,8 @@ enum ColorCode {
         }
     }
 
-    /// The nearest of the cube (16 to 231) and the greys (232 to 255), whose values terminals agree on.
+    /// The nearest colour of the cube (16 to 231) and the greys (232 to 255), whose values are the same on all
+    /// terminals.
     static func nearestOf256(_ color: CellColor) -> Int {
         func step(_ part: Int) -> Int { part < 48 ? 0 : part < 115 ? 1 : (part - 35) / 40 }
         func level(_ step: Int) -> Int { step == 0 ? 0 : 55 + step * 40 }
@@ -39,8 +40,8 @@ enum ColorCode {
         return distance(grey8, grey8, grey8) < cube ? 232 + grey : 16 + red * 36 + green * 6 + blue
     }
 
-    /// The one of the eight and their bright twins that is meant: by hue where there is one, as the palette differs from
-    /// terminal to terminal.
+    /// The nearest of the eight colours and their bright variants: by hue if there is one, because the palette differs
+    /// from terminal to terminal.
     static func nearestOf16(_ color: CellColor) -> Int {
         let (red, green, blue) = (color.red, color.green, color.blue)
         let most = max(red, green, blue)

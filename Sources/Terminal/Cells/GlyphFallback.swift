@@ -1,6 +1,6 @@
-/// What stands for a character on a terminal that knows ASCII only.
+/// ASCII substitutes for characters, on a terminal that supports nothing else.
 enum GlyphFallback {
-    /// One printable ASCII byte.
+    /// Returns one printable ASCII byte.
     static func ascii(_ glyph: UInt32) -> UInt8 {
         switch glyph {
         case 0x20...0x7E: UInt8(glyph)
@@ -32,7 +32,7 @@ enum GlyphFallback {
         }
     }
 
-    /// By where in the cell the dots are: a line is still seen to rise and fall.
+    /// Chooses by the position of the dots, so that a line still rises and falls.
     private static func braille(_ dots: UInt8) -> UInt8 {
         if dots == 0 { return UInt8(ascii: " ") }
         let top = dots & 0b0001_1011 != 0

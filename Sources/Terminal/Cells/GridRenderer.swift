@@ -1,14 +1,14 @@
-/// Turns grids into what a terminal has to be told: the differences to the grid before.
+/// Turns grids into the bytes that update a terminal: the differences from the previous grid.
 ///
-/// A frame is wrapped in synchronised-update marks (`CSI ? 2026 h` and `l`), which terminals that do not know them
-/// ignore, and leaves the look of text as it was at the start. It expects that lines do not wrap (DECAWM off), that the
-/// cursor is its own, and that all it wrote was taken: after a frame that was not, `invalidate`.
+/// A frame is wrapped in synchronised-update marks (`CSI ? 2026 h` and `l`), which terminals ignore if they do not know
+/// them, and resets the text style at its end. The renderer expects that lines do not wrap (DECAWM off), that nobody
+/// else moves the cursor, and that every frame was written entirely; otherwise call `invalidate`.
 package struct GridRenderer: Sendable {
     package let capabilities: TerminalCapabilities
     private var shown: CellGrid?
     private var output: [UInt8] = []
 
-    // What the terminal is at, within a frame. `column` is nil after a character on whose width terminals differ.
+    // The terminal's state within a frame. `column` is nil after a character on whose width terminals differ.
     private var row = -1
     private var column: Int?
     private var style = Style.plain
@@ -16,10 +16,10 @@ package struct GridRenderer: Sendable {
 
     package init(_ capabilities: TerminalCapabilities) { self.capabilities = capabilities }
 
-    /// Forgets what is on the screen: the next frame writes all of it.
+    /// Forgets what is on the screen: the next frame writes everything.
     package mutating func invalidate() { shown = nil }
 
-    /// The bytes that make the screen look like `grid`; none when it does already.
+    /// Returns the bytes that make the screen look like `grid`; none when it already does.
     package mutating func render(_ grid: CellGrid) -> [UInt8] {
         output.removeAll(keepingCapacity: true)
         output += "\u{1B}[?2026h".utf8
@@ -51,9 +51,9 @@ package struct GridRenderer: Sendable {
     ) {
         let base = number * grid.columns
         var place = 0
-        // Characters that terminals may have drawn over: written in any case.
+        // Cells before this column may have been overdrawn by a doubtful character: they are written in any case.
         var certain = 0
-        // Where the row ends; looked for when it differs.
+        // The end of the row's text; computed at the first difference.
         var end = -1
         while place < grid.columns {
             let cell = new[base + place]
@@ -104,7 +104,8 @@ package struct GridRenderer: Sendable {
             return
         }
         if cell.isDoubtful {
-            // The cells first, for a terminal that takes fewer; then back, and the next thing written says where it goes.
+            // Blanks first, for a terminal that draws the character narrower; then back, and the next write sets its
+            // own column.
             output += repeatElement(UInt8(ascii: " "), count: cell.columns)
             goTo(column: place)
             output += grid.text(of: cell).utf8
@@ -143,7 +144,7 @@ package struct GridRenderer: Sendable {
                 new[$0].extent == 1 && new[$0].glyph < 0x80 && new[$0].style == style && new[$0].link == 0
             }
             if gap <= 4, plain, link == nil {
-                // What stands there already is as short as stepping over it.
+                // Repeating the characters there takes no more bytes than moving the cursor.
                 for index in start..<start + gap { output.append(UInt8(new[index].glyph)) }
             } else {
                 output += [0x1B, UInt8(ascii: "[")]
@@ -187,7 +188,7 @@ package struct GridRenderer: Sendable {
         let gone = style.attributes.subtracting(wanted.attributes)
         var added = wanted.attributes.subtracting(style.attributes)
         if !gone.isDisjoint(with: [.bold, .dim]) {
-            // Bold and dim end together.
+            // One code ends both bold and dim.
             parameter(22, since: start)
             added.formUnion(wanted.attributes.intersection([.bold, .dim]))
         }

@@ -1,7 +1,7 @@
-/// Makes addresses from outside fit to be handed to a terminal (OSC 8).
+/// Makes addresses from outside safe to write to a terminal (OSC 8).
 package enum LinkAddress {
-    /// The address with everything but printable ASCII percent-encoded; nil unless it is an http or https one of at most
-    /// 2,000 bytes without white space and controls.
+    /// The address with all bytes but printable ASCII percent-encoded; nil unless it is an http or https address of at
+    /// most 2,000 bytes without white space and controls.
     package static func safe(_ address: String) -> String? {
         let bytes = Array(address.utf8)
         guard bytes.count <= 2_000 else { return nil }

@@ -7,7 +7,7 @@ package struct CellColor: Sendable, Hashable {
 
     private init(value: UInt32) { self.value = value }
 
-    /// What the terminal takes when it is told nothing.
+    /// The terminal's default colour.
     package static let standard = CellColor(value: 0)
 
     /// - Parameter rgb: 0xRRGGBB
@@ -22,11 +22,11 @@ package struct CellColor: Sendable, Hashable {
     var blue: Int { Int(value & 0xFF) }
     var isStandard: Bool { value == 0 }
 
-    /// Whether black reads better on it than white.
+    /// Whether black is more readable on it than white.
     package var isLight: Bool { red * 299 + green * 587 + blue * 114 > 128_000 }
 }
 
-/// How a cell looks.
+/// The look of a cell.
 package struct Style: Sendable, Hashable {
     package struct Attributes: OptionSet, Sendable, Hashable {
         package let rawValue: UInt8
@@ -52,7 +52,7 @@ package struct Style: Sendable, Hashable {
 
     package static let plain = Style()
 
-    /// The same with further attributes.
+    /// Returns the same style with further attributes.
     package func with(_ attributes: Attributes) -> Style {
         Style(foreground, on: background, self.attributes.union(attributes))
     }

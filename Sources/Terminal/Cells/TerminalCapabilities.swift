@@ -1,4 +1,4 @@
-/// What may be written to a terminal, as its environment says: nothing is asked of the terminal itself.
+/// The features of a terminal, according to its environment variables: the terminal itself is not queried.
 package struct TerminalCapabilities: Sendable, Equatable {
     package enum Depth: Int, Sendable, Comparable {
         case none, sixteen, palette, full
@@ -7,9 +7,9 @@ package struct TerminalCapabilities: Sendable, Equatable {
     }
 
     package var depth: Depth
-    /// Whether only ASCII is understood; everything else gets a likeness of it.
+    /// Whether only ASCII is supported; other characters get ASCII substitutes.
     package var isASCII: Bool
-    /// Whether the cursor can be moved. A dumb terminal takes lines and nothing else.
+    /// Whether the cursor can be moved. A dumb terminal only prints lines.
     package var isAddressable = true
     /// Whether OSC 8 links are written.
     package var hasLinks = true
@@ -19,7 +19,7 @@ package struct TerminalCapabilities: Sendable, Equatable {
         self.isASCII = isASCII
     }
 
-    /// By `NO_COLOR` (no-color.org), `COLORTERM`, `TERM`, and the locale by `LC_ALL`, `LC_CTYPE`, `LANG`.
+    /// From `NO_COLOR` (no-color.org), `COLORTERM`, `TERM`, and the locale in `LC_ALL`, `LC_CTYPE`, `LANG`.
     package init(environment: (String) -> String?) {
         let terminal = environment("TERM") ?? ""
         let isDumb = terminal.isEmpty || terminal == "dumb"
@@ -38,7 +38,7 @@ package struct TerminalCapabilities: Sendable, Equatable {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty } ?? ""
         let encoding = String(locale.lowercased().filter { $0 != "-" }.drop { $0 != "." }.dropFirst())
         isASCII = isDumb || !encoding.hasPrefix("utf8")
-        // The console of the kernel draws the brackets of a link.
+        // The kernel's console prints the brackets of a link.
         hasLinks = !isDumb && terminal != "linux" && !terminal.hasPrefix("vt")
     }
 }

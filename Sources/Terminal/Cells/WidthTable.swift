@@ -1,19 +1,19 @@
-/// How many columns of a terminal a code point takes, by Unicode's data.
+/// The number of columns of a code point on a terminal, by Unicode's data.
 ///
-/// Two levels, made once from `runs`: the blocks of 256 code points, and for each block that differs from the others two
-/// bits a code point. About 10 KB.
+/// Two levels, built once from `runs`: an index by blocks of 256 code points, and for each distinct block two bits per
+/// code point. About 10 KB.
 package enum WidthTable {
-    /// What is known of a code point's width.
+    /// The width of a code point.
     package enum Class: UInt8, Sendable {
-        /// No column of its own: it goes onto the character before it.
+        /// No column of its own: it combines with the character before it.
         case none
         case one
         case two
-        /// One column by Unicode; terminals differ.
+        /// One column by Unicode, but terminals differ.
         case uncertain
     }
 
-    /// The class of a code point that is no control character.
+    /// The class of a code point that is not a control character.
     package static func `class`(of scalar: Unicode.Scalar) -> Class {
         let value = Int(scalar.value)
         if value < 0x300 { return .one }
@@ -48,7 +48,7 @@ package enum WidthTable {
             if let number = known[bytes] {
                 tables.index.append(number)
             } else {
-                // Far fewer than 256 blocks differ: a test counts them.
+                // There are far fewer than 256 distinct blocks: a test counts them.
                 let number = UInt8(known.count)
                 known[bytes] = number
                 tables.index.append(number)
@@ -58,6 +58,6 @@ package enum WidthTable {
         return tables
     }
 
-    /// How many blocks differ from one another.
+    /// The number of distinct blocks.
     static var blockCount: Int { tables.blocks.count / 64 }
 }

@@ -1,15 +1,15 @@
-/// What a person did at the keyboard or with the mouse.
+/// A key press or mouse action.
 package enum Key: Sendable, Equatable {
     /// A printable character.
     case character(Unicode.Scalar)
-    /// Ctrl with a letter, which is told in lower case: `c`.
+    /// Ctrl with a letter, given in lower case: `c`.
     case control(Unicode.Scalar)
     case up, down, left, right
     case pageUp, pageDown, home, end, insert, delete
     case enter, escape, backspace, tab, backTab
     /// F1 to F20.
     case function(Int)
-    /// Text that was pasted; controls are still in it.
+    /// Pasted text, control characters included.
     case paste(String)
     case mouse(Mouse)
 

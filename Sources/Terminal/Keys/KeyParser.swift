@@ -1,10 +1,10 @@
-/// Turns the bytes of a terminal into keys: a state machine without clock or reading.
+/// Turns the bytes of a terminal into keys: a state machine that neither reads nor uses a clock.
 ///
-/// Sequences it does not know, and what a terminal reports of itself (CSI, OSC, DCS, APC, PM, SOS), are swallowed. It
-/// holds at most `longestPaste` bytes, whatever comes. Whether an ESC was the key or the start of a sequence only time
-/// tells: while `isWaiting`, the caller calls `timeout` when nothing followed for 25 ms.
+/// Unknown sequences and reports of the terminal (CSI, OSC, DCS, APC, PM, SOS) are skipped. The parser holds at most
+/// `longestPaste` bytes. Only time tells whether an ESC was the key or the start of a sequence: while `isWaiting`, the
+/// caller must call `timeout` when nothing has come for 25 ms.
 package struct KeyParser: Sendable {
-    /// The most bytes of a paste that are kept; the rest is left out.
+    /// The most bytes of a paste that are kept; the rest is dropped.
     package static let longestPaste = 4_096
     private static let longestSequence = 64
     private static let longestReport = 4_096
@@ -12,43 +12,43 @@ package struct KeyParser: Sendable {
     private enum State: Sendable, Equatable {
         case ground
         case escape
-        /// CSI: parameters are in `held`.
+        /// CSI: `held` has the parameters.
         case control
         /// SS3: one byte follows.
         case single
-        /// CSI M of the old mouse protocol: so many bytes follow.
+        /// CSI M of the old mouse protocol: this many bytes follow.
         case oldMouse(Int)
-        /// Until ST or BEL; so many bytes were swallowed.
+        /// Until ST or BEL; this many bytes were skipped.
         case report(Int, afterEscape: Bool)
-        /// In `held` is the start of a character, which needs so many more bytes.
+        /// `held` has the start of a character, which needs this many more bytes.
         case character(Int)
         case paste
     }
 
     private var state = State.ground
     private var held: [UInt8] = []
-    /// How many bytes of the mark at the end of a paste stand last.
+    /// The number of bytes of the end-of-paste mark that came last.
     private var matched = 0
 
     package init() {}
 
-    /// Whether what comes, or that nothing does, decides what was meant.
+    /// Whether the meaning of the bytes so far depends on what comes next, or on nothing coming.
     package var isWaiting: Bool { state != .ground && state != .paste }
 
-    /// The keys in `bytes`, together with what was left from before.
+    /// Returns the keys in `bytes`, including those begun by earlier bytes.
     package mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes { take(byte, &keys) }
         return keys
     }
 
-    /// Nothing came for 25 ms: what there is was all.
+    /// Returns the keys of an unfinished sequence, after nothing has come for 25 ms.
     package mutating func timeout() -> [Key] {
         guard isWaiting else { return [] }
         defer { reset() }
         switch state {
         case .escape: return [.escape]
-        // Somebody quick, who pressed two keys.
+        // Two keys that were pressed quickly.
         case .control where held.isEmpty: return [.escape, .character("[")]
         case .single: return [.escape, .character("O")]
         default: return []
@@ -92,7 +92,7 @@ package struct KeyParser: Sendable {
 
     private mutating func character(_ byte: UInt8, _ missing: Int, _ keys: inout [Key]) {
         guard byte & 0xC0 == 0x80 else {
-            // Cut short: the byte begins something else.
+            // The character is incomplete: this byte begins something else.
             reset()
             return begin(byte, &keys)
         }
@@ -103,7 +103,7 @@ package struct KeyParser: Sendable {
         }
         let text = String(validating: held, as: UTF8.self)
         reset()
-        // C1 controls are no keys.
+        // C1 controls are not keys.
         if let scalar = text?.unicodeScalars.first, scalar.value >= 0xA0 { keys.append(.character(scalar)) }
     }
 
@@ -115,7 +115,7 @@ package struct KeyParser: Sendable {
             state = .report(0, afterEscape: false)
         case 0x1B: keys.append(.escape)
         default:
-            // Two keys that came at once, or Alt, for which there is no other use.
+            // Two keys at once, or Alt, which is not used.
             state = .ground
             keys.append(.escape)
             begin(byte, &keys)
@@ -138,7 +138,7 @@ package struct KeyParser: Sendable {
         case UInt8(ascii: "\\") where afterEscape: reset()
         case 0x1B: state = .report(length + 1, afterEscape: true)
         case _ where afterEscape:
-            // The report was left in the middle.
+            // The report was aborted.
             state = .escape
             escape(byte, &keys)
         case _ where length >= Self.longestReport: reset()
@@ -189,7 +189,7 @@ package struct KeyParser: Sendable {
     private static let pasteEnd: [UInt8] = [0x1B] + "[201~".utf8
 
     private mutating func paste(_ byte: UInt8, _ keys: inout [Key]) {
-        // Ctrl-C always gets through, also when the end of the paste was lost.
+        // Ctrl-C always works, even if the end of the paste was lost.
         if byte == 0x03 {
             reset()
             keys.append(.control("c"))
@@ -205,7 +205,7 @@ package struct KeyParser: Sendable {
             return
         }
         keep(Self.pasteEnd[..<matched])
-        // The mark begins with a byte that it has only once.
+        // The mark's first byte does not occur in the rest of it.
         matched = byte == Self.pasteEnd[0] ? 1 : 0
         if matched == 0 { keep([byte]) }
     }
@@ -216,7 +216,7 @@ package struct KeyParser: Sendable {
 
     // MARK: Tables
 
-    /// The last byte of CSI and SS3 sequences of keys (xterm's control sequences, "PC-Style Function Keys").
+    /// The key for the last byte of CSI and SS3 sequences (xterm's control sequences, "PC-Style Function Keys").
     private static func cursorKey(_ final: UInt8) -> Key? {
         switch final {
         case UInt8(ascii: "A"): .up
@@ -231,7 +231,7 @@ package struct KeyParser: Sendable {
         }
     }
 
-    /// The number of `CSI number ~`.
+    /// The key for the number in `CSI number ~`.
     private static func numberedKey(_ number: Int) -> Key? {
         switch number {
         case 1, 7: .home
@@ -249,7 +249,7 @@ package struct KeyParser: Sendable {
         }
     }
 
-    /// A report of the mouse in SGR form: button, column and row, from 1; `M` for a press and `m` for a release.
+    /// A mouse report in SGR form: button, column and row, from 1; `M` for a press and `m` for a release.
     private static func mouse(_ final: UInt8, _ parameters: ArraySlice<UInt8>) -> Key.Mouse? {
         let numbers = numbers(parameters)
         guard final == UInt8(ascii: "M"), numbers.count == 3, numbers[1] > 0, numbers[2] > 0 else { return nil }
@@ -263,7 +263,7 @@ package struct KeyParser: Sendable {
         return Key.Mouse(kind: kind, column: numbers[1] - 1, row: numbers[2] - 1)
     }
 
-    /// Numbers between semicolons, each limited to 65,535; 0 where there is none.
+    /// Numbers between semicolons, each limited to 65,535; 0 for an empty one.
     private static func numbers(_ bytes: ArraySlice<UInt8>) -> [Int] {
         guard !bytes.isEmpty else { return [] }
         return bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { digits in

@@ -1,20 +1,20 @@
 package import Reactor
 
-/// Where a view gets lines of before: a journal.
+/// The source of a view's past lines: a journal.
 package protocol PastFeed: Sendable {
-    /// Has `take` called with what a reader of an agent's socket gets who asks for this, its `bye` included, in any pieces,
-    /// until that gives false.
+    /// Sends a request to an agent's socket, and calls `take` with the answer's bytes, its `bye` included, in pieces of
+    /// any size, until `take` returns false.
     ///
     /// - Throws: `PastFailure`, `CancellationError`.
     func read(_ request: PastRequest, take: @escaping @Sendable ([UInt8]) async -> Bool) async throws
 }
 
-/// Lines of before: those of a source (nil: of all) and a span of time, the newest 8 MiB of what there is by the order they came in.
+/// Requests past lines of a source (nil: of all) in a span of time: the newest 8 MiB of them, by order of arrival.
 package struct PastRequest: Sendable, Equatable {
     package let source: String?
-    /// Nil for the oldest.
+    /// Nil for the oldest line.
     package let from: Timestamp?
-    /// Not included.
+    /// Exclusive.
     package let until: Timestamp
 
     package init(source: String?, from: Timestamp?, until: Timestamp) {
@@ -22,7 +22,7 @@ package struct PastRequest: Sendable, Equatable {
     }
 }
 
-/// Why there are no lines of before; it may hold text of others.
+/// Why past lines are unavailable; may contain text from outside.
 package struct PastFailure: Error, Equatable {
     package let reason: String
 

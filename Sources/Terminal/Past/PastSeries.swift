@@ -1,12 +1,12 @@
 package import Feed
 package import Reactor
 
-/// A series over a longer time than a board's: what a journal has of it, also of runs that are over, and what comes
-/// meanwhile, in windows that are narrow enough for any graph. Its size is up to the span alone.
+/// A series over a longer time than a board's: the values from a journal, including those of earlier runs, and those
+/// that come meanwhile, in windows narrow enough for any graph. Its memory depends only on the span.
 ///
-/// What counts is what counts in the page (`past.mjs`): the series' own values and its source's errors, by their times.
-/// The journal is read from its end, a span at a time of which all fits into an answer, whatever the order that lines came in;
-/// of the run that goes on, what the board had or gets is left out.
+/// It counts the same lines as the page (`past.mjs`): the series' own values and its source's errors, by their times.
+/// The journal is read backwards, in slices of time that fit into one answer, whatever the order of the lines; of the
+/// current run, lines that the board had or will get are skipped.
 package struct PastSeries: Sendable {
     /// A span of time, and the windows in it.
     package struct Span: Sendable, Equatable {
@@ -26,26 +26,26 @@ package struct PastSeries: Sendable {
         Span(minutes: 6 * 60, width: 30), Span(minutes: 24 * 60, width: 60), Span(minutes: 7 * 24 * 60, width: 600),
     ]
 
-    /// How far the journal is read.
+    /// The progress of reading the journal.
     package enum Progress: Sendable, Equatable {
         case reading
-        /// Whether there is anything older than the span is still asked, once, when all else is there. That costs the agent a look
-        /// through the times of all that is older, and pages of 8 MiB that are counted before the first of their lines comes, which
-        /// is all that is taken.
+        /// The span has been read, and one last request checks for anything older. It is expensive for the agent, which
+        /// searches the times of all older lines and counts pages of 8 MiB before it sends the first line, the only one
+        /// that we read.
         case looking
         case here(isOlder: Bool)
-        /// Why not.
+        /// Reading failed, for this reason.
         case failed(String)
     }
 
-    /// What there was in one window.
+    /// The content of one window.
     private struct Slot {
         var index: Int64
         var window: Window?
         var error: Int64?
     }
 
-    /// What a line says: a value, or that there was an error.
+    /// A line's content: a value, or that there was an error.
     private struct Found {
         var value: Double?
         var time: Timestamp
@@ -55,58 +55,60 @@ package struct PastSeries: Sendable {
     package let name: String
     package let source: String
     package let span: Span
-    /// Tells it from those before.
+    /// Distinguishes this instance from earlier ones.
     package let number: Int
     package private(set) var progress = Progress.reading
-    /// Whether the journal names lines of that time that it does not have.
+    /// Whether the journal reports a gap in that time.
     package private(set) var hasHoles = false
 
     private let from: Timestamp
     private let run: String?
-    /// The time that is asked for; what is later has been read.
+    /// The requested part of the time; everything later has been read.
     private var slice: Range<Timestamp>
-    /// The last line that the board had of the run that goes on, and those of its values that it had.
+    /// The last line that the board had of the current run, and the sequence numbers of its values.
     private let liveFrom: Int
     private let held: Set<Int>
     /// The last line that has come since.
     private var newest: Int
-    /// Of window k at k modulo their number: those of the span, and as many that are still to come.
+    /// Window k is at k modulo the number of slots: those of the span, and as many future ones.
     private var slots: [Slot]
-    /// The last window that is taken in: the times of lines are anybody's, and the clocks of who writes them, too.
+    /// The last window that is accepted: times come from outside and may be wrong, as may the clocks of those who write
+    /// them.
     private var horizon: Int64
 
-    /// Whether an answer is under way.
+    /// Whether an answer is in progress.
     private var isAsking = false
     private var splitter = LineSplitter(limit: LineEncoder.longestLine)
-    /// How much has come of an answer, and how much of that are lines.
+    /// The bytes of the current answer, and those of them that are lines.
     private var bytes = 0
     private var lineBytes = 0
     private var lineRun: String?
-    /// The time of its first line.
+    /// The time of the answer's first line.
     private var first: Timestamp?
-    /// What has come of an answer that may not be all of its time; of one that is longer than it may be, not all.
+    /// The lines of the current answer, added when it has ended: a long answer may be incomplete, and is then requested
+    /// again.
     private var found: [Found] = []
-    /// How many values come before a journal that had nothing is asked again; more each time.
+    /// The number of values to wait for before a journal without an answer is asked again; it grows each time.
     private var wait: (left: Int, next: Int) = (0, 1)
 
-    /// As much as comes of what is asked for at the most, in bytes of lines.
+    /// The most bytes of lines in an answer.
     package static let answer = 8 << 20
-    /// What is as long as that may be the newest part only of what there is.
+    /// From this length on, an answer may be only the newest part of what was requested.
     private let full: Int
-    /// As much as is heard of whoever says more, the log's lines before an answer included.
+    /// The most bytes that are read of an answer, including the log's lines before it.
     private static let most = 64 << 20
 
     /// - Parameters:
-    ///   - index: of the series on the board, whose values are taken over.
+    ///   - index: the series on the board, whose values are copied.
     ///   - now: the agent's time.
-    ///   - full: from which length on an answer may not be all there is, in bytes.
+    ///   - full: the length in bytes from which on an answer may be incomplete.
     package init(
         of index: Int, on board: Board, over span: Span, at now: Timestamp, number: Int,
         full: Int = answer - 2 * LineEncoder.longestLine
     ) {
         let series = board.series[index]
         (name, source, self.span, self.number) = (series.name, series.source, span, number)
-        // Also the window under way, and what is dated ahead of the clock.
+        // Includes the current window, and one more for times ahead of the clock.
         let window = Window.index(of: now, width: span.width)
         let until = Window.end(of: window + 1, width: span.width)
         from = until - span.duration - .microseconds(2 * span.width)
@@ -133,7 +135,7 @@ package struct PastSeries: Sendable {
 
     // MARK: The journal
 
-    /// What is to be read next; nil when there is nothing.
+    /// The next request to the journal; nil when there is nothing more to read.
     package var request: PastRequest? {
         switch progress {
         case .reading: PastRequest(source: source, from: slice.lowerBound, until: slice.upperBound)
@@ -142,17 +144,17 @@ package struct PastSeries: Sendable {
         }
     }
 
-    /// Whether something is to be read and is not.
+    /// Whether the next request waits to be sent.
     package var isDue: Bool { !isAsking && request != nil }
 
-    /// The answer to `request` begins.
+    /// Begins the answer to `request`.
     package mutating func begin() {
         isAsking = true
         splitter = LineSplitter(limit: LineEncoder.longestLine)
         (bytes, lineBytes, lineRun, first, found) = (0, 0, nil, nil, [])
     }
 
-    /// Takes in a piece of the answer; false when nothing more of it is wanted.
+    /// Handles a piece of the answer; returns false when the rest is not wanted.
     package mutating func read(_ piece: [UInt8]) -> Bool {
         guard isAsking else { return false }
         bytes += piece.count
@@ -165,9 +167,9 @@ package struct PastSeries: Sendable {
             guard case .line(let text) = item, let line = try? LineDecoder.decode(text) else { continue }
             switch line.body {
             case .hello(let hello) where !hello.filtered:
-                // A connection begins; the answer comes behind another one.
+                // The greeting of the connection; the answer follows a second greeting.
                 guard hello.journalFirstSeq == nil else { continue }
-                // Nor has a run one before its first line is in there.
+                // Nil also before the run's first line is in the journal.
                 end(failure: "there is none, or nothing in it yet")
                 wait = (wait.next, wait.next.addingSaturated(wait.next))
             case .hello(let hello): lineRun = hello.run
@@ -181,7 +183,7 @@ package struct PastSeries: Sendable {
         return isAsking
     }
 
-    /// Nothing more comes of an answer, for a reason in words if there is one; it is whole when its `bye` has come.
+    /// Ends an answer early, with a reason if there is one; a complete answer ends with its `bye`.
     package mutating func end(failure: String?) {
         guard isAsking else { return }
         isAsking = false
@@ -189,7 +191,7 @@ package struct PastSeries: Sendable {
         addFound()
     }
 
-    /// An answer has come to its end.
+    /// Ends a complete answer and chooses the next request.
     private mutating func goOn() {
         isAsking = false
         guard progress == .reading else {
@@ -203,12 +205,12 @@ package struct PastSeries: Sendable {
             progress = .looking
             return
         }
-        // Where there is little, the next time is longer.
+        // A slice with few lines is followed by a longer one.
         let width = (until - from) * (lineBytes < full / 4 ? 4 : 1)
         slice = max(self.from, slice.lowerBound - .microseconds(width))..<slice.lowerBound
     }
 
-    /// An answer is the newest part only, by the order that lines came in, and not by their times: all of a shorter time is asked for.
+    /// After an incomplete answer, which has the newest lines by arrival and not by time, requests a shorter slice.
     private mutating func narrow(_ width: Int64) {
         guard width > 1 else {
             progress = .failed("there is more of one moment than an answer has")
@@ -240,7 +242,7 @@ package struct PastSeries: Sendable {
 
     // MARK: The fold
 
-    /// Takes in a line as it comes.
+    /// Handles a live line.
     ///
     /// - Parameter now: the agent's time.
     package mutating func take(live line: Line, at now: Timestamp) {
@@ -287,7 +289,8 @@ package struct PastSeries: Sendable {
         }
     }
 
-    /// The slot of a time, empty if it had an older one; nil where it has a newer one, and for a time that is none of these.
+    /// The slot for a time, emptied if it was for an older window; nil if it is for a newer one or the time is out of
+    /// range.
     private mutating func place(_ time: Timestamp) -> Int? {
         let index = Window.index(of: time, width: span.width)
         let rest = Int(index % Int64(slots.count))
@@ -297,14 +300,14 @@ package struct PastSeries: Sendable {
         return place
     }
 
-    /// The window that all others are newer than.
+    /// The oldest window that can be stored.
     private var oldest: Int64 { horizon - Int64(slots.count) + 1 }
 
     // MARK: What is shown
 
-    /// The windows that overlap a time, ascending.
+    /// The windows that overlap a range of time, ascending.
     ///
-    /// - Parameter width: in microseconds, a multiple of the span's.
+    /// - Parameter width: the width in microseconds, a multiple of the span's.
     package func windows(width: Int64, over range: Range<Timestamp>) -> [BoardWindow] {
         let all = slots.filter { $0.index >= oldest }.compactMap {
             $0.window.map { BoardWindow($0, width: span.width) }
@@ -315,7 +318,7 @@ package struct PastSeries: Sendable {
         }
     }
 
-    /// When its source's errors came, in microseconds, ascending; the last in each of the span's windows.
+    /// The times of the source's errors, in microseconds, ascending: the last one in each of the span's windows.
     package func errors(over range: Range<Timestamp>) -> [Int64] {
         slots.compactMap(\.error).filter { range.contains(Timestamp(microseconds: $0)) }.sorted()
     }
@@ -324,9 +327,9 @@ package struct PastSeries: Sendable {
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
     ].map { $0 * 1_000_000 }
 
-    /// A width of windows of which there are at most so many in the span.
+    /// A width of windows of which at most `count` fit into the span.
     ///
-    /// - Parameter least: how wide they are at least, in microseconds.
+    /// - Parameter least: the least width, in microseconds.
     package func width(atMost count: Int, least: Int64 = 0) -> Int64 {
         let whole = span.duration.microseconds
         return Self.widths.first {

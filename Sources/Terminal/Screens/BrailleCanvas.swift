@@ -1,4 +1,4 @@
-/// Dots to draw lines with: two across and four down in every cell. What lies outside is left out.
+/// A canvas of dots for drawing lines: two across and four down in every cell. Dots outside are ignored.
 struct BrailleCanvas {
     let columns: Int
     let rows: Int
@@ -22,7 +22,7 @@ struct BrailleCanvas {
         dots[(y >> 2) * columns + (x >> 1)] |= Self.bits[((x & 1) << 2) | (y & 3)]
     }
 
-    /// Joins two dots; both may lie outside by as much as a graph is large.
+    /// Draws a line between two dots; both may lie outside by as much as a graph is large.
     mutating func line(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) {
         let steps = max(abs(end.x - start.x), abs(end.y - start.y))
         guard steps > 0 else { return set(start.x, start.y) }

@@ -3,7 +3,7 @@ package import Reactor
 
 /// Numbers, amounts and times as short text for people.
 package enum NumberText {
-    /// With exactly `decimals` (0 to 9) digits behind the point; `1.20e20` where that has too many digits before it.
+    /// With exactly `decimals` (0 to 9) digits behind the point; as `1.20e20` where it would have too many digits.
     package static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "–" : value < 0 ? "-∞" : "∞" }
         let decimals = min(max(decimals, 0), 9)
@@ -18,7 +18,7 @@ package enum NumberText {
         return sign + String(units) + "." + String(repeating: "0", count: decimals - digits.count) + digits
     }
 
-    /// With about four digits that count: `106`, `12345`, `1.234`, `0.0012`, `12.35M`, `3.74e20`.
+    /// With about four significant digits: `106`, `12345`, `1.234`, `0.0012`, `12.35M`, `3.74e20`.
     package static func short(_ value: Double) -> String {
         let size = abs(value)
         if size >= 1e15 || (size < 1e-4 && size > 0) { return value.isFinite ? scientific(value) : fixed(value, 0) }
@@ -50,7 +50,7 @@ package enum NumberText {
         return (fixed(amount, divisor == 1 || abs(amount) >= 100 ? 0 : 1), unit)
     }
 
-    /// How long ago something was, in at most six columns: `3s`, `1m41s`, `5h07m`, `3d12h`, `100d`; never negative.
+    /// A time since an event, in at most six columns: `3s`, `1m41s`, `5h07m`, `3d12h`, `100d`; never negative.
     package static func age(_ duration: Duration) -> String {
         let seconds = max(0, Int(duration.seconds))
         func text(_ large: (size: Int, name: String), _ small: (size: Int, name: String)) -> String {
@@ -63,7 +63,7 @@ package enum NumberText {
         return seconds < 8_640_000 ? text((86_400, "d"), (3_600, "h")) : "\(seconds / 86_400)d"
     }
 
-    /// A span as keys choose it and axes show it: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`.
+    /// A span, as for keys and axes: `10 s`, `2 m`, `6 h`, `7 d`, `1.5 s`.
     package static func span(_ duration: Duration) -> String {
         let seconds = duration.seconds
         for (unit, letter) in [(86_400.0, "d"), (3_600, "h")]
@@ -74,7 +74,7 @@ package enum NumberText {
         return trimmed(seconds, 2) + " s"
     }
 
-    /// For how long something has been running: `41 s`, `2 m 03 s`, `5 h 12 m`, `3 d 4 h`.
+    /// A running time: `41 s`, `2 m 03 s`, `5 h 12 m`, `3 d 4 h`.
     package static func uptime(_ duration: Duration) -> String {
         let seconds = max(0, Int(duration.seconds))
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -84,7 +84,7 @@ package enum NumberText {
         return "\(seconds / 86_400) d \(seconds % 86_400 / 3_600) h"
     }
 
-    /// How long something was: `250 ms`, `2.3 s`, `2 m 03 s`.
+    /// A duration: `250 ms`, `2.3 s`, `2 m 03 s`.
     package static func length(_ duration: Duration) -> String {
         duration < .seconds(60) ? duration.shortText : uptime(duration)
     }
@@ -112,7 +112,7 @@ package enum NumberText {
         return String(decoding: text[6..<11], as: UTF8.self)
     }
 
-    /// Like `fixed`, without zeros at the end.
+    /// Like `fixed`, without trailing zeros.
     static func trimmed(_ value: Double, _ decimals: Int) -> String {
         var text = fixed(value, decimals)
         guard text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: "e")) else { return text }
@@ -124,7 +124,7 @@ package enum NumberText {
     private static func scientific(_ value: Double) -> String {
         var exponent = 0
         var mantissa = abs(value)
-        // At most 324 steps, for numbers that nobody measures.
+        // At most 324 steps, and only for extreme numbers.
         while mantissa >= 10 {
             mantissa /= 10
             exponent += 1

@@ -19,7 +19,7 @@ extension Painter {
         } else if series.newest == nil {
             paintEvent(series, rest)
         } else {
-            // What the event has to say gets up to two fifths; the graph the rest.
+            // The event gets up to two fifths of the rows, the graph the rest.
             let wanted = eventLines(series, width: grid.columns - 4).count + 1
             let eventRows = rest.count < 12 || wanted == 1 ? 0 : min(wanted, rest.count * 2 / 5)
             let graph = rest.lowerBound..<rest.upperBound - eventRows
@@ -60,7 +60,7 @@ extension Painter {
 
     // MARK: The event
 
-    /// The text and the fields of the newest event, each line as label and text.
+    /// The text and the fields of the newest event, each line as a label and text.
     private func eventLines(_ series: BoardSeries, width: Int) -> [(label: String, text: String, link: String?)] {
         var lines: [(label: String, text: String, link: String?)] = []
         if let text = series.text {
@@ -106,7 +106,7 @@ extension Painter {
         }
     }
 
-    /// Text in lines of at most `width` columns, broken at spaces where there are some.
+    /// Wraps text into lines of at most `width` columns, at spaces.
     static func wrap(_ text: String, width: Int, most: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -115,7 +115,7 @@ extension Painter {
             let length = String(word).columns
             if !line.isEmpty, columns + 1 + length > width {
                 if lines.count == most - 1 {
-                    // What is too long for the last line is cut where it is put.
+                    // A word that is too long for its line is cut when it is painted.
                     line += " …"
                     break
                 }

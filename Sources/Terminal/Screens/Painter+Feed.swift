@@ -5,7 +5,7 @@ extension Painter {
     mutating func paintFeed(_ body: Range<Int>) {
         let wanted = state.filter.lowercased()
         let all = board.lines
-        // From the newest back, and no further than what is seen.
+        // Backwards from the newest line, no further than visible.
         let most = state.feedBack + body.count
         var lines: [BoardLine] = []
         for line in all.reversed() {
@@ -42,7 +42,7 @@ extension Painter {
         }
     }
 
-    /// What a line is about: a series, or a kind of line and its source.
+    /// The subject of a line: a series, or a type of line and its source.
     private func subject(_ line: BoardLine) -> String {
         if let series = line.series, line.type != "window" { return series }
         return line.type + " " + (line.series ?? line.source)
@@ -65,14 +65,14 @@ extension Painter {
         put(words(line, style, isWide: isWide), row: row, column: column, width: grid.columns - column - 1)
     }
 
-    /// What the journal has of the run before.
+    /// The journal's record of the previous run.
     private static func restarted(_ line: BoardLine) -> String {
         guard let run = line.text else { return "no run before is known" }
         let end = line.code.map { "ended (\($0))" } ?? "was cut off"
         return "last run \(end), kept to \(NumberText.fixed(line.value ?? 0, 0)): \(run)"
     }
 
-    /// What a line says, in words.
+    /// The text of a line.
     private func words(_ line: BoardLine, _ style: Style, isWide: Bool) -> [Piece] {
         let unit = board.describedSource(line.source)?.unit
         let quantity = line.value.map { Quantity($0, line.kind, unit: unit).whole } ?? ""

@@ -1,13 +1,13 @@
 internal import Feed
 
 extension Painter {
-    /// The pairs of the newest calculation: N left, F(N) right; the total stays at the bottom.
+    /// Paints the pairs of the newest calculation: N on the left, F(N) on the right; the total stays at the bottom.
     mutating func paintPairs(_ source: FibonacciRuns.Source, _ area: Range<Int>) {
         let room = max(area.count - 2, 0)
         state.detailTop = min(state.detailTop, max(source.pairs.count - room, 0))
         let shown = source.pairs.dropFirst(state.detailTop).prefix(room)
         let numberWidth = max(String(source.pairs.last?.n ?? 0).count, 1)
-        // No wider than the longest of all, lest the columns move while scrolling.
+        // As wide as the longest number, or the columns would move while scrolling.
         let longest = source.pairs.last?.f.utf8.count ?? 1
         let valueWidth = min(max(longest, 4), grid.columns - numberWidth - 7)
         paintTable(
@@ -25,10 +25,11 @@ extension Painter {
         put(pieces, row: area.upperBound - 1, column: 2, width: grid.columns - 4)
     }
 
-    /// All calculations since the agent's start, the newest at the bottom: N left, milliseconds right.
+    /// Paints all calculations since the agent's start, the newest at the bottom: N on the left, milliseconds on the
+    /// right.
     mutating func paintSums(_ source: FibonacciRuns.Source, _ area: Range<Int>) {
         let room = max(area.count - 2, 1)
-        // Counted from the end: the newest are seen first.
+        // Counted from the end: the newest are shown first.
         state.detailTop = min(state.detailTop, max(source.sums.count - room, 0))
         let shown = source.sums.dropLast(state.detailTop).suffix(room)
         let numberWidth = max(source.sums.map { String($0.n).count }.max() ?? 1, 5)
@@ -37,7 +38,7 @@ extension Painter {
         paintTable(
             area.count > 2 ? "ms" : nil, texts, area, (theme.text, theme.title), widths: (numberWidth, valueWidth))
         guard area.count > 2 else { return }
-        // Attached later, or with something missed, there may have been others.
+        // After attaching late or missing lines, there may have been earlier runs.
         let sawAll = board.hello?.firstSeq == 1 && board.missed == 0
         let count = source.sums.count + source.droppedSums
         put(
@@ -49,7 +50,7 @@ extension Painter {
             row: area.upperBound - 1, column: 2, width: grid.columns - 4)
     }
 
-    /// Numbers and what belongs to them, right aligned, from the top of the area on.
+    /// Paints pairs of a number and its text, right aligned, from the top of the area.
     private mutating func paintTable(
         _ title: String?, _ rows: [(n: Int, text: String)], _ area: Range<Int>, _ looks: (Style, Style),
         widths: (Int, Int)
@@ -62,7 +63,7 @@ extension Painter {
         }
     }
 
-    /// A long number as its first and last digits and how many there are.
+    /// Shortens a long number to its first and last digits and the number of digits.
     static func shortened(_ digits: String, to width: Int) -> String {
         guard digits.utf8.count > width else { return digits }
         let tail = " (\(digits.utf8.count) digits)"

@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// A value at a time, or the last of several, and how far they spread.
+    /// A value at a time, or the last of several values and their range.
     private struct Sample {
         var time: Int64
         var value: Double
@@ -11,18 +11,18 @@ extension Painter {
 
         init(time: Int64, value: Double) { (self.time, self.value, minimum, maximum) = (time, value, value, value) }
 
-        /// All of a window, in its middle.
+        /// A whole window, placed at its middle.
         init(_ window: BoardWindow) {
             time = window.start.microseconds.addingSaturated(window.width / 2)
             (value, minimum, maximum) = (window.last, window.minimum, window.maximum)
         }
     }
 
-    /// What a graph shows: times in microseconds, in their order.
+    /// The content of a graph: times in microseconds, ascending.
     private struct GraphModel {
         var samples: [Sample]
         var windows: [BoardWindow]
-        /// How wide these are.
+        /// The width of the windows, in microseconds.
         var width: Int64
         var errors: [Int64]
         var times: Range<Int64>
@@ -30,7 +30,7 @@ extension Painter {
         var isGrowing = false
     }
 
-    /// Where a graph is, and what it is over.
+    /// The position of a graph on the screen, and its axes.
     private struct GraphFrame {
         var axis: ValueAxis
         var left: Int
@@ -39,7 +39,7 @@ extension Painter {
         /// In microseconds.
         var start: Int64
         var end: Int64
-        /// The dot that the cursor starts from: the last one that something can be at.
+        /// The dot where the cursor starts: the last one that can have a value.
         var last = 0
 
         /// In microseconds, at least 1.
@@ -47,7 +47,7 @@ extension Painter {
 
         /// The dot of a time.
         func x(_ time: Int64) -> Int {
-            // Not the difference of two Doubles: in the year 9999 these are 32 µs apart.
+            // Subtracts integers first: in the year 9999, Doubles are 32 µs apart.
             let share = Double(time.subtractingSaturated(start)) / Double(span)
             return Int((min(max(share, -1), 2) * Double(columns * 2 - 1)).rounded())
         }
@@ -61,12 +61,12 @@ extension Painter {
         func row(_ value: Double) -> Int { rows.lowerBound + y(value) / 4 }
     }
 
-    /// What the board has of a series.
+    /// The graph of the board's values.
     private func liveModel(_ index: Int, _ windows: [BoardWindow]) -> GraphModel {
         let series = board.series[index]
         var samples = board.points(of: index).lazy.filter { [start] in $0.microseconds >= start.microseconds }
             .map { Sample(time: $0.microseconds, value: $0.value) }.sorted { $0.time < $1.time }
-        // From before the first point there are the agent's windows: a value somewhere in each.
+        // Before the first point there are only the agent's windows: one value somewhere in each.
         let first = samples.first?.time ?? .max
         let older = windows.filter { $0.start.microseconds.addingSaturated($0.width) <= first }
         samples.insert(
@@ -79,7 +79,7 @@ extension Painter {
             isGrowing: isGrowing)
     }
 
-    /// What is shown of a longer time: as many values as there are dots, and windows that can be told apart.
+    /// The graph over a longer time: one sample per dot, and windows wide enough to be told apart.
     private func pastModel(_ past: PastSeries) -> GraphModel {
         let width = pastWidth(past)
         let end = Window.end(of: Window.index(of: agentNow, width: past.span.width), width: past.span.width)
@@ -90,7 +90,7 @@ extension Painter {
             errors: past.errors(over: range), times: range.lowerBound.microseconds..<range.upperBound.microseconds)
     }
 
-    /// How wide the windows of a longer time are, in microseconds: at least as wide as they were chosen, and two dots.
+    /// The width of the windows over a longer time, in microseconds: at least the chosen width, and two dots.
     func pastWidth(_ past: PastSeries) -> Int64 { past.width(atMost: grid.columns, least: width) }
 
     mutating func paintGraph(_ index: Int, _ windows: [BoardWindow], _ area: Range<Int>) {
@@ -128,20 +128,19 @@ extension Painter {
         if hasNumbers { paintNumbers(series, model, frame, row: area.upperBound - 1) }
     }
 
-    /// From when to when the graph of a series goes, in microseconds: over what was chosen, or over the history. As long as
-    /// there is less than that and nothing was chosen, it begins where the series does, and grows at its end; it is never
-    /// shorter than 20 s.
+    /// The times of a series' graph, in microseconds: the chosen span, or the history. A younger series without a
+    /// chosen span starts the graph at its first value, and the graph grows at the end; it is never shorter than 20 s.
     private func times(of index: Int, from first: Int64?) -> (Range<Int64>, isGrowing: Bool) {
         let series = board.series[index]
         let end = max(Window.end(of: lastWindow, width: width).microseconds, start.microseconds.addingSaturated(1))
         let begin = min(first ?? .max, errorTimes(series).first ?? .max)
-        // Once something of it is past the history, there is as much as there can be.
+        // If some of its values are older than the history, the graph covers all of the history.
         let isWhole =
             series.count > board.points(of: index).count || series.windows.first.map { $0.start < start } == true
         guard state.span == nil, !isWhole, begin > start.microseconds, begin < end else {
             return (start.microseconds..<end, false)
         }
-        // By steps, lest everything move with every value.
+        // In steps, or everything would move with every value.
         let step = min(width, 5_000_000)
         let now = Window.end(of: Window.index(of: agentNow, width: step), width: step).microseconds
         return (begin..<max(begin.addingSaturated(20_000_000), now), true)
@@ -155,7 +154,7 @@ extension Painter {
 
     // MARK: The line
 
-    /// Joins samples that follow one another; where something is missing between them, or an error came, it does not.
+    /// Joins successive samples, except across missing values or an error.
     private mutating func paintLine(_ series: BoardSeries, _ model: GraphModel, _ frame: GraphFrame) {
         var canvas = BrailleCanvas(columns: frame.columns, rows: frame.rows.count)
         let (samples, errors) = (model.samples, model.errors)
@@ -175,7 +174,7 @@ extension Painter {
         }
         let scale = bands(series)
         let isStale = isStale(series)
-        // A cell's colour is that of the band that its row is in.
+        // A cell has the colour of the band at its row.
         let styles = frame.rows.map { row -> Style in
             if isStale { return theme.stale }
             guard let scale, !state.isLog else { return theme.accent }
@@ -189,7 +188,7 @@ extension Painter {
                     glyph: glyph, row: frame.rows.lowerBound + row, column: frame.left + column, style: styles[row])
             }
         }
-        // The value that counts in each window, the last one, stands out.
+        // The last value of each window, which represents it, is bold.
         for (place, sample) in samples.enumerated() {
             let window = Window.index(of: Timestamp(microseconds: sample.time), width: model.width)
             if place + 1 < samples.count {
@@ -201,7 +200,7 @@ extension Painter {
         }
     }
 
-    /// The longest time between two samples that belong together: a window, or two and a half times what is usual.
+    /// The longest time between two samples that are joined: a window, or two and a half times the median.
     private func longestStep(_ samples: [Sample], least width: Int64) -> Int64 {
         guard samples.count > 2 else { return width }
         let steps = zip(samples.dropFirst(), samples).map { $0.time.subtractingSaturated($1.time) }.sorted()
@@ -221,7 +220,7 @@ extension Painter {
         }
     }
 
-    /// A line where one band ends and the next begins.
+    /// Paints a line at the limit between two bands.
     private mutating func paintBands(_ series: BoardSeries, _ frame: GraphFrame) {
         guard let scale = bands(series) else { return }
         for (band, next) in zip(scale.bands, scale.bands.dropFirst()) {
@@ -237,12 +236,12 @@ extension Painter {
 
     // MARK: Times and numbers
 
-    /// A mark for every window, or every so many, and the time under some of them.
+    /// Paints a mark for every window, or every nth, and the time under some of them.
     private mutating func paintTimes(_ frame: GraphFrame, _ width: Int64, row: Int) {
         grid.fill(row: row, columns: frame.left..<frame.left + frame.columns, with: "─", style: theme.faint)
         if frame.left > 0 { grid.put(glyph: "└", row: row, column: frame.left - 1, style: theme.faint) }
         if frame.span > 2 * Self.hour { return paintHours(frame, row: row) }
-        // Windows; where there are not two of them to see, a part of what there is.
+        // One mark per window; when less than two windows are visible, one per fraction of the time.
         let parts: [Int64] = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
         let tick =
             frame.span / 2 >= width
@@ -252,7 +251,7 @@ extension Painter {
         let columnsPerTick = Double(frame.columns) * Double(tick) / Double(frame.span)
         let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 3_600]
         let every = steps.first { Double($0) * columnsPerTick >= 3 } ?? 3_600
-        // So many of them from label to label that they do not touch, and that seconds are round.
+        // Labels are far enough apart not to touch, and at round seconds.
         let least = Int64(min((11 / columnsPerTick).rounded(.up), 1e9))
         let step =
             [1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 300, 600].first { $0 >= least && $0 % every == 0 }
@@ -279,7 +278,7 @@ extension Painter {
 
     private static let hour: Int64 = 3_600_000_000
 
-    /// The times of day under some marks, and where a day begins its date.
+    /// Paints the time of day under some marks, and the date where a day begins.
     private mutating func paintHours(_ frame: GraphFrame, row: Int) {
         let steps = [0.5, 1, 2, 3, 6, 12, 24, 48, 96].map { Int64($0 * Double(Self.hour)) }
         let step = steps.first { Double(frame.columns) * Double($0) / Double(frame.span) >= 8 } ?? frame.span
@@ -299,7 +298,7 @@ extension Painter {
         }
     }
 
-    /// How the journal's part of the graph stands, while there is something to say.
+    /// The status of reading the journal, while there is something to report.
     private var pastPieces: [Piece] {
         switch past?.progress {
         case .reading: [("reading the journal…   ", theme.accent)]

@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// The name, the screens, and whose time it is.
+    /// Paints the name, the screens, the host and the agent's time.
     mutating func paintHeader(hasStatus: Bool) {
         if !hasStatus, let trouble {
             put(trouble, row: 0, column: 0)
@@ -39,7 +39,7 @@ extension Painter {
             column += 1
         }
         if let owner {
-            // What is somebody else's is said also where there is no room for the host.
+            // Another user's socket is named even where there is no room for the host.
             let text = "socket of \(owner)"
             put(text, row: 0, endingAt: end - 1, style: theme.warning, width: end - column - 2)
             end -= text.columns + 2
@@ -77,7 +77,7 @@ extension Painter {
         if let trouble {
             put(trouble, row: row, column: column, width: end - column)
         } else if case .waiting(let target, let since) = connection {
-            // Unless it stands in the middle of the screen.
+            // Unless the middle of the screen shows it.
             if !isWaitingShown { put(waiting(target, since), row: row, column: column, width: end - column) }
         } else if !isWaitingShown {
             for source in board.sources where source.isListed {
@@ -91,7 +91,7 @@ extension Painter {
         }
     }
 
-    /// Whether there is nothing to show but what is waited for.
+    /// Whether the screen has nothing to show but what it waits for.
     var isWaitingShown: Bool {
         board.series.isEmpty && (state.screen == .list || state.screen == .detail) && !state.showsHelp
     }
@@ -106,7 +106,7 @@ extension Painter {
         return false
     }
 
-    /// A source in a few words.
+    /// A source's state and its age or progress.
     private func pieces(_ source: BoardSource) -> [Piece] {
         var pieces: [Piece] = []
         switch source.state {
@@ -124,14 +124,14 @@ extension Painter {
         } else if let latest = source.latest {
             pieces.append((" " + NumberText.age(age(latest)), theme.muted))
         }
-        // For as long as somebody may wonder where the red line went.
+        // For as long as a person may wonder why the red line is gone.
         if source.state == .ok, let outage = source.outage, age(outage.end) <= .seconds(60) {
             pieces.append((" back after " + NumberText.length(outage.recovery.down), theme.good))
         }
         return pieces
     }
 
-    /// How far something has come; `▒` is what is left.
+    /// A progress bar; `░` is the part that is left.
     func bar(_ progress: Progress, columns: Int) -> String {
         let total = max(progress.total ?? 0, 1)
         let done = min(max(progress.done, 0), total)
@@ -139,7 +139,7 @@ extension Painter {
         return String(repeating: "█", count: full) + String(repeating: "░", count: columns - full)
     }
 
-    /// What went wrong and when it is tried again, on one red line; nil when all is well.
+    /// The newest failure and the next try, as one red line; nil when all is well.
     var trouble: [Piece]? {
         if case .lost(let reason, let since, let retryAt) = connection {
             var text = "✕ agent lost \(NumberText.age(localNow - since)) ago · "
@@ -150,7 +150,7 @@ extension Painter {
         let failing = board.sources.filter { $0.state == .failing && $0.isListed }
         guard let first = failing.max(by: { $0.since < $1.since }) else { return nil }
         var text = "✕ \(first.name): "
-        // What a person needs first when the line is cut.
+        // The most useful part first, in case the line is cut.
         if let retryAt = first.retryAt, retryAt > agentNow || first.attempt != nil {
             text += "next try \(countdown(retryAt - agentNow)) · "
         }
@@ -199,7 +199,7 @@ extension Painter {
             column += put("\(notice)  ", theme.warning, row: row, column: column, width: max(1, room))
             room -= column - 1
         } else if !state.filter.isEmpty, state.screen != .metrics || !board.agents.isEmpty {
-            // Why so little is there, before all that could be done.
+            // The filter explains why so few rows are shown, so it comes before the keys.
             let clears = state.screen == .detail ? "  " : "  Esc clears  "
             column += put(
                 "/" + state.filter, theme.warning, row: row, column: column, width: max(1, room - clears.columns))
@@ -221,7 +221,7 @@ extension Painter {
         grid.fill(row: row, columns: 0..<grid.columns, with: " ", style: .plain)
         switch state.prompt {
         case .filter(let text):
-            // The table of agents says by itself how many of them are shown.
+            // The table of agents shows its own count.
             let count = [.feed, .metrics].contains(state.screen) ? "" : "  \(rows.count) of \(board.series.count)"
             put(
                 [
@@ -240,7 +240,7 @@ extension Painter {
 
     // MARK: Instead of a screen
 
-    /// Nothing has come yet.
+    /// Paints the sources that are waited for, before the first value.
     mutating func paintWaiting(_ body: Range<Int>) {
         var lines: [[Piece]] = []
         switch connection {
@@ -265,7 +265,7 @@ extension Painter {
         }
     }
 
-    /// A screen of one row: the chosen series, or what is wrong.
+    /// Paints a screen of one row: the chosen series, or what is wrong.
     mutating func paintOneLine() {
         if let trouble {
             put(trouble, row: 0, column: 0)
@@ -286,7 +286,7 @@ extension Painter {
         }
         if let letter = standing.letter { pieces.append((" " + letter, standing.style)) }
         if let arrow = standing.arrow { pieces.append((" \(Character(arrow))", standing.arrowStyle)) }
-        // The value is what counts: the age goes first, then the end of the name.
+        // The value matters most: the age is dropped first, then the end of the name.
         let (prefix, rest) = label(series)
         var age = series.newestTime.map { " " + NumberText.age(self.age($0)) } ?? ""
         if grid.columns - Self.columns(pieces) - age.columns < min(rest.columns, 4) { age = "" }
@@ -299,6 +299,6 @@ extension Painter {
 }
 
 extension TerminalView.Playback {
-    /// For the header.
+    /// The text in the header.
     fileprivate var text: String { isPaused ? "replay paused" : "replay \(speed)" }
 }

@@ -20,9 +20,9 @@ extension Painter {
         ("q", "quit"),
     ]
 
-    /// All keys, in two columns when there is room for no more rows.
+    /// Paints all keys, in two columns when one column has too few rows.
     mutating func paintHelp(_ body: Range<Int>) {
-        // Those of a recording only where they do something.
+        // The keys for a replay only where they work.
         let keys = playback == nil ? Self.keys : [("< > .", "play slower, faster, the next line")] + Self.keys
         let isWide = grid.columns >= 96
         let needsTwo = body.count < keys.count + 1 && isWide

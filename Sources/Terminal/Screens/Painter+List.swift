@@ -2,7 +2,7 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// What one row shows, before it is known how wide columns are.
+    /// The content of one row, before columns are laid out.
     private struct ListRow {
         var index: Int
         var series: BoardSeries
@@ -14,13 +14,13 @@ extension Painter {
         var isStale = false
     }
 
-    /// Where columns are; a width of 0 leaves one out.
+    /// The positions of columns; a width of 0 omits one.
     private struct ListColumns {
         var name = 2
         var nameWidth = 0
         var spark = 0
         var sparkWidth = 0
-        /// Columns of one window.
+        /// The number of columns for one window.
         var windowColumns = 1
         var valueEnd = 0
         var valueWidth = 0
@@ -32,7 +32,7 @@ extension Painter {
         var hasArrow = false
         var changeEnd = 0
         var changeWidth = 0
-        /// As wide as `23h59m`.
+        /// The width of `23h59m`.
         static let ageWidth = 6
         var ageEnd = 0
         var text = 0
@@ -97,7 +97,7 @@ extension Painter {
                 longestBand = max(longestBand, row.standing.name.columns)
             }
         }
-        // Steady widths, lest columns move with every value, and with every row that is scrolled.
+        // Steady widths, or columns would move with every value and every scrolled row.
         for scale in board.sources.lazy.compactMap({ $0.isListed ? $0.bands : nil }) {
             columns.hasBadge = columns.valueWidth > 0
             for band in scale.bands { longestBand = max(longestBand, band.name.columns) }
@@ -117,10 +117,10 @@ extension Painter {
         var room = max(width - 2 - fixed, 4)
         let sparkLeast = room >= 24 ? min(windowCount, 12) + 1 : 0
         columns.nameWidth = min(longestName, max(room - sparkLeast, 4), width >= 160 ? 40 : 32)
-        // Short names leave room at the end, not between columns; but it shall not look crowded.
+        // Short names leave free room at the end of the row, not between columns, but are not too narrow.
         columns.nameWidth = min(max(columns.nameWidth, width >= 60 ? 12 : 6), room)
         room -= columns.nameWidth
-        // The newest texts, if they get as much as says something, and the history does not suffer.
+        // The newest texts get a column if that is wide enough and leaves room for the history.
         let wantsText = hasText && room >= min(windowCount, 30) + 28
         if room >= 8 {
             let limit = wantsText ? max(room / 3, min(windowCount, 30)) : room - 2
@@ -165,13 +165,13 @@ extension Painter {
         let name = mark(.name, "name")
         put([name], row: row, column: columns.name, width: columns.nameWidth + 1)
         if columns.sparkWidth >= 7 {
-            // Without values, texts stand there.
+            // Series without values have their text there.
             let title = columns.valueWidth > 0 ? "history" : "text"
             put(title, theme.faint, row: row, column: columns.spark)
         }
         if columns.valueWidth > 0 {
             let value = mark(.value, "value")
-            // The mark stands behind the numbers' last column.
+            // The sort mark is behind the last digit.
             let end = columns.valueEnd + (state.sort == .value ? 1 : 0)
             put(value.text, row: row, endingAt: end, style: value.style, width: columns.valueWidth + 1)
         }
@@ -238,7 +238,7 @@ extension Painter {
         }
     }
 
-    /// The two parts of a name as there is room for them: on a narrow screen, the key says more than its source.
+    /// The two parts of a series' label; a narrow screen shows the key without its source.
     func label(_ series: BoardSeries) -> (String, String) {
         let (prefix, rest) = series.nameParts
         return grid.columns < 30 && prefix.utf8.last == UInt8(ascii: "/") ? ("", rest) : (prefix, rest)

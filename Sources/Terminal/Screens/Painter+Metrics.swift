@@ -2,12 +2,12 @@ internal import Feed
 internal import Reactor
 
 extension Painter {
-    /// Text somewhere on a line.
+    /// Text at a position on a line.
     private struct Span {
         var column: Int
         var text: String
         var style: Style
-        /// Whether it ends before the column instead of beginning there.
+        /// Whether the text ends before the column instead of starting there.
         var isRight: Bool
 
         init(_ column: Int, _ text: String, _ style: Style, isRight: Bool = false) {
@@ -17,7 +17,7 @@ extension Painter {
 
     mutating func paintMetrics(_ body: Range<Int>) {
         let rest = endpointLines() + outageLines() + [[]] + machineLines() + [[]] + agentLines()
-        // There may be thousands of agents: only of those that are seen a line is made.
+        // There may be thousands of agents: only the visible ones get a line.
         let fleetEnd =
             fleet.map { fleet in
                 (board.agents.isEmpty ? 0 : max(fleet.rows.count, 1)) + (board.refusedAgents > 0 ? 2 : 1)
@@ -28,7 +28,7 @@ extension Painter {
             let place = state.metricsTop + offset
             let line: [Span]
             if let fleet, place < fleetEnd {
-                // The titles stay while agents are scrolled.
+                // The titles stay visible while agents are scrolled.
                 line = offset == 0 || place == 0 ? fleetTitle(fleet) : fleetLine(fleet, place - 1)
             } else {
                 line = fleet == nil ? rest[place] : place == fleetEnd ? [] : rest[place - fleetEnd - 1]
@@ -53,14 +53,14 @@ extension Painter {
 
     // MARK: Agents of a fleet
 
-    /// Where columns lie: name and state from the left, then numbers by their ends, then what a machine is; what has no room is
-    /// left out from the right.
+    /// The positions of columns: name and state from the left, then numbers by their ends, then the machine; columns
+    /// without room are dropped from the right.
     private struct FleetColumns {
         let name: Int
         let state: Int
-        /// The ends of age, rate, skew and lost, as many as there is room for.
+        /// The ends of age, rate, skew and lost, as far as there is room.
         let numbers: [Int]
-        /// Where host, system and version begin, likewise, and behind which column the last one ends.
+        /// The starts of host, system and version, as far as there is room, and the end of the last one.
         let texts: [Int]
         let end: Int
 
@@ -74,7 +74,7 @@ extension Painter {
             texts = [0, 15, 37].map { textsStart + $0 }.filter { $0 + 8 <= width - 1 }
         }
 
-        /// How many columns a text has.
+        /// The width of a text column.
         func room(_ place: Int) -> Int { (place + 1 < texts.count ? texts[place + 1] - 1 : end) - texts[place] }
     }
 
@@ -121,7 +121,7 @@ extension Painter {
         for (end, (text, style)) in zip(columns.numbers, numbers) {
             line.append(Span(end, cut(text, to: 10), style, isRight: true))
         }
-        // What is wrong is more than what it runs on.
+        // A failure's message replaces the machine's columns.
         let source = look == .bad ? board.describedSource(agent.name + "." + EventStore.ownName) : nil
         if let message = source?.message, let start = columns.texts.first {
             line.append(Span(start, cut(message, to: columns.end - start), theme.bad))
@@ -195,7 +195,7 @@ extension Painter {
         return lines
     }
 
-    /// Agents of a fleet may ask the same endpoint: whose it is stands before it.
+    /// Prefixes an endpoint with its agent, because agents of a fleet may poll the same one.
     private func nameSpans(_ endpoint: BoardEndpoint, to columns: Int) -> [Span] {
         guard let agent = board.agent(ofSource: endpoint.source) else {
             return [Span(2, shortName(endpoint.name, to: columns), theme.text)]
@@ -207,7 +207,7 @@ extension Painter {
         ]
     }
 
-    /// Which sources had failed and answer again, the newest first.
+    /// Lists the sources that have recovered from an outage, the newest first.
     private func outageLines() -> [[Span]] {
         let ends = board.sources.compactMap { source in source.outage.map { (source.name, $0) } }
             .sorted { $0.1.end > $1.1.end }
@@ -224,7 +224,7 @@ extension Painter {
             }
     }
 
-    /// An endpoint of at most so many columns: without its scheme, then without its middle, as they differ at the end.
+    /// Shortens an endpoint to `columns`: first drops the scheme, then the middle, because endpoints differ at the end.
     private func shortName(_ name: String, to columns: Int) -> String {
         guard name.columns > columns else { return name }
         var short = name
@@ -240,7 +240,7 @@ extension Painter {
         return cut(short, to: columns - tail.columns) + tail
     }
 
-    /// Text of at most so many columns.
+    /// Cuts text to `columns`.
     private func cut(_ text: String, to columns: Int) -> String {
         guard text.columns > columns else { return text }
         var result = ""
@@ -309,7 +309,7 @@ extension Painter {
         return line
     }
 
-    /// A series' windows as one row of blocks.
+    /// A series' windows as a row of blocks.
     private func spark(_ kind: SeriesKind, _ source: String, _ count: Int) -> String {
         guard let index = board.series(kind, of: source) else { return "" }
         var text = ""
@@ -325,7 +325,7 @@ extension Painter {
 
     // MARK: The machine and the agent
 
-    /// Label and value below one another, in two columns where there is room.
+    /// Label and value in rows, in two columns where there is room.
     private func table(_ rows: [(String, String, Style)]) -> [[Span]] {
         let isWide = grid.columns >= 80
         let height = isWide ? (rows.count + 1) / 2 : rows.count
@@ -357,7 +357,7 @@ extension Painter {
 
     private func agentLines() -> [[Span]] {
         var lines = [heading("Memory")]
-        // One line for each process that says how much it holds; the newest of each.
+        // One line for each process that reports its memory, from its newest sample.
         var seen: [String] = []
         for memory in board.memory.reversed() where !seen.contains(memory.source) && seen.count < 8 {
             seen.append(memory.source)

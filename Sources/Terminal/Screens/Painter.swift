@@ -1,40 +1,40 @@
 internal import Feed
 internal import Reactor
 
-/// Paints one frame: everything it needs is here, and nothing it does is seen elsewhere but for the grid, and for how far
-/// the view was scrolled.
+/// Paints one frame from its stored properties. Its only results are the grid and the corrected scroll positions in
+/// `state`.
 struct Painter {
-    /// Some text in one look.
+    /// Text in one style.
     typealias Piece = (text: String, style: Style)
 
     var grid: CellGrid
     let board: Board
     var state: ViewState
     let theme: Theme
-    /// The list's series in their order.
+    /// The list's series, in order.
     let rows: [Int32]
-    /// Which agents are shown; nil without any.
+    /// The table of agents; nil without any.
     let fleet: AgentTable?
-    /// What the graph is of; nil for what the board has.
+    /// The series over a longer time in the graph; nil to show the board's values.
     let past: PastSeries?
     let runs: FibonacciRuns
     let connection: TerminalView.Connection
     let owner: String?
     let playback: TerminalView.Playback?
-    /// The agent's time; it stands still while paused.
+    /// The agent's time; frozen while paused.
     let agentNow: Timestamp
     let localNow: Timestamp
     let utcOffset: Int
-    /// Whether there is somebody to press a key.
+    /// Whether a person can press keys.
     let hasKeys: Bool
-    /// How many lines came since the view was paused; nil when it is not.
+    /// The number of lines since the view was paused; nil when it is not.
     let newSince: Int?
-    /// What the newest event of the chosen series says.
+    /// The fields of the chosen series' newest event.
     let fields: [EventFields.Row]
 
     // MARK: The frame
 
-    /// Which rows are for what, by how many there are.
+    /// The use of the screen's rows, depending on their number.
     struct Chrome {
         let status: Int?
         let hints: Int?
@@ -76,7 +76,7 @@ struct Painter {
 
     // MARK: Text
 
-    /// Puts pieces one behind the other; returns how many columns they took.
+    /// Puts pieces one after the other; returns the number of columns used.
     @discardableResult
     mutating func put(_ pieces: [Piece], row: Int, column: Int, width: Int = .max) -> Int {
         let end = column + min(width, max(0, grid.columns - column))
@@ -102,22 +102,22 @@ struct Painter {
 
     // MARK: What is known of a series
 
-    /// How wide windows are on the screen, in microseconds.
+    /// The width of the windows on the screen, in microseconds.
     var width: Int64 { max((state.width ?? board.interval).microseconds, 1) }
 
-    /// How much of the past is on the screen.
+    /// The length of the past on the screen.
     var span: Duration { state.span ?? board.history }
 
-    /// How many windows that is, the one under way included; at most 4,000.
+    /// The number of windows on the screen, including the current one; at most 4,000.
     var windowCount: Int {
         let (quotient, remainder) = max(span.microseconds, 1).quotientAndRemainder(dividingBy: width)
         return Int(min(quotient + (remainder > 0 ? 1 : 0) + 1, 4_000))
     }
 
-    /// The number since the epoch of the window under way.
+    /// The index of the current window since the epoch.
     var lastWindow: Int64 { Window.index(of: agentNow, width: width) }
 
-    /// From when on things are on the screen.
+    /// The start of the time on the screen.
     var start: Timestamp { Window.start(of: lastWindow.subtractingSaturated(Int64(windowCount) - 1), width: width) }
 
     func unit(_ series: BoardSeries) -> String? { board.describedSource(series.source)?.unit }
@@ -127,10 +127,10 @@ struct Painter {
         series.kind == .data ? board.describedSource(series.source)?.bands : nil
     }
 
-    /// How long ago something was; never negative.
+    /// The time since an event; never negative.
     func age(_ time: Timestamp) -> Duration { max(.zero, agentNow - time) }
 
-    /// Whether nothing new came for longer than is to be expected.
+    /// Whether nothing new has come for longer than expected.
     func isStale(_ series: BoardSeries) -> Bool {
         series.newestTime.map { isStale($0, of: board.describedSource(series.source)) } ?? false
     }
@@ -144,7 +144,7 @@ struct Painter {
         board.windows(of: series, width: .microseconds(width), over: start..<Timestamp(microseconds: .max))
     }
 
-    /// How a series stands, and how that looks.
+    /// A series' standing, as text and styles.
     struct StandingLook {
         var letter: String?
         var name = ""
@@ -154,7 +154,7 @@ struct Painter {
         var arrowStyle = Style.plain
     }
 
-    /// - Parameter windows: of the series, ascending.
+    /// - Parameter windows: the series' windows, ascending.
     func standing(_ series: BoardSeries, _ windows: [BoardWindow]) -> Standing {
         Standing(series, bands(series), windows, width: width)
     }

@@ -1,12 +1,12 @@
 internal import Feed
 
-/// A value of a series with its unit.
+/// A value of a series as text, with its unit.
 struct Quantity: Equatable {
     var text: String
     /// Empty for none.
     var unit: String
 
-    /// - Parameter unit: what the source says it measures in.
+    /// - Parameter unit: the unit of the source's values.
     init(_ value: Double, _ kind: SeriesKind, unit: String?) {
         switch kind {
         case .latency: (text, self.unit) = (NumberText.milliseconds(value), "ms")

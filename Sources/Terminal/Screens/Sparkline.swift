@@ -1,13 +1,13 @@
 internal import Feed
 internal import Reactor
 
-/// Windows as a row of blocks: one block a window, or some; a window without a value is a dot.
+/// Windows as a row of blocks: one or more blocks per window; a window without a value is a dot.
 struct Sparkline {
     /// One slot of the row.
     enum Slot: Equatable {
-        /// Before the first window known.
+        /// Before the first known window.
         case before
-        /// A window in which nothing came.
+        /// A window without a value.
         case missing
         /// From 0, the lowest, to 7.
         case level(Int, value: Double)
@@ -18,9 +18,9 @@ struct Sparkline {
     static let blocks: [Unicode.Scalar] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
     /// - Parameters:
-    ///   - windows: ascending.
-    ///   - width: of a window, in microseconds.
-    ///   - last: the number since the epoch of the window in the last slot.
+    ///   - windows: the windows to show, ascending.
+    ///   - width: the width of a window, in microseconds.
+    ///   - last: the index of the window in the last slot, since the epoch.
     init(_ windows: [BoardWindow], width: Int64, last: Int64, count: Int) {
         slots = [Slot](repeating: .before, count: max(count, 0))
         var values = [Double?](repeating: nil, count: slots.count)
@@ -28,7 +28,7 @@ struct Sparkline {
         for window in windows {
             let place = Int64(slots.count - 1) - (last - Window.index(of: window.start, width: width))
             guard place < slots.count else { continue }
-            // A window before the first slot shows that what is missing is missing.
+            // A window before the first slot shows that empty slots are missing values.
             first = min(first, max(Int(clamping: place), 0))
             if place >= 0 { values[Int(place)] = window.last }
         }
@@ -40,11 +40,11 @@ struct Sparkline {
         }
         for place in first..<max(slots.count, first) where place < slots.count {
             guard let value = values[place] else {
-                // The last window is not over yet.
+                // The last window is still open.
                 slots[place] = place == slots.count - 1 ? .before : .missing
                 continue
             }
-            // Halved first, lest the difference of two large numbers be infinite.
+            // Halved first, or the difference of two large numbers might be infinite.
             let span = high / 2 - low / 2
             let share = span > 0 ? (value / 2 - low / 2) / span : 0.5
             slots[place] = .level(span > 0 ? min(max(Int(share * 7 + 0.5), 0), 7) : 3, value: value)

@@ -1,25 +1,25 @@
 internal import Feed
 
-/// Where a series stands: which band its newest value is in, and where it is going. The page has a twin, standing.mjs.
+/// A series' standing: the band of its newest value, and its trend. The page has a twin, standing.mjs.
 struct Standing: Equatable {
     enum Course: String {
         /// Into a better or a worse band.
         case better, worse
-        /// Nobody says which of these is better.
+        /// Up or down, where neither is known to be better.
         case up, down
     }
 
-    /// The place of the band; nil where there are none, or nothing but its name is known.
+    /// The index of the band; nil when there are none, or only its name is known.
     private(set) var band: Int?
     private(set) var name = ""
     private(set) var letter: String?
     private(set) var course: Course?
-    /// Against the window before; nil where there is none.
+    /// The difference from the previous window; nil without one.
     private(set) var change: Double?
 
     /// - Parameters:
-    ///   - scale: of the source's own values; latencies and memory have none.
-    ///   - windows: of the series, ascending, of `width` microseconds.
+    ///   - scale: the bands of the source's own values; latencies and memory have none.
+    ///   - windows: the series' windows, ascending, of `width` microseconds.
     init(_ series: BoardSeries, _ scale: BandScale?, _ windows: [BoardWindow], width: Int64) {
         guard let newest = series.newest else { return }
         let index = Window.index(of: newest.time, width: width)
@@ -46,18 +46,18 @@ struct Standing: Equatable {
         }
     }
 
-    /// The change as it is shown behind `quantity`, the newest value; empty for less than can be shown.
+    /// The change as shown behind `quantity`, the newest value; empty when it is too small to show.
     func changeText(_ quantity: Quantity, _ kind: SeriesKind, unit: String?) -> String {
         guard let change else { return "" }
         let amount = Quantity(change, kind, unit: unit)
         guard amount.text.utf8.contains(where: { 0x31...0x39 ~= $0 }) else { return "" }
-        // Another unit than the value's is said.
+        // Shows the unit's first letter if it differs from the value's.
         return (change > 0 ? "+" : "") + amount.text + (amount.unit == quantity.unit ? "" : amount.unit.prefix(1))
     }
 }
 
 extension BoardSeries {
-    /// What its name begins with, up to its key, and the rest.
+    /// The name's prefix, up to its key, and the rest.
     var nameParts: (prefix: String, rest: String) {
         let prefix = name.utf8.starts(with: (source + "/").utf8) ? source + "/" : kind.prefix
         return (prefix, String(Substring(name.utf8.dropFirst(prefix.utf8.count))))

@@ -1,19 +1,19 @@
 internal import Feed
 
-/// The few looks that screens are made of. Where there is no colour they still differ where it matters.
+/// The few styles that screens use. Without colours, the important ones still differ.
 package struct Theme: Sendable, Equatable {
     package var text = Style.plain
-    /// Labels, units, what is there on second sight.
+    /// Labels, units and other secondary text.
     package var muted = Style(CellColor(0x8A919C))
-    /// Lines and marks that should not be noticed.
+    /// Lines and marks in the background.
     package var faint = Style(CellColor(0x5A616C))
     package var title = Style(.standard, .bold)
-    /// What is chosen, and lines of graphs.
+    /// The selection, and lines of graphs.
     package var accent = Style(CellColor(0x6CB6FF))
     package var good = Style(CellColor(0x6BC46D))
     package var warning = Style(CellColor(0xE0B354))
     package var bad = Style(CellColor(0xF47067))
-    /// Nothing new for too long.
+    /// Values that are too old.
     package var stale = Style(CellColor(0x767C87), .dim)
 
     package init() {}

@@ -1,24 +1,24 @@
 internal import Glibc
 
-/// Which values a graph reaches from and to, where its marks are, and how they are written.
+/// The value axis of a graph: its range, its marks, and their labels.
 struct ValueAxis: Equatable {
-    /// Finite; `low` is less than `high`. The logarithms (base 10) where it is logarithmic.
+    /// Finite; `low` is less than `high`. On a logarithmic axis, the base-10 logarithms.
     private(set) var low: Double
     private(set) var high: Double
     let isLog: Bool
-    /// What stands for values of 0 and below on a logarithmic axis; nil where there are none, or it is linear.
+    /// The position for values of 0 and below on a logarithmic axis; nil without such values, or on a linear one.
     private(set) var floor: Double?
     /// Ascending.
     private(set) var marks: [Double] = []
     private var decimals = 0
 
     /// - Parameters:
-    ///   - values: what is to be seen; only finite ones count.
-    ///   - fixed: to reach from there to there instead.
-    ///   - count: how many marks there may be at the most.
+    ///   - values: the values to show; only finite ones count.
+    ///   - fixed: the range to use instead of that of the values.
+    ///   - count: the most marks.
     ///
-    /// The floor of a logarithmic axis is a tenth of the largest power of ten that does not exceed the smallest positive
-    /// value; 0.1 if there is none.
+    /// The floor of a logarithmic axis is a tenth of the largest power of ten that does not exceed the smallest
+    /// positive value; 0.1 if there is none.
     init(_ values: some Sequence<Double>, fixed: ClosedRange<Double>? = nil, isLog: Bool, count: Int) {
         self.isLog = isLog
         var low = Double.infinity
@@ -35,12 +35,12 @@ struct ValueAxis: Equatable {
         }
         if low > high { (low, high) = (0, 1) }
         guard isLog else {
-            // Beyond that, differences are not finite any more.
+            // Beyond these, differences may be infinite.
             (self.low, self.high) = (min(max(low, -1e300), 1e300), min(max(high, -1e300), 1e300))
             placeMarks(count: max(count, 2), isFixed: fixed != nil)
             return
         }
-        // Smaller ones have no power of ten below them.
+        // Below this, values have no power of ten below them.
         positive = max(positive, 1e-300)
         if low > 0 { low = max(low, 1e-300) }
         if low <= 0 {
@@ -66,7 +66,7 @@ struct ValueAxis: Equatable {
     }
 
     private mutating func placeMarks(count: Int, isFixed: Bool) {
-        // A step of less would not be a number that can be divided by.
+        // A smaller step would be lost to rounding.
         if high - low <= max(abs(low), abs(high), 1e-290) * 1e-9 {
             let room = max(abs(high) * 0.05, 0.5)
             low -= room
@@ -90,19 +90,19 @@ struct ValueAxis: Equatable {
         }
     }
 
-    /// Where a value is: 0 at the bottom to 1 at the top; less or more outside, at most by 1.
+    /// The position of a value: 0 at the bottom to 1 at the top; outside, less or more by at most 1.
     func place(of value: Double) -> Double {
         let value = isLog ? Glibc.log10(max(value, floor ?? Self.power(low - 1))) : value
         let place = (value - low) / (high - low)
         return place.isFinite ? min(max(place, -1), 2) : value > high ? 2 : -1
     }
 
-    /// What is written at a mark.
+    /// The label of a mark.
     func label(_ mark: Double) -> String {
         if isLog { return (floor.map { abs($0 - mark) < $0 * 1e-6 } ?? false ? "≤" : "") + NumberText.short(mark) }
         return max(abs(low), abs(high)) >= 1e6 ? NumberText.short(mark) : NumberText.fixed(mark, decimals)
     }
 
-    /// A power of ten, exact for whole exponents that a Double has exactly.
+    /// A power of ten; exact for integer exponents if a Double can represent it.
     private static func power(_ exponent: Double) -> Double { Glibc.pow(10, exponent) }
 }

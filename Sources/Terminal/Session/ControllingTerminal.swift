@@ -4,26 +4,26 @@ package import Reactor
 
 /// The terminal that the process was started in.
 ///
-/// It is opened anew, so that `O_NONBLOCK` is ours alone. Its modes are shared with everybody: they are put back on
-/// `leave`, when this goes, and by a handler when the process dies of a fault.
+/// It is opened again, so that only we get `O_NONBLOCK`. Its modes are shared with other processes: they are restored
+/// by `leave`, by `deinit`, and by a handler when the process crashes.
 package final class ControllingTerminal: TerminalDevice {
     private let inputNumber: Int32
     private let outputNumber: Int32
     private let environment: [String: String]
-    /// A descriptor of our own for what is written besides the stream, and for the modes.
+    /// Our own descriptor, for writes outside of the stream and for the modes.
     private var own: Descriptor?
     private var saved: termios?
     private var leaving: [UInt8] = []
-    /// What of that is not written yet.
+    /// The part of `leaving` that is not written yet.
     private var unwritten: ArraySlice<UInt8> = []
     private var signals: SignalWatch?
 
-    /// How long a terminal that takes nothing holds everything up, in milliseconds.
+    /// How long we wait for a terminal that accepts no output, in milliseconds.
     private static let patience: Int32 = 300
 
     /// - Parameters:
-    ///   - input: where keys come from; /dev/tty if that is no terminal.
-    ///   - output: what is drawn on; must be a terminal.
+    ///   - input: the descriptor for keys; /dev/tty if that is not a terminal.
+    ///   - output: the descriptor to draw on; must be a terminal.
     ///   - environment: see `ScreenSize.of`.
     package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, environment: [String: String] = [:]) {
         self.environment = environment
@@ -39,7 +39,7 @@ package final class ControllingTerminal: TerminalDevice {
         do {
             own = try Descriptor.open("/proc/self/fd/\(outputNumber)", flags: flags)
         } catch {
-            // Not ours to open (su): /dev/tty is always.
+            // We may not open it (su); /dev/tty always works.
             own = try Descriptor.open("/dev/tty", flags: flags)
         }
         let input: any ByteStream
@@ -62,11 +62,11 @@ package final class ControllingTerminal: TerminalDevice {
         raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
         raw.c_cflag |= tcflag_t(CS8)
         withUnsafeMutableBytes(of: &raw.c_cc) { characters in
-            // A read returns what there is; with VMIN 0, nothing would look like the end.
+            // A read returns what is there; with VMIN 0, an empty read would look like the end of input.
             characters[Int(VMIN)] = 1
             characters[Int(VTIME)] = 0
         }
-        // Before anything is changed, so that no fault finds it changed and unarmed.
+        // Before anything changes, so that the handler is ready for a crash at any time.
         _ = leaving.withUnsafeBytes { cw_arm_terminal_rescue(number, &modes, $0.baseAddress, $0.count) }
         self.leaving = leaving
         unwritten = leaving[...]
@@ -90,18 +90,18 @@ package final class ControllingTerminal: TerminalDevice {
         guard let number = own?.number, var modes = saved else { return }
         saved = nil
         if !Self.write(&unwritten, to: number, patience: Self.patience) {
-            // What nobody has read is not worth a screen that is not given back.
+            // Drops output that nobody has read, to restore the screen.
             tcflush(number, TCOFLUSH)
             unwritten = leaving[...]
             _ = Self.write(&unwritten, to: number, patience: 0)
         }
-        // What was typed and not read does not go to the shell.
+        // Keeps unread keys from the shell.
         tcflush(number, TCIFLUSH)
         tcsetattr(number, TCSANOW, &modes)
         cw_disarm_terminal_rescue()
     }
 
-    /// Writes, and leaves in `bytes` what is not written; false when there was no room for that within so many milliseconds.
+    /// Writes, and leaves the rest in `bytes`; returns false when there was no room within `patience` milliseconds.
     private static func write(_ bytes: inout ArraySlice<UInt8>, to number: Int32, patience: Int32) -> Bool {
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
@@ -119,7 +119,7 @@ package final class ControllingTerminal: TerminalDevice {
     package func askToSuspend() { kill(0, SIGTSTP) }
 
     package func suspend() {
-        // By the signal's own way, and not by SIGSTOP: a process without a shell to continue it is not stopped.
+        // By the signal itself and not SIGSTOP: it does not stop a process that no shell could continue.
         var set = sigset_t()
         var before = sigset_t()
         sigemptyset(&set)
@@ -144,7 +144,7 @@ package final class ControllingTerminal: TerminalDevice {
 }
 
 extension ScreenSize {
-    /// How large the terminal is that a descriptor is, or the screen that `COLUMNS` and `LINES` tell of; else 80 by 24.
+    /// The size of the terminal behind a descriptor, or else by `COLUMNS` and `LINES`, or else 80 by 24.
     package static func of(_ number: Int32, environment: [String: String]) -> ScreenSize {
         var columns: Int32 = 0
         var rows: Int32 = 0

@@ -1,10 +1,10 @@
 internal import Reactor
 
-/// When to draw: at once after a key, otherwise when something changed, and no sooner than a pace after the frame before.
+/// Decides when to draw: at once after a key, otherwise after a change, at least `pace` after the previous frame.
 struct FramePace {
     enum Step: Equatable {
         case nothing, draw
-        /// Ask again then; said once.
+        /// Ask again at this time; returned once.
         case wait(until: LoopInstant)
     }
 
@@ -21,7 +21,7 @@ struct FramePace {
         if urgently { isUrgent = true }
     }
 
-    /// What is due at `now`; after `draw`, nothing is until the next change.
+    /// The next step at `now`; after `draw`, nothing until the next change.
     mutating func next(_ now: LoopInstant) -> Step {
         guard isDirty else { return .nothing }
         if !isUrgent, let due = last?.advanced(by: pace), now < due {
@@ -33,7 +33,7 @@ struct FramePace {
         return .draw
     }
 
-    /// The time that was waited for has come.
+    /// The time of `wait` has come.
     mutating func endWait() { isWaiting = false }
 
     private init(_ pace: Duration, last: LoopInstant, isWaiting: Bool) {

@@ -1,39 +1,39 @@
 package import Reactor
 
-/// A terminal that a session has for itself.
+/// The terminal of a session, which uses it exclusively.
 package protocol TerminalDevice: AnyObject {
-    /// Opens the terminal for reading and writing without blocking; no mode is changed yet.
+    /// Opens the terminal for non-blocking reads and writes; changes no mode yet.
     func open(on loop: EventLoop) throws(SystemError) -> (input: any ByteStream, output: any ByteStream)
 
-    /// How large the screen is now.
+    /// The current size of the screen.
     var size: ScreenSize { get }
 
-    /// Makes keys come as they are pressed, and writes `bytes`; `leaving` is what `leave` will write, also if the process
-    /// dies of a fault.
+    /// Delivers keys as they are pressed, and writes `bytes`; `leave` will write `leaving`, even if the process
+    /// crashes.
     func enter(_ bytes: [UInt8], leaving: [UInt8]) throws(SystemError)
 
-    /// Makes the terminal what it was before `enter`. Harmless when repeated.
+    /// Restores the terminal to its state before `enter`. Can be called repeatedly.
     ///
-    /// One that takes nothing for a moment loses what it has not shown yet, if that makes room.
+    /// If the terminal accepts no output for a moment, its pending output may be dropped to make room.
     func leave()
 
-    /// Writes what there is room for of what `leave` writes; true once that is all, or the terminal is gone.
+    /// Writes as much of `leaving` as there is room for; returns true when all is written, or the terminal is gone.
     func writeLeaving() -> Bool
 
-    /// Sends what Ctrl-Z sends to everybody in the foreground; this process gets it as `TerminalSignal.suspend`.
+    /// Sends what Ctrl-Z sends to the foreground processes; this one receives it as `TerminalSignal.suspend`.
     func askToSuspend()
 
-    /// Stops the process as that signal does, and comes back when it is continued.
+    /// Stops the process as that signal does; returns when it is continued.
     func suspend()
 
-    /// Calls `handler` when the size changed, the process was asked to suspend, or was continued after a stop.
+    /// Calls `handler` when the size has changed, the process should suspend, or it was continued after a stop.
     func watchSignals(on loop: EventLoop, _ handler: @escaping (TerminalSignal) -> Void) throws(SystemError)
 
     /// Ends the watch and closes everything.
     func close()
 }
 
-/// What the kernel tells of a terminal.
+/// The kernel's signals about a terminal.
 package enum TerminalSignal: Sendable {
     case resized, suspend, continued
 }

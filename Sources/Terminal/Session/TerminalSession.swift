@@ -1,15 +1,15 @@
 package import Feed
 package import Reactor
 
-/// The view in a terminal: one more reader of the feed, whose frames are skipped while the terminal takes nothing.
+/// The terminal view: a reader of the feed that skips frames while the terminal accepts no output.
 ///
-/// Keys are answered at once. Otherwise it draws when something changed, at most ten times a second.
+/// It draws at once after a key, and otherwise after changes, at most ten times a second.
 package actor TerminalSession {
-    /// Why it ended.
+    /// Why the session ended.
     package enum Ending: Sendable, Equatable {
-        /// Somebody pressed `q` or Ctrl-C.
+        /// A person pressed `q` or Ctrl-C.
         case quit
-        /// The feed ended: why, as its `bye` line says.
+        /// The feed ended.
         case finished
         /// The terminal is gone, or failed.
         case terminalGone
@@ -36,24 +36,24 @@ package actor TerminalSession {
     private let wake: Wakeup
     private var pace = FramePace(TerminalSession.pace)
     private var lastSuspension: LoopInstant?
-    /// Goes up when the screen is given away: what was not written by then must not be.
+    /// Incremented when the screen is given away: an unfinished write must then stop.
     private var screenNumber = 0
     private let actions: Wakeup
     private var pendingActions: [Action] = []
-    /// Signalled when something else may have to be read of what was before.
+    /// Signalled when the journal may have to be read for another graph.
     private let pastChanges: Wakeup
-    /// What the newest frame shows of it.
+    /// The number of the `PastSeries` in the newest frame.
     private var pastNumber: Int?
     private var ending: Ending?
     private let ended: Wakeup
-    /// Whether the view is over, and the terminal is waited for to take what gives it back.
+    /// Whether the view has ended, and only the restoring of the terminal is pending.
     package private(set) var isLeaving = false
-    /// Signalled by who does not wait for that.
+    /// Signalled by a quit key, to stop waiting for that.
     private let quitAgain: Wakeup
 
-    /// How long a terminal that takes nothing is waited for when the view ends, as other outputs are.
+    /// How long to wait for a blocked terminal at the end of the view, as for other outputs.
     package static let leaveTime = Duration.seconds(5)
-    /// The shortest time from frame to frame unless a key was pressed.
+    /// The least time between frames, unless a key was pressed.
     package static let pace = Duration.milliseconds(100)
     /// How long an ESC may be the start of a sequence.
     package static let escapeTime = Duration.milliseconds(25)
@@ -61,14 +61,14 @@ package actor TerminalSession {
     private static let echo = Duration.milliseconds(200)
     private static let tick = Duration.milliseconds(500)
     private static let fastTick = Duration.milliseconds(100)
-    /// Actions that wait for the one under way; more are left out.
+    /// The most waiting actions; more are dropped.
     private static let mostActions = 16
 
     /// - Parameters:
-    ///   - mouse: whether the wheel and clicks come as keys; the terminal's own selection does not work then.
-    ///   - perform: does what the view cannot: `poll` and `calculate`; says why not, if it does not. The rest is done here.
-    ///   - past: where lines of before are; nil for nowhere.
-    ///   - playing: plays a recording back otherwise, and says how.
+    ///   - mouse: whether clicks and the wheel count as keys; the terminal's own selection then does not work.
+    ///   - perform: does `poll` and `calculate`; returns why it cannot, or nil. The session does the other actions.
+    ///   - past: the source of past lines; nil for none.
+    ///   - playing: changes the replay, and returns its new state.
     package init(
         _ view: TerminalView, capabilities: TerminalCapabilities, store: EventStore, on loop: EventLoop,
         wall: any WallClock, device: any TerminalDevice, mouse: Bool = false,
@@ -94,21 +94,21 @@ package actor TerminalSession {
         quitAgain = Wakeup(loop: loop)
     }
 
-    /// How the feed comes here, to be shown.
+    /// Sets the state of the connection to the feed, for display.
     package func setConnection(_ connection: TerminalView.Connection) {
         view.connection = connection
         changed()
     }
 
-    /// Whose the agent's socket is, to be shown; nil for the user's own.
+    /// Sets the owner of the agent's socket, for display; nil for the user's own.
     package func setOwner(_ owner: String?) {
         view.owner = owner
         changed()
     }
 
-    /// Shows the feed until somebody quits, the feed ends, or the terminal does; the terminal is then as it was.
+    /// Shows the feed until a person quits, or the feed or the terminal ends; then restores the terminal.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, `SystemError` when there is no terminal to be had.
+    /// - Throws: `CancellationError` when the task is cancelled, `SystemError` when no terminal can be opened.
     package func run() async throws -> Ending {
         let (input, output) = try device.open(on: loop)
         self.input = input
@@ -136,7 +136,8 @@ package actor TerminalSession {
         return ending ?? .quit
     }
 
-    /// Waits, but not for ever, until the terminal has taken what gives it back: output that is held (Ctrl-S) goes on.
+    /// Waits up to `leaveTime` until the terminal has accepted the restoring sequences, in case output is held
+    /// (Ctrl-S).
     private func waitForRoom() async throws {
         guard !device.writeLeaving() else { return }
         isLeaving = true
@@ -182,7 +183,7 @@ package actor TerminalSession {
         redraw()
     }
 
-    /// Makes the terminal what it was, as the process ends on the spot.
+    /// Restores the terminal when the process ends at once.
     package func giveBack() { device.leave() }
 
     private func redraw() {
@@ -191,7 +192,7 @@ package actor TerminalSession {
         changed(urgently: true)
     }
 
-    /// Makes the terminal what it was, for as long as `body` takes.
+    /// Restores the terminal while `body` runs.
     private func giveScreenAway(during body: () -> Void = {}) {
         screenNumber += 1
         device.leave()
@@ -206,13 +207,13 @@ package actor TerminalSession {
         case .suspend:
             giveScreenAway {
                 device.suspend()
-                // Continued; or never stopped, when there is nobody who would continue it.
+                // Continued, or never stopped because no shell could continue us.
                 lastSuspension = loop.clock.now
             }
         case .continued:
-            // What follows our own suspension has been done.
+            // The signal that follows our own suspension needs no action.
             if let lastSuspension, loop.clock.now < lastSuspension.advanced(by: Self.echo) { return }
-            // Somebody may have changed the terminal in the meantime.
+            // Another process may have changed the terminal in the meantime.
             giveScreenAway()
         }
     }
@@ -229,7 +230,7 @@ package actor TerminalSession {
         wake.signal()
     }
 
-    /// Ages and countdowns go on while nothing comes.
+    /// Redraws regularly, so that ages and countdowns advance.
     private func keepTime() async throws {
         while true {
             let isQuick = view.connection != .open || view.board.sources.contains { $0.state != .ok && $0.isListed }
@@ -259,7 +260,7 @@ package actor TerminalSession {
         }
     }
 
-    /// Writes a frame. While the terminal takes nothing, nothing is drawn, and what changes is in the frame after.
+    /// Writes a frame. While the terminal accepts no output, nothing is drawn; the next frame shows all changes.
     private func write(_ bytes: [UInt8]) async throws {
         let screen = screenNumber
         var done = 0
@@ -292,7 +293,7 @@ package actor TerminalSession {
 
     // MARK: The journal
 
-    /// Reads what the graph needs of what was before, one answer at a time, until it needs something else.
+    /// Reads the journal for the graph, one answer at a time, until another series or span is shown.
     private func readPast(_ past: any PastFeed) async throws {
         while true {
             while let (number, request) = view.beginReading() {

@@ -1,10 +1,10 @@
 internal import Reactor
 
-/// What the agent's clock shows, told from when its lines come and what time they say.
+/// Estimates the agent's clock from the times of its lines and when they arrive.
 ///
-/// A line is as old as its way here, or much older when it is replayed; so the one that is furthest ahead of the local
-/// clock tells the most. Only lines of the last 30 to 60 seconds count, lest a step of either clock be remembered for
-/// ever; while none come, what is known stays.
+/// A line arrives after its transit time, or much later in a replay: so the line furthest ahead of the local clock
+/// gives the best estimate. Only lines of the last 30 to 60 seconds count, so that a step of either clock is forgotten;
+/// while none come, the estimate stays.
 struct AgentClock: Sendable {
     private static let period: Int64 = 30_000_000
 
@@ -12,7 +12,7 @@ struct AgentClock: Sendable {
     private var current: Int64?
     private var previous: Int64?
 
-    /// Takes in the time that a line says, and when it came by the local clock.
+    /// Records a line's time and its arrival by the local clock.
     mutating func note(_ agent: Timestamp, local: Timestamp) {
         let (lead, overflow) = agent.microseconds.subtractingReportingOverflow(local.microseconds)
         guard !overflow else { return }
@@ -20,20 +20,20 @@ struct AgentClock: Sendable {
         if let old = current, 0..<Self.period ~= elapsed {
             current = max(old, lead)
         } else {
-            // A local clock that was set back has nothing to do with what was before.
+            // After the local clock was set back, older measurements are useless.
             previous = elapsed >= 0 ? current : nil
             current = lead
             start = local.microseconds
         }
     }
 
-    /// The agent's time at a local time; the local time while nothing is known.
+    /// The agent's time at a local time; the local time without any estimate.
     func time(_ local: Timestamp) -> Timestamp {
         guard let current else { return local }
         let (sum, overflow) = local.microseconds.addingReportingOverflow(max(current, previous ?? .min))
         return Timestamp(microseconds: overflow ? local.microseconds : sum)
     }
 
-    /// Whether any line was taken in.
+    /// Whether any line was recorded.
     var isKnown: Bool { current != nil }
 }

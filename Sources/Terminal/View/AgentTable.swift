@@ -1,31 +1,31 @@
 internal import Feed
 internal import Reactor
 
-/// Which agents of a fleet are shown, in which order, and what is said of each; the page has a twin of it (agents.mjs), held to
-/// the same vectors (Tests/Vectors/agents).
+/// The table of a fleet's agents: selection, order, and texts; the page has a twin of it (agents.mjs), tested with the
+/// same vectors (Tests/Vectors/agents).
 struct AgentTable: Sendable {
-    /// How a row looks.
+    /// The look of a row.
     enum Look: String {
         case good, plain
-        /// Nothing comes, and nobody is to do anything about it.
+        /// Nothing comes, and no action is needed.
         case dim
         case bad
     }
 
-    /// What the rows are of: they hold for a second, as long as there are as many agents.
+    /// The inputs of the rows, which are valid for a second, or until the number of agents changes.
     private let made: (filter: String, count: Int, time: Timestamp)
-    /// Indices of the board's agents, the worst first; among those that are alike, those that lines were lost of, then by name.
+    /// Indices of the board's agents, the worst state first; within a state, those with lost lines first, then by name.
     let rows: [Int]
 
-    /// Whether these are still the rows to show: thousands are not put in order for each frame and key, on the loop that polls.
+    /// Whether the rows are still valid: sorting thousands for each frame and key would delay polls on this loop.
     func isGood(for board: Board, filter: String, at now: Timestamp) -> Bool {
         made.filter == filter && made.count == board.agents.count
             && (Duration.zero..<Duration.seconds(1)).contains(now - made.time)
     }
 
     /// - Parameters:
-    ///   - filter: what names of agents or of their machines hold.
-    ///   - now: by the local clock.
+    ///   - filter: a part of an agent's name or its machine's.
+    ///   - now: the local time.
     init(_ board: Board, filter: String, at now: Timestamp) {
         made = (filter, board.agents.count, now)
         let wanted = filter.lowercased()
@@ -50,7 +50,7 @@ struct AgentTable: Sendable {
         return place * 2 + (agent.lost > 0 ? 0 : 1)
     }
 
-    /// Nil for one that nobody has spoken of, or in a state that this version does not know.
+    /// Nil without a state, or with one that this version does not know.
     private static func standing(_ agent: ShownAgent) -> MemberState.Standing? {
         agent.state.flatMap { MemberState.Standing(rawValue: $0) }
     }
@@ -64,7 +64,7 @@ struct AgentTable: Sendable {
         }
     }
 
-    /// What is said of an agent, in the order of the columns.
+    /// The texts of an agent's row, in the order of the columns.
     struct Texts {
         var state, age, rate, host, system, version, skew, lost: String
     }
@@ -85,7 +85,7 @@ struct AgentTable: Sendable {
         return sign + NumberText.processorTime(size)
     }
 
-    /// What is said of lines whose agents are not in the table; nil when there are none.
+    /// The text for lines of agents that are not in the table; nil when there are none.
     static func refused(_ lines: Int) -> String? {
         guard lines > 0 else { return nil }
         return

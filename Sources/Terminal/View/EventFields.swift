@@ -1,12 +1,12 @@
 internal import Feed
 
-/// What an event's `data` says, as rows of a table.
+/// Converts an event's `data` to rows of a table.
 struct EventFields {
-    /// One value of the document that is no container.
+    /// A value of the document that is not a container.
     struct Field: Equatable {
-        /// Keys and positions from the outermost in, with points between: `breeds.0.life_span`.
+        /// Keys and positions from the outside in, joined by points: `breeds.0.life_span`.
         var path: String
-        /// A string's text, or the value as it is written.
+        /// A string's text, or another value as JSON.
         var value: String
     }
 
@@ -14,7 +14,7 @@ struct EventFields {
     private static let mostFields = 200
     private static let deepest = 8
 
-    /// The fields of a document in its order; none of what is no JSON.
+    /// The fields of a document in its order; none when it is not JSON.
     static func read(_ data: [UInt8]) -> [Field] {
         var fields: [Field] = []
         if let document = try? JSONDocument(data[...]) { collect(document, path: "", depth: 0, &fields) }
@@ -38,7 +38,7 @@ struct EventFields {
                 return
             }
             for (place, element) in elements.enumerated() {
-                // One element needs no number.
+                // A single element needs no number.
                 collect(
                     element.value, path: elements.count == 1 ? path : step("\(place + 1)"), depth: depth + 1, &fields)
             }
@@ -56,14 +56,14 @@ struct EventFields {
 
     // MARK: For people
 
-    /// One row: what is left of the colon and right of it, and where it leads.
+    /// A row: a label, its value, and the address it links to.
     struct Row: Equatable {
         var label: String
         var value: String
         var link: String?
     }
 
-    /// The rows to show: what is known to matter first, nothing that `text` says already, nothing empty.
+    /// The rows to show: known important fields first, without `text` itself and without empty values.
     static func rows(_ fields: [Field], besides text: String?) -> [Row] {
         var rows: [(rank: Int, row: Row)] = []
         for field in fields where field.value != text && !field.value.isEmpty && field.value != "null" {
@@ -75,7 +75,7 @@ struct EventFields {
                     Row(label: label(field.path), value: field.value, link: isAddress ? field.value : nil)
                 ))
         }
-        // Stable by hand: the place among the fields decides between equals.
+        // A stable sort: fields of equal rank keep their order.
         let order = rows.indices.sorted { (rows[$0].rank, $0) < (rows[$1].rank, $1) }
         return order.map { rows[$0].row }
     }
@@ -90,7 +90,7 @@ struct EventFields {
         var steps = path.split(separator: ".").map(String.init)
         guard let last = steps.popLast() else { return "value" }
         if let name = known.first(where: { $0.name == last })?.label {
-            // Of several, each needs its number.
+            // One of several values needs its number.
             let number = steps.last.flatMap { Int($0) }
             return number.map { "\($0) \(name)" } ?? name
         }

@@ -1,10 +1,11 @@
 package import Feed
 
-/// What Fibonacci sources said in this run: the pairs of each one's newest calculation, and how long every one took.
+/// Data of Fibonacci sources in this run: the pairs of each source's newest calculation, and how long every calculation
+/// took.
 ///
-/// A board keeps the newest event of a series only; this keeps those that make up a table. A pair is a data line with
-/// whole `n` and decimal `f` in its `data`, a sum one with `n` and `ms`. Bounded: see `Limits`; what is over is dropped
-/// from the start and counted.
+/// A board keeps only a series' newest event; this keeps those that form a table. A pair is a data line with whole `n`
+/// and decimal `f` in its `data`, a sum one with `n` and `ms`. Bounded by `Limits`: the oldest entries are dropped and
+/// counted.
 package struct FibonacciRuns: Sendable {
     struct Pair: Sendable, Equatable {
         var n: Int
@@ -17,12 +18,12 @@ package struct FibonacciRuns: Sendable {
         package var ms: Double
     }
 
-    /// One source's.
+    /// The data of one source.
     struct Source: Sendable {
         var pairs: [Pair] = []
-        /// How many pairs of the newest calculation were dropped.
+        /// The number of dropped pairs of the newest calculation.
         var droppedPairs = 0
-        /// The newest calculation's time; nil while it is under way.
+        /// The newest calculation's time; nil while it is running.
         var total: Double?
         /// The oldest first.
         var sums: [Sum] = []
@@ -40,7 +41,7 @@ package struct FibonacciRuns: Sendable {
     private(set) var sources: [String: Source] = [:]
     private var run: String?
 
-    /// Takes one line of the feed; most are none of its business.
+    /// Handles one line of the feed; ignores all but pairs and sums.
     mutating func take(_ line: Line) {
         if case .hello(let hello) = line.body, hello.run != run {
             run = hello.run
@@ -55,7 +56,7 @@ package struct FibonacciRuns: Sendable {
         }
     }
 
-    /// How long the computation took that a line tells of; nil when it is no such line.
+    /// The calculation time in a line; nil for other lines.
     package static func sum(of line: Line) -> Sum? {
         if case .sum(let sum) = piece(line) { sum } else { nil }
     }
@@ -67,7 +68,7 @@ package struct FibonacciRuns: Sendable {
 
     private static func piece(_ line: Line) -> Piece? {
         guard case .data(let data) = line.body, let bytes = data.data, bytes.count < 64 << 10,
-            // Looked at closely only if it can be one: `{"n":`
+            // Decoded only if it starts like a pair or sum: `{"n":`
             bytes.starts(with: [0x7B, 0x22, 0x6E, 0x22, 0x3A])
         else { return nil }
         let fields = EventFields.read(Array(bytes))
@@ -86,7 +87,7 @@ package struct FibonacciRuns: Sendable {
 
 extension FibonacciRuns.Source {
     fileprivate mutating func add(_ pair: FibonacciRuns.Pair) {
-        // A calculation begins with F(0), or after the sum of the one before.
+        // A calculation starts at F(0), or after the previous one's sum.
         if pair.n == 0 || total != nil {
             pairs.removeAll()
             droppedPairs = 0
@@ -96,7 +97,7 @@ extension FibonacciRuns.Source {
         pairs.append(pair)
         bytes += pair.f.utf8.count + 32
         guard bytes > FibonacciRuns.Limits.bytes else { return }
-        // Half of it at once, lest every further pair move all of them.
+        // Drops half of them at once, or every further pair would move them all.
         var gone = 0
         while gone < pairs.count, bytes > FibonacciRuns.Limits.bytes / 2 {
             bytes -= pairs[gone].f.utf8.count + 32
@@ -107,7 +108,7 @@ extension FibonacciRuns.Source {
     }
 
     fileprivate mutating func add(_ sum: FibonacciRuns.Sum) {
-        // A calculation that emits no pairs leaves those of an older one behind.
+        // A calculation without pairs replaces the pairs of an older one.
         if pairs.last.map({ $0.n != sum.n }) == true {
             pairs.removeAll()
             bytes = 0

@@ -1,12 +1,12 @@
 internal import Feed
 internal import Reactor
 
-/// Which series the list shows, in which order; kept from frame to frame, so that 10,000 cost little more than ten.
+/// The series in the list and their order; kept from frame to frame, so that 10,000 series cost little more than ten.
 ///
-/// The order by name is extended by what is new. The other orders are sorted again when there are new lines, from what the
-/// last order was: nearly sorted already.
+/// The order by name is extended by new series. Other orders are sorted again when there are new lines, starting from
+/// the last order, which is nearly sorted.
 struct ListOrder: Sendable {
-    /// What rows are sorted by.
+    /// The sort keys.
     enum Key: Int, Sendable, CaseIterable {
         case name, value, change, age
 
@@ -16,7 +16,7 @@ struct ListOrder: Sendable {
     /// Indices of series, the topmost first.
     private(set) var rows: [Int32] = []
 
-    /// All series by name, those of latencies and memory last.
+    /// All series by name, latencies and memory last.
     private var byName: [Int32] = []
     private var filtered: [Int32] = []
     private var runChanges = -1
@@ -24,7 +24,7 @@ struct ListOrder: Sendable {
     private var key = Key.name
     private var lastSequence = -1
 
-    /// Takes in what happened since the last call.
+    /// Updates the order after changes of the board, key or filter.
     mutating func update(_ board: Board, key: Key, filter: String) {
         let isOtherRun = runChanges != board.runChanges || byName.count > board.series.count
         if isOtherRun { self = ListOrder() }
@@ -72,8 +72,8 @@ struct ListOrder: Sendable {
             rows = filtered
             return
         }
-        // From the largest down, so ages are turned round; ties by name. Latencies and memory are not compared with values
-        // of other kinds: they stay last.
+        // Descending (for ages: the newest first), then by name. Latencies and memory are not comparable with other
+        // values: they stay last.
         var keyed: [(key: Double, kind: SeriesKind, place: Int32, index: Int32)] = []
         keyed.reserveCapacity(filtered.count)
         for (place, index) in filtered.enumerated() {
@@ -98,7 +98,7 @@ struct ListOrder: Sendable {
 }
 
 extension BoardSeries {
-    /// How far the newest value is from the last one of the window before its own; nil where there is none.
+    /// The difference between the newest value and the last one of the latest earlier window; nil without one.
     var change: Double? {
         guard let newest else { return nil }
         for window in windows.reversed() where window.start.microseconds <= newest.microseconds - window.width {
@@ -108,7 +108,7 @@ extension BoardSeries {
         return nil
     }
 
-    /// When the newest event was.
+    /// The time of the newest event.
     var newestTime: Timestamp? {
         guard let event else { return newest?.time }
         return newest.map { max($0.time, event.time) } ?? event.time

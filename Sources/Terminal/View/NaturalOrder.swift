@@ -1,8 +1,8 @@
-/// The order in which a person counts: `dogs/2` before `dogs/10`.
+/// The order in which people count: `dogs/2` before `dogs/10`.
 package enum NaturalOrder {
-    /// Whether `left` comes before `right`: byte by byte, digits that stand together as one number of any length.
+    /// Whether `left` comes before `right`: byte by byte, with adjacent digits as one number of any length.
     ///
-    /// A strict weak order: what differs in leading zeros only is ordered as plain text.
+    /// A strict weak order: names that differ only in leading zeros are compared as plain text.
     package static func isBefore(_ left: String, _ right: String) -> Bool {
         let (one, other) = (left.utf8.span, right.utf8.span)
         var (i, j) = (0, 0)
@@ -24,7 +24,7 @@ package enum NaturalOrder {
         return left < right
     }
 
-    /// Where the digits of the number at `start` are, without its leading zeros.
+    /// The range of the digits of the number at `start`, without leading zeros.
     private static func digits(_ text: Span<UInt8>, from start: Int) -> Range<Int> {
         var first = start
         while first < text.count, text[first] == UInt8(ascii: "0") { first += 1 }

@@ -1,20 +1,22 @@
 package import Feed
 package import Reactor
 
-/// Everything a terminal shows, without a terminal: lines, keys and the time go in, grids come out.
+/// The whole content of a terminal view, without a terminal: its inputs are lines, keys and the time, its outputs are
+/// grids.
 ///
-/// Pure: no clock and no I/O. `frame` depends on nothing but what was applied before and its arguments.
+/// Pure: no clock and no I/O. `frame` depends only on its arguments and earlier calls.
 package struct TerminalView: Sendable {
-    /// How the feed that is shown comes here.
+    /// The state of the connection to the feed.
     package enum Connection: Sendable, Equatable {
-        /// No value has come yet; since when it is tried, and whom: a host, a path. The first series ends it.
+        /// No value has come yet; `target` is a host or path, `since` the start of the attempt. The first series ends
+        /// it.
         case waiting(target: String, since: Timestamp)
         case open
-        /// The agent is gone: why, since when, and when the next try comes.
+        /// The agent is gone: why, since when, and the time of the next attempt.
         case lost(reason: String, since: Timestamp, retryAt: Timestamp?)
     }
 
-    /// How a recording is played back.
+    /// The state of a replay.
     package struct Playback: Sendable, Equatable {
         package var speed: String
         package var isPaused: Bool
@@ -22,40 +24,40 @@ package struct TerminalView: Sendable {
         package init(speed: String, isPaused: Bool) { (self.speed, self.isPaused) = (speed, isPaused) }
     }
 
-    /// What was there when the view was paused.
+    /// The content at the time of the pause.
     struct Paused: Sendable {
         var board: Board
         var runs: FibonacciRuns
         var agentTime: Timestamp
     }
 
-    /// What is known by now, also while paused.
+    /// The current state, even while paused.
     package private(set) var board: Board
     package internal(set) var state = ViewState()
     package private(set) var size: ScreenSize
-    /// By the local clock.
+    /// With times of the local clock.
     package var connection: Connection
-    /// Whose the socket is that the feed comes from, when it is somebody else's.
+    /// The owner of the feed's socket, when that is another user.
     package var owner: String?
-    /// How what is shown is played back; nil when it is live. Then it is the playing that is paused, not the view.
+    /// The state of the replay; nil for a live feed. In a replay, the pause key pauses the replay and not the view.
     package var playback: Playback?
     package var theme = Theme()
-    /// Whether there is somebody to press a key: what keys do, and what they have chosen, is only then shown.
+    /// Whether a person can press keys: hints and the selection are shown only then.
     package var hasKeys = true
-    /// How many seconds local time is ahead of UTC.
+    /// The offset of local time from UTC, in seconds.
     package var utcOffset = 0
 
-    /// Whether there is a journal to be asked for what was before.
+    /// Whether there is a journal with past lines.
     package var hasJournal = false
-    /// What Detail's graph shows of a longer time than the board's; nil while it shows none.
+    /// The series over a longer time in Detail's graph; nil when the graph shows the board's values.
     package private(set) var past: PastSeries?
-    /// How many of those there were.
+    /// The number of `PastSeries` so far.
     private var pastCount = 0
 
     private(set) var runs = FibonacciRuns()
     private(set) var paused: Paused?
     private(set) var order = ListOrder()
-    /// The newest event's rows, and of which event they are.
+    /// The newest event's rows, and the sequence number of that event.
     private var fields: (sequence: Int, rows: [EventFields.Row]) = (-1, [])
     private var agentClock = AgentClock()
     /// Nil while no agents of a fleet are shown.
@@ -67,7 +69,7 @@ package struct TerminalView: Sendable {
         board = Board(limits: limits)
     }
 
-    /// Takes in what a reader of the feed got at the local time `now`; false when that was the last there is.
+    /// Applies a delivery that came at the local time `now`; returns false after the last one.
     package mutating func apply(_ delivery: Delivery, now: Timestamp) -> Bool {
         var goesOn = true
         var splitter = LineSplitter()
@@ -80,14 +82,14 @@ package struct TerminalView: Sendable {
             goesOn = false
         }
         while case .line(let line)? = splitter.next() {
-            // The store's own lines, or another agent's, which were checked when they came in.
+            // Lines are valid: the store's own, or another agent's, which it checked.
             if let decoded = try? LineDecoder.decode(line) { apply(decoded, now: now) }
         }
         if case .waiting = connection, !board.series.isEmpty { connection = .open }
         return goesOn
     }
 
-    /// Takes in one line of the feed, which came at the local time `now`.
+    /// Applies one line of the feed, which came at the local time `now`.
     package mutating func apply(_ line: Line, now: Timestamp) {
         let runChanges = board.runChanges
         runs.take(line)
@@ -100,7 +102,7 @@ package struct TerminalView: Sendable {
         }
     }
 
-    /// The time of a data line is its event's, and that of another agent's hello says what no old line can.
+    /// A data line has its event's time, so it is no measure of the clock; a hello starts a new measurement.
     private mutating func note(_ line: Line, _ now: Timestamp) {
         switch line.body {
         case .hello:
@@ -111,7 +113,7 @@ package struct TerminalView: Sendable {
         }
     }
 
-    /// Another run has other series: what was chosen among the old ones is gone.
+    /// Forgets the selection: another run has other series.
     private mutating func forgetSeries() {
         paused = nil
         past = nil
@@ -124,23 +126,23 @@ package struct TerminalView: Sendable {
 
     package mutating func resize(_ size: ScreenSize) { self.size = size }
 
-    /// Says until the next key why something is not done.
+    /// Shows until the next key why an action failed.
     package mutating func show(notice: String) { state.notice = Sanitizer.visible(notice, limit: 200) }
 
-    /// What is shown: the board as it was, while paused.
+    /// The board on the screen: the old one while paused.
     private var shown: Board { paused?.board ?? board }
 
-    /// The agent's time, which goes on by the local clock while the agent says nothing.
+    /// The agent's time, advanced by the local clock while the agent is silent.
     private func agentTime(_ now: Timestamp) -> Timestamp { agentClock.time(now) }
 
-    /// The screen at the local time `now`.
+    /// Paints the screen for the local time `now`.
     package mutating func frame(now: Timestamp) -> CellGrid {
         let live = agentTime(now)
         let board = shown
         order.update(board, key: state.sort, filter: state.screen == .feed ? "" : state.filter)
         if let selected = state.selected, !board.series.indices.contains(selected) { state.selected = nil }
         if state.selected == nil, state.screen == .detail { state.selected = order.rows.first.map { Int($0) } }
-        // What the filter hides cannot be chosen.
+        // A series hidden by the filter cannot be selected.
         if let selected = state.selected, state.screen == .list, !order.rows.contains(Int32(selected)) {
             state.selected = nil
         }
@@ -164,7 +166,7 @@ package struct TerminalView: Sendable {
             newSince: paused.map { self.board.lastSequence - $0.board.lastSequence },
             fields: series?.event == nil ? [] : fields.rows)
         painter.paint()
-        // Where the painter had to move the view so that what is chosen can be seen.
+        // The painter may have scrolled to make the selection visible.
         state.listTop = painter.state.listTop
         state.detailTop = painter.state.detailTop
         state.metricsTop = painter.state.metricsTop
@@ -174,13 +176,13 @@ package struct TerminalView: Sendable {
 
     // MARK: The journal
 
-    /// Whether there is a graph of a series, and not a table of what it calculates.
+    /// Whether a series has a graph, and not a table of calculations.
     private func hasGraph(_ series: BoardSeries) -> Bool {
         series.newest != nil
             && (series.kind == .latency || (paused?.runs ?? runs).sources[series.source]?.pairs.isEmpty != false)
     }
 
-    /// Begins anew with what was before where another series is shown, or another time of it.
+    /// Starts reading the journal again when another series or span is shown.
     private mutating func lookBack(at series: BoardSeries?, _ agentNow: Timestamp) {
         guard state.screen == .detail, let span = state.reach, let series, hasGraph(series),
             let index = shown.series(named: series.name)
@@ -193,27 +195,27 @@ package struct TerminalView: Sendable {
         past = PastSeries(of: index, on: shown, over: span, at: agentNow, number: pastCount)
     }
 
-    /// What is to be read next for the graph, and by which number it comes; nil when there is nothing.
+    /// The next request to the journal and the number of its graph; nil when there is none.
     package mutating func beginReading() -> (number: Int, request: PastRequest)? {
         guard let past, let request = past.request else { return nil }
         self.past?.begin()
         return (past.number, request)
     }
 
-    /// Takes in a piece of what is read; false when nothing more of it is wanted.
+    /// Handles a piece of an answer; returns false when the rest is not wanted.
     package mutating func read(_ bytes: [UInt8], of number: Int) -> Bool {
         guard past?.number == number else { return false }
         return past?.read(bytes) == true
     }
 
-    /// What was read has come to its end, or failed for a reason in words.
+    /// Ends an answer, with a reason if it failed.
     package mutating func endReading(of number: Int, failure: String? = nil) {
         if past?.number == number { past?.end(failure: failure) }
     }
 
     // MARK: Keys
 
-    /// What a key does at the local time `now`; the frame after it shows it.
+    /// Handles a key at the local time `now`; the next frame shows its effect.
     package mutating func handle(_ key: Key, now: Timestamp) -> Action? {
         state.notice = nil
         switch key {
@@ -254,7 +256,7 @@ package struct TerminalView: Sendable {
         case "q": return .quit
         case "r": return .poll(source: state.screen == .detail ? chosen?.source : nil)
         case "1", "2", "3", "4":
-            // The digits are those of the cases.
+            // The digits are the raw values of the cases.
             if let screen = ViewState.Screen(rawValue: Int(scalar.value) - 0x30) { show(screen) }
         case "?": state.showsHelp = true
         case " " where playback != nil: return .play(.pause)
@@ -376,7 +378,7 @@ package struct TerminalView: Sendable {
         }
     }
 
-    /// How many rows a page has.
+    /// The number of rows of a page.
     private var page: Int { max(1, size.rows - 5) }
 
     private mutating func move(_ step: Int) {
@@ -396,12 +398,12 @@ package struct TerminalView: Sendable {
     private mutating func choose(_ step: Int) {
         guard !order.rows.isEmpty else { return }
         let place = state.selected.flatMap { chosen in order.rows.firstIndex { Int($0) == chosen } }
-        // Nothing chosen is the topmost.
+        // Without a selection, the topmost counts.
         let target = Self.limited(place ?? 0, step)
         state.selected = Int(order.rows[min(target, order.rows.count - 1)])
     }
 
-    /// The painter limits the other end.
+    /// Adds a step, not below 0; the painter limits the other end.
     private static func limited(_ place: Int, _ step: Int) -> Int {
         let (sum, overflow) = place.addingReportingOverflow(step)
         return overflow ? (step < 0 ? 0 : 1_000_000) : min(max(sum, 0), 1_000_000)
@@ -411,7 +413,7 @@ package struct TerminalView: Sendable {
         switch state.screen {
         case .list: if step > 0 { enter() }
         case .detail:
-            // From no cursor, the first step to the left puts it at the right end.
+            // Without a cursor, the first step to the left puts it at the right end.
             let next = state.scrub.map { $0 - step } ?? (step < 0 ? 0 : -1)
             state.scrub = next < 0 ? nil : min(next, 2_000)
         case .metrics, .feed: break
@@ -438,7 +440,7 @@ package struct TerminalView: Sendable {
             paused = Paused(board: board, runs: runs, agentTime: agentTime(now))
         } else {
             paused = nil
-            // It has nothing of what came meanwhile.
+            // It lacks the lines that came meanwhile.
             past = nil
         }
     }
@@ -459,7 +461,7 @@ package struct TerminalView: Sendable {
         state.scrub = nil
     }
 
-    /// Goes on from the history to a longer time, or back to a shorter one; false where that is not to be done.
+    /// Extends the span beyond the history, or shortens it again; returns false when that does not apply.
     private mutating func changeReach(_ step: Int, beyond history: Duration) -> Bool {
         let spans = PastSeries.spans.filter { $0.duration > history }
         let current = state.reach?.duration ?? history
@@ -475,7 +477,7 @@ package struct TerminalView: Sendable {
         return state.reach != nil || step < 0
     }
 
-    /// Shows what the board has, and no more.
+    /// Goes back to the board's values.
     private mutating func stayHere() {
         (state.reach, past) = (nil, nil)
         if state.screen == .detail { state.scrub = nil }
@@ -490,21 +492,21 @@ package struct TerminalView: Sendable {
         state.feedBack = 0
     }
 
-    /// The chosen series; the topmost when none was chosen.
+    /// The selected series; the topmost when none is.
     private var chosen: BoardSeries? {
         guard let index = state.selected ?? order.rows.first.map({ Int($0) }), shown.series.indices.contains(index)
         else { return nil }
         return shown.series[index]
     }
 
-    /// The source that `n` is a question to.
+    /// The source that the `n` key runs.
     private var calculator: String? {
         chosen.map(\.source).flatMap {
             runs.sources[$0] != nil || shown.describedSource($0)?.takesN == true ? $0 : nil
         }
     }
 
-    /// Over what the chosen series' values reach, in round numbers.
+    /// The range of the selected series' values, in round numbers.
     private var visibleRange: ClosedRange<Double>? {
         guard let name = chosen?.name, let index = shown.series(named: name) else { return nil }
         var values = shown.points(of: index).map(\.value)
@@ -520,12 +522,12 @@ package struct TerminalView: Sendable {
 }
 
 extension Board {
-    /// What is known of a source.
+    /// The board's data about a source.
     func describedSource(_ name: String) -> BoardSource? { source(named: name).map { sources[$0] } }
 
-    /// How wide the agent's windows are.
+    /// The width of the agent's windows.
     var interval: Duration { hello.map { $0.interval > .zero ? $0.interval : .seconds(10) } ?? .seconds(10) }
 
-    /// How much of the past the agent keeps.
+    /// The length of the past that the agent keeps.
     var history: Duration { hello.map { $0.history > .zero ? $0.history : .seconds(120) } ?? .seconds(120) }
 }

@@ -1,6 +1,6 @@
 internal import Feed
 
-/// What a person has chosen to see, and how; changed by keys only.
+/// A person's choice of what to see; changed only by keys.
 package struct ViewState: Sendable {
     package enum Screen: Int, Sendable, CaseIterable {
         case list = 1
@@ -26,36 +26,36 @@ package struct ViewState: Sendable {
     package internal(set) var screen = Screen.list
     package internal(set) var prompt: Prompt?
     package internal(set) var showsHelp = false
-    /// Why what was asked for last is not done; until the next key.
+    /// Why the last action failed; until the next key.
     package internal(set) var notice: String?
     /// Whether the summary of all Fibonacci runs is open.
     package internal(set) var showsRuns = false
 
     var sort = ListOrder.Key.name
-    /// What names in the list hold, and lines in the feed.
+    /// A part of the names in the list, and of lines in the feed.
     package internal(set) var filter = ""
     /// The index of the chosen series; nil for the topmost.
     package internal(set) var selected: Int?
-    /// Which row of the list is topmost on the screen.
+    /// The topmost visible row of the list.
     var listTop = 0
 
-    /// How wide windows are; nil for the agent's own.
+    /// The width of the windows; nil for the agent's own.
     package internal(set) var width: Duration?
-    /// How much of the history is shown; nil for all.
+    /// The visible part of the history; nil for all.
     package internal(set) var span: Duration?
-    /// How much more than the history Detail's graph shows, out of the journal; nil for no more.
+    /// The span that Detail's graph shows beyond the history, from the journal; nil for none.
     package internal(set) var reach: PastSeries.Span?
     package internal(set) var isLog = false
-    /// What the graph reaches over; nil for what its values need.
+    /// The fixed value range of the graph; nil for that of its values.
     package internal(set) var range: ClosedRange<Double>?
-    /// How many dots of the graph from the right the cursor is; nil for no cursor.
+    /// The cursor's distance from the right end of the graph, in dots; nil for no cursor.
     package internal(set) var scrub: Int?
-    /// How many of the event's rows, or of a table's, are above the screen.
+    /// The number of rows of the event, or of a table, above the screen.
     var detailTop = 0
     var metricsTop = 0
-    /// How many lines are below the screen; 0 follows the newest.
+    /// The number of lines below the screen; 0 follows the newest.
     var feedBack = 0
-    /// The one type of line that the feed shows; nil for all.
+    /// The only type of line that the feed shows; nil for all.
     package internal(set) var feedType: String?
 
     package static let widths: [Duration] = [1, 2, 5, 10, 30, 60].map { .seconds($0) }
@@ -64,10 +64,10 @@ package struct ViewState: Sendable {
     package init() {}
 }
 
-/// What a key asks for that the view cannot do itself.
+/// An action of a key that the view cannot do itself.
 package enum Action: Sendable, Equatable {
     case quit
-    /// Give the terminal back and stop, as Ctrl-Z does.
+    /// Restore the terminal and stop, as Ctrl-Z does.
     case suspend
     /// Write the whole screen again.
     case redraw
@@ -75,14 +75,14 @@ package enum Action: Sendable, Equatable {
     case poll(source: String?)
     /// Run a Fibonacci source once, up to F(n).
     case calculate(source: String, n: Int)
-    /// Play the recording back otherwise.
+    /// Change the replay.
     case play(Playing)
 
     package enum Playing: Sendable, Equatable {
-        /// Stand still, or go on.
+        /// Pause or resume.
         case pause
         case faster, slower
-        /// Leap to the next line.
+        /// Jump to the next line.
         case next
     }
 }
