@@ -2,66 +2,67 @@ internal import CMicroHTTPD
 internal import Glibc
 internal import Reactor
 
-/// One connection and its request of the moment. Everything in it happens on the loop's thread.
+/// One connection and its current request. Everything in it runs on the loop's thread.
 final class HTTPConnection {
     private enum Phase {
-        /// A further request is awaited, and nothing of it has come.
+        /// Waits for a further request, of which nothing has come.
         case idle
-        /// A request is awaited; the header fields may have begun to come.
+        /// Waits for a request, whose header fields may have begun to come.
         case head
-        /// They were seen, and the body comes.
+        /// The header fields are complete, and the body is coming.
         case body
-        /// The body is longer than it may be: the rest is dropped.
+        /// The body exceeds its limit: the rest is dropped.
         case tooLong
-        /// The request is whole.
+        /// The request is complete.
         case answering
     }
 
     private let handle: OpaquePointer
     private unowned let server: HTTPServer
     private let socket: Int32
-    /// Whether it is one more than there may be: it gets a refusal.
+    /// Whether the connection exceeds the limit: it gets a refusal.
     private let isSurplus: Bool
     private var phase = Phase.head
     private var request = HTTPRequest(method: "", target: "", fields: [], body: [])
-    /// What a promise came to, until libmicrohttpd asks for it.
+    /// The answer to a promise, until libmicrohttpd asks for it.
     private var reply: HTTPReply?
     private var promise: HTTPPromise?
     private var stream: HTTPStream?
-    /// Whether the fields of the response are all that is asked for.
+    /// Whether the request is HEAD: the response has no body.
     private var isForHead = false
     private var upgrade: ((any ByteStream) -> Void)?
     private var isSuspended = false
-    /// Whether the producer has more already, told while it was being asked.
+    /// Whether the producer called `resume` while it was being asked.
     private var isResumed = false
-    /// Whether the client says no more, and whether it counts as left for that: nobody who waits for an answer does so.
+    /// Whether the client has closed its side, and whether it counts as gone therefore: a client that waits for an
+    /// answer does not close its side.
     private var hasEnded = false
     private var hasLeft = false
-    /// Whether somebody else writes to it, and sees when it ends.
+    /// Whether another writer has the connection, and notices its end.
     private var isLent = false
-    /// libmicrohttpd does not look at a suspended connection at all, and misses an end that comes together with the last of
-    /// what was said: whether a client leaves is watched for beside it. So is the first byte of a request, of which it does
-    /// not tell.
+    /// libmicrohttpd ignores a suspended connection, and misses an end of input that comes with the last bytes: so we
+    /// watch for a client that leaves. We also watch for the first byte of a request, which libmicrohttpd does not
+    /// report.
     private var watch: Watch?
-    /// Where the target is in the head that is being read.
+    /// The target within the head that is being read.
     private var targetPlace: UnsafeRawBufferPointer?
-    /// What libmicrohttpd takes for it, counted before that takes its parameters apart.
+    /// The memory that libmicrohttpd needs for the target, computed before it parses the parameters.
     private var targetMemory = 0
-    /// Since when a request is awaited.
+    /// When the wait for a request began.
     private(set) var awaitedSince: LoopInstant
-    /// Whether it has had its last answer, and is about to be closed.
+    /// Whether the last answer was sent, and the connection is about to be closed.
     private var isEnding = false
-    /// Whether that was for another connection.
+    /// Whether it was closed to make room for another connection.
     private(set) var hasGivenWay = false
-    /// When what is expected of the client has to have come: a request, or room for more of a stream.
+    /// When the client must have sent a request, or accepted more of a stream.
     private var deadline: LoopInstant?
-    /// Looks whether the deadline has come. It is left alone when that moves on, as it does several times a request.
+    /// Checks the deadline. It stays when the deadline is extended, which happens several times a request.
     private var timer: LoopTimer?
-    /// The server's turn in which the request before was over.
+    /// The server's turn in which the previous request ended.
     private var lastTurn = 0
     private static let pauseBeforeLooking = Duration.milliseconds(10)
 
-    /// Whose it is, when that counts.
+    /// The client's address, if connections per address are counted.
     let peer: HTTPPeer?
 
     init(_ handle: OpaquePointer, of server: HTTPServer, from peer: HTTPPeer?, isSurplus: Bool) {
@@ -102,12 +103,12 @@ final class HTTPConnection {
         if server.loop.clock.now < deadline {
             look(at: deadline)
         } else if stream != nil {
-            // What lies in the kernel for its client would stay there for minutes.
+            // Otherwise, unsent bytes would stay in the kernel for minutes.
             self.deadline = nil
             cw_mhd_reset(socket)
-            cw_mhd_shut_down(socket)  // which a socket that knows no reset takes
+            cw_mhd_shut_down(socket)  // closes a socket that has no reset
         } else if hasEnded, cw_mhd_unread(socket) > 0 {
-            // What was said before the end is heard.
+            // Bytes from before the end are still processed.
             expect(within: Self.pauseBeforeLooking)
         } else {
             self.deadline = nil
@@ -115,32 +116,32 @@ final class HTTPConnection {
         }
     }
 
-    /// Something came. Behind an answer it is the beginning of the next request, unless it is the former one itself: what
-    /// tells of it may come after the turn in which libmicrohttpd has read it.
+    /// Handles readiness to read. After an answer this is the start of the next request, unless the event belongs to
+    /// the previous one: it may arrive after the turn in which libmicrohttpd has read that.
     private func noteBytes() {
         guard phase == .idle, server.turns != lastTurn || cw_mhd_unread(socket) > 0 else { return }
         phase = .head
         expect(within: server.limits.head)
     }
 
-    /// Whether it may be closed for another one: no request has come whole.
+    /// Whether it may be closed for another connection: no request is complete.
     var mayGiveWay: Bool { (phase == .idle || phase == .head) && !isEnding }
 
-    /// Is closed for another connection, with an answer to what its client may have said.
+    /// Closes the connection to make room for another one, with an answer to a request that may have begun.
     func giveWay() {
         hasGivenWay = true
         end(Self.tooMany)
     }
 
-    /// Ends it with an answer, whatever its client has said so far.
+    /// Ends the connection with an answer, at any point of the request.
     private func end(_ response: HTTPResponse) {
         isEnding = true
         sendAtOnce(response)
         cw_mhd_shut_down(socket)
     }
 
-    /// A half-closed connection counts as left by whoever waits, as with other servers: a browser that goes away looks no
-    /// different.
+    /// A half-closed connection counts as gone while an answer is pending, as with other servers: a browser that leaves
+    /// looks the same.
     private func noteEnd() {
         hasEnded = true
         if phase != .answering { expect(within: Self.pauseBeforeLooking) }
@@ -148,10 +149,10 @@ final class HTTPConnection {
         leave()
     }
 
-    // MARK: What libmicrohttpd tells
+    // MARK: Callbacks of libmicrohttpd
 
-    /// A request line came. One that is too long is refused before libmicrohttpd takes its parameters apart: where there is no room
-    /// for these, it neither answers nor closes the connection.
+    /// Handles a request line. A target that is too long is refused before libmicrohttpd parses its parameters: without
+    /// memory for these, it neither answers nor closes the connection.
     func begin(_ target: UnsafePointer<CChar>) {
         let place = UnsafeRawBufferPointer(start: target, count: strlen(target))
         targetMemory = place.count + place.count { $0 == UInt8(ascii: "&") } * Self.record
@@ -162,7 +163,7 @@ final class HTTPConnection {
         targetPlace = place
     }
 
-    /// The header fields came, or a piece of the body, or the end of it; or the request is whole and has waited.
+    /// Handles the header fields, a piece of the body, its end, or a request that was suspended.
     func advance(
         method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, piece: UnsafeRawBufferPointer
     ) -> MHD_Result {
@@ -180,7 +181,7 @@ final class HTTPConnection {
                 end(refusal)
                 return .NO
             }
-            // An answer before the body makes this the connection's last one.
+            // An answer before the body ends the connection.
             return refusal(version: String(cString: version)).map { carryOut(.now($0)) } ?? .YES
         case .body:
             guard piece.isEmpty else {
@@ -192,7 +193,7 @@ final class HTTPConnection {
                 }
                 return .YES
             }
-            // Not kept while the answer takes its time.
+            // Frees the request's memory while the answer is pending.
             let whole = request
             request = HTTPRequest(method: "", target: "", fields: [], body: [])
             return carryOut(server.handler(whole))
@@ -205,7 +206,7 @@ final class HTTPConnection {
         }
     }
 
-    /// The request is over.
+    /// Ends the request.
     func finish(isComplete: Bool) {
         let (stream, promise) = (self.stream, self.promise)
         (self.stream, self.promise, reply, upgrade) = (nil, nil, nil, nil)
@@ -220,7 +221,7 @@ final class HTTPConnection {
         promise?.leave()
     }
 
-    /// The connection is over; its socket is open still.
+    /// Ends the connection; its socket is still open.
     func close() {
         if let timer { server.loop.cancel(timer) }
         timer = nil
@@ -228,21 +229,21 @@ final class HTTPConnection {
         watch = nil
     }
 
-    /// HTTP is over, the response sent.
+    /// Hands the connection over after the 101 response.
     func hand(over handle: OpaquePointer, received: [UInt8]) {
         guard let upgrade, !server.isStopping,
             let stream = server.upgraded(socket, received: received, whenClosed: { cw_mhd_close_upgraded(handle) })
         else { return cw_mhd_close_upgraded(handle) }
         self.upgrade = nil
-        // Whoever has the stream looks after it.
+        // The new owner of the stream watches it.
         watch?.cancel()
         watch = nil
         upgrade(stream)
     }
 
-    /// More of a stream is wanted.
+    /// Asks the producer for more of a stream.
     ///
-    /// - Returns: how many bytes there are, 0 when the connection was suspended, or one of libmicrohttpd's codes.
+    /// - Returns: the number of bytes, 0 when the connection was suspended, or one of libmicrohttpd's codes.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Int {
         guard let stream, !hasLeft, !server.isStopping else { return Self.endWithError }
         isResumed = false
@@ -253,7 +254,8 @@ final class HTTPConnection {
             return count
         case .nothingNow:
             suspend()
-            // It had more while it was asked: it is asked again in the next turn, as one that always has would not let go.
+            // `resume` was called meanwhile: asks again in the next turn, so that a busy producer does not occupy the
+            // loop.
             if isResumed { resume() }
             return 0
         case .end: return Self.endOfStream
@@ -263,7 +265,7 @@ final class HTTPConnection {
         }
     }
 
-    /// MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR, macros with a cast.
+    /// MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR, which are macros with a cast.
     private static let endOfStream = -1
     static let endWithError = -2
 
@@ -276,7 +278,7 @@ final class HTTPConnection {
         if hasEnded { server.loop.schedule(after: .zero) { [weak self] in self?.noteEnd() } }
     }
 
-    /// Has libmicrohttpd ask again; nothing happens when the connection is not suspended.
+    /// Makes libmicrohttpd ask again; does nothing when the connection is not suspended.
     func resume() {
         guard isSuspended else { return }
         isSuspended = false
@@ -289,7 +291,7 @@ final class HTTPConnection {
         resume()
     }
 
-    /// What a promise came to.
+    /// Stores the answer to a promise.
     func keep(_ reply: HTTPReply) {
         promise = nil
         self.reply = reply
@@ -315,11 +317,11 @@ final class HTTPConnection {
         }
     }
 
-    /// Why a request is not looked at any further; nil when it is.
+    /// Returns why a request is refused; nil when it is not.
     private func refusal(version: String) -> HTTPResponse? {
         if isSurplus { return Self.tooMany }
         if let fault = request.settle(version: version) { return .refusal(fault.status, fault.message) }
-        // One that is no number was refused before.
+        // A value that is not a number was refused earlier.
         guard let announced = request["Content-Length"] else { return nil }
         return Int(announced) ?? .max > server.limits.body ? bodyRefusal : nil
     }
@@ -328,16 +330,16 @@ final class HTTPConnection {
         .refusal(503, "too many connections", [HTTPField("Retry-After", "1")] + lastField)
     }
 
-    /// What libmicrohttpd takes for its record of a field, a parameter or a cookie, rounded up.
+    /// The bytes of libmicrohttpd's record of a field, a parameter or a cookie, rounded up.
     private static let record = 64
 
-    /// Why a head is refused for its form or its length; nil when it is not. Where libmicrohttpd keeps heads and answers there
-    /// may be no room left for what to say then.
+    /// Returns why a head is refused for its form or length; nil when it is not. libmicrohttpd uses the same memory for
+    /// heads and answers, so it may have no room for its own refusal.
     private func refusal(
         ofHead head: UnsafeRawBufferPointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
         hasZero: Bool
     ) -> HTTPResponse? {
-        // The words of the first line follow each other: a byte 0 in one of them would end it, and hide its rest.
+        // The words of the first line are adjacent: a byte 0 within one would end it and hide the rest.
         guard !hasZero, let target = targetPlace, let start = target.baseAddress,
             start == UnsafeRawPointer(method) + strlen(method) + 1,
             UnsafeRawPointer(version) == start + target.count + 1
@@ -356,7 +358,7 @@ final class HTTPConnection {
         return nil
     }
 
-    /// What a head may take of the connection's memory, so that there is room for that of the answer.
+    /// The most connection memory that a head may use, leaving room for the answer's head.
     private var mostHead: Int { server.limits.memory / 4 * 3 }
 
     private static let lastField = [HTTPField("Connection", "close")]
@@ -366,7 +368,7 @@ final class HTTPConnection {
         return .refusal(413, message, Self.lastField)
     }
 
-    /// Goes through the header fields, which are libmicrohttpd's memory until now.
+    /// Reads the header fields, which are still in libmicrohttpd's memory.
     private func read(_ head: HTTPHeadReading) -> HTTPHeadReading {
         var head = head
         withUnsafeMutablePointer(to: &head) { head in
@@ -389,13 +391,13 @@ final class HTTPConnection {
         if case .connection(let take) = response.body { return lend(response.status, fields, take) }
         guard let made = make(response.body) else { return .NO }
         defer { MHD_destroy_response(made) }
-        // In chunks it would have the last one, of no bytes, behind its head.
+        // Otherwise libmicrohttpd sends the last, empty chunk after the head.
         if isForHead, let stream, stream.size == nil { cw_mhd_end_with(made) }
         for field in fields { MHD_add_response_header(made, field.name, field.value) }
         return MHD_queue_response(handle, UInt32(response.status), made)
     }
 
-    /// Gives the connection to whoever answers by it; libmicrohttpd has it suspended until that is over.
+    /// Lends the connection to a writer; libmicrohttpd keeps it suspended until the writer has closed it.
     private func lend(
         _ status: Int, _ fields: [HTTPField], _ take: (any WatchedStream, [UInt8]) -> Void
     ) -> MHD_Result {
@@ -414,7 +416,7 @@ final class HTTPConnection {
         return Array("\(head)\r\n".utf8)
     }
 
-    /// Sends a short answer behind what was sent before, without libmicrohttpd; as far as there is room for it.
+    /// Sends a short answer behind earlier bytes, bypassing libmicrohttpd; as far as there is room.
     private func sendAtOnce(_ response: HTTPResponse) {
         guard case .bytes(let body) = response.body else { return }
         let length = HTTPField("Content-Length", "\(body.count)")
@@ -422,7 +424,7 @@ final class HTTPConnection {
         _ = bytes.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
     }
 
-    /// Has libmicrohttpd ask for an answer, and find that nobody waits for one.
+    /// Makes libmicrohttpd ask for an answer, to notice that the client is gone.
     private func leave() {
         hasLeft = true
         resume()
@@ -432,12 +434,12 @@ final class HTTPConnection {
         switch body {
         case .bytes(let bytes):
             return bytes.withUnsafeBytes { bytes in
-                // The library copies the bytes and does not write to them.
+                // libmicrohttpd copies the bytes and does not write to them.
                 let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
                 return MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
             }
         case .memory(let bytes, let owner):
-            // The library does not write to them here either.
+            // libmicrohttpd does not write to them here either.
             let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
             guard let owner else { return MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_PERSISTENT) }
             let retained = Unmanaged.passRetained(owner)
@@ -449,7 +451,7 @@ final class HTTPConnection {
             self.stream = stream
             stream.connection = self
             let size = stream.size.map(UInt64.init) ?? .max  // MHD_SIZE_UNKNOWN
-            // Never called again once the connection was told that the request is over.
+            // Not called after the connection was told that the request is over.
             return MHD_create_response_from_callback(
                 size, Self.block(of: stream), fillFromStream, Unmanaged.passUnretained(self).toOpaque(), nil)
         case .upgrade(let upgrade):
@@ -459,7 +461,7 @@ final class HTTPConnection {
         }
     }
 
-    /// How much of a stream is asked for at once. One without a size is asked for what is left of the connection's memory
-    /// instead, but to HTTP/1.0; the block is there nevertheless, for as long as the stream.
+    /// The bytes of a stream per request to its producer. Without a size, the rest of the connection's memory is used
+    /// instead (except for HTTP/1.0); the block is allocated anyway, as long as the stream lives.
     private static func block(of stream: HTTPStream) -> Int { stream.size == nil ? 2 << 10 : 16 << 10 }
 }

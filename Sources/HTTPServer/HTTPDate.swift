@@ -5,9 +5,9 @@ package enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]  // 1970 began on a Thursday
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// The date to the second, cut off below.
+    /// The date to the second, rounded down.
     ///
-    /// - Parameter time: from 1970 on; earlier times are taken as its start.
+    /// - Parameter time: from 1970 on; earlier times give 1970's start.
     package static func text(of time: Timestamp) -> String {
         let seconds = Int(max(0, time.microseconds) / 1_000_000)
         let day = seconds / 86_400

@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// The header fields of a request as libmicrohttpd has taken a head apart, in its place: a byte 0 behind each name and value.
-/// One that was sent ends a value for it, too; what stands behind that is found here, as it lies before the next field.
+/// Collects a request's header fields from the head as libmicrohttpd has parsed it in place: with a byte 0 behind each
+/// name and value. It also ends a value at a byte 0 from the client; the hidden rest, before the next field, is
+/// detected here.
 struct HTTPHeadReading {
     private let head: UnsafeRawBufferPointer
-    /// Where the text before ends in it; nil when that stands elsewhere.
+    /// The end of the previous text in the head; nil when that is elsewhere.
     private var end: Int?
     private(set) var fields: [HTTPField] = []
-    /// Whether there was more of a text than its end.
+    /// Whether a text has more bytes behind a byte 0.
     private(set) var hasZero = false
 
     /// - Parameters:
@@ -24,11 +25,11 @@ struct HTTPHeadReading {
         fields.append(HTTPField(String(cString: name), value.map { String(cString: $0) } ?? ""))
     }
 
-    /// To be called behind the last field.
+    /// Call this after the last field.
     mutating func finish() { look(until: head.count) }
 
     private mutating func look(until start: Int) {
-        // Blanks at the end of a value are left out.
+        // Blanks at the end of a value are not part of it.
         guard let end, end < start else { return }
         if head[end..<start].contains(where: { $0 != 0 && $0 != 0x20 && $0 != 0x09 }) { hasZero = true }
     }

@@ -1,39 +1,39 @@
 package import Reactor
 
-/// What becomes of a request.
+/// How to answer a request.
 package enum HTTPReply {
     case now(HTTPResponse)
-    /// The connection waits, without a thread, until somebody answers it; the closure is called at once with what to
-    /// answer by, and may do so itself or hand it to a task.
+    /// The connection waits, without a thread, for a later answer; the closure is called at once with a promise, and
+    /// may answer it itself or hand it to a task.
     case later((HTTPPromise) -> Void)
-    /// The end of the connection instead of a response: a TCP reset, or an end of file.
+    /// Closes the connection without a response: by a TCP reset, or an end of file.
     case closed(byReset: Bool)
 }
 
-/// A response; `Date`, `Connection` and what says how long the body is are the server's to add.
+/// A response; the server adds `Date`, `Connection` and the fields about the body's length.
 package struct HTTPResponse {
     package enum Body {
         case bytes([UInt8])
-        /// Sent from where it is, however long it is: it stays valid and unchanged for as long as the owner lives, or
-        /// for ever without one.
+        /// Sent from this memory without a copy: it must stay valid and unchanged as long as the owner lives, or for
+        /// ever without one.
         case memory(UnsafeRawBufferPointer, owner: AnyObject?)
         case stream(HTTPStream)
-        /// No body, but bytes of another protocol in both directions; for status 101 with an `Upgrade` field, to a
-        /// request of HTTP/1.1. What the client has sent behind its request is the first to be read from the stream,
-        /// which has to be closed.
+        /// No body, but bytes of another protocol in both directions; for status 101 with an `Upgrade` field, to an
+        /// HTTP/1.1 request. The stream starts with the bytes that the client sent after its request; the receiver must
+        /// close it.
         case upgrade((any ByteStream) -> Void)
-        /// The connection itself, for whoever writes faster than a `stream` is asked: it gets the head of the response, which
-        /// has no length and ends with the connection, writes that first, and has to close the connection. What the client
-        /// sends still is for it to read.
+        /// The connection itself, for a writer that is faster than a polled `stream`: it gets the head of the response,
+        /// which has no length and ends with the connection, must write that first, and must close the connection. It
+        /// also reads what the client still sends.
         case connection((any WatchedStream, _ head: [UInt8]) -> Void)
     }
 
     /// From 100 to 999.
     package var status: Int
-    /// One that HTTP does not allow, as a value of two lines, is left out.
+    /// Fields that HTTP does not allow, such as values of two lines, are dropped.
     package var fields: [HTTPField]
     package var body: Body
-    /// Whether it goes without what every answer of the server has besides its own fields.
+    /// Whether the server omits the fields that it adds to every answer.
     package var isWhole = false
 
     package init(status: Int, fields: [HTTPField] = [], body: Body = .bytes([])) {
@@ -42,7 +42,7 @@ package struct HTTPResponse {
         self.body = body
     }
 
-    /// A refusal of the server's own.
+    /// A refusal by the server itself.
     static func refusal(_ status: Int, _ message: String, _ fields: [HTTPField] = []) -> HTTPResponse {
         HTTPResponse(
             status: status, fields: [HTTPField("Content-Type", "text/plain; charset=utf-8")] + fields,
@@ -50,39 +50,39 @@ package struct HTTPResponse {
     }
 }
 
-/// A body that its producer gives bit by bit. Nobody waits for it: it is asked for more when the connection has room,
-/// and when it has nothing the connection is put aside until `resume`. Used on the server's loop, for one response.
+/// A body that its producer delivers in pieces, without blocking: it is asked for more when the connection has room,
+/// and after `nothingNow` the connection is suspended until `resume`. Used on the server's loop, for one response.
 package final class HTTPStream {
-    /// What the producer came to.
+    /// A result of the producer.
     package enum Step {
-        /// So many bytes are in the buffer, from 1.
+        /// This many bytes are in the buffer, at least 1.
         case bytes(Int)
-        /// Nothing now; `resume` says that there is more.
+        /// Nothing now; the producer calls `resume` when there is more.
         case nothingNow
         case end
-        /// The end of the connection, so that the reader sees that something is missing; by a TCP reset if wanted.
+        /// The connection ends, so that the reader notices the missing part; by a TCP reset if requested.
         case broken(byReset: Bool)
     }
 
-    /// Fills a buffer; the second parameter is how many bytes were given before.
+    /// Fills a buffer; the second parameter is the number of bytes delivered before.
     package typealias Producer = (UnsafeMutableRawBufferPointer, Int) -> Step
 
-    /// How many bytes there will be; nil when that shows at the end (chunked, or to HTTP/1.0 until the connection
+    /// The body's length in bytes; nil when only its end shows it (chunked, or in HTTP/1.0 until the connection
     /// closes).
     let size: Int?
     private var produce: Producer?
-    /// Called once, when the response is over: with true after its last byte was sent, with false when the client left,
-    /// the producer broke off, or the server stopped. It and the producer are let go of then.
+    /// Called once when the response is over: with true after its last byte was sent, with false when the client left,
+    /// the producer broke off, or the server stopped. It and the producer are then released.
     package var whenOver: ((Bool) -> Void)?
     weak var connection: HTTPConnection?
 
-    /// - Parameter produce: called for a part of the body.
+    /// - Parameter produce: called for each piece of the body.
     package init(size: Int? = nil, produce: @escaping Producer) {
         self.size = size
         self.produce = produce
     }
 
-    /// Has the producer be asked again after `nothingNow`; harmless at any other time.
+    /// Asks the producer again after `nothingNow`; harmless at any other time.
     package func resume() { connection?.resumeStream() }
 
     func next(into buffer: UnsafeMutableRawBufferPointer, at position: Int) -> Step {
@@ -96,7 +96,7 @@ package final class HTTPStream {
     }
 }
 
-/// An answer that is still to come. Used on the server's loop.
+/// A pending answer. Used on the server's loop.
 package final class HTTPPromise {
     weak var connection: HTTPConnection?
     /// Called once when the client leaves, or the server stops, before there is an answer.
@@ -104,7 +104,7 @@ package final class HTTPPromise {
 
     init(of connection: HTTPConnection) { self.connection = connection }
 
-    /// Answers; nothing happens when that was done before, or nobody waits for it any more.
+    /// Answers; does nothing when already answered, or when the client is gone.
     package func answer(_ reply: HTTPReply) {
         guard let connection else { return }
         self.connection = nil

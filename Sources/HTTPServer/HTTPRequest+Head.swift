@@ -10,13 +10,13 @@ struct HTTPFault: Equatable {
 }
 
 extension HTTPRequest {
-    /// Brings a head into the form that handlers get: a target that is a whole address becomes its path, and its host the
-    /// request's, whatever `Host` says (RFC 9112, section 3.2.2).
+    /// Normalizes a head for handlers: a target that is a full URL becomes its path, and its host replaces the `Host`
+    /// field (RFC 9112, section 3.2.2).
     ///
-    /// What may be read in two ways is refused, as a proxy in front may read it in the other one: `Host` (section 3.2), blanks
-    /// in names (section 5.1), the length of a body (section 6.3). libmicrohttpd 0.9.75 takes all of it; told to be strict it
-    /// sends the head of its refusal twice. It takes a blank in the target, too, and lets a body of another coding than chunks
-    /// go on until the connection ends. A line that goes on in the next one (section 5.2) it reads as one whose name does.
+    /// Refuses ambiguous requests, which a proxy in front may read differently: `Host` (section 3.2), blanks in names
+    /// (section 5.1), the length of a body (section 6.3). libmicrohttpd 0.9.75 accepts all of these; in its strict mode
+    /// it sends the head of its refusal twice. It also accepts a blank in the target, and reads a body with another
+    /// coding than chunks until the connection ends. It takes a folded line (section 5.2) for one with a folded name.
     ///
     /// - Returns: what is wrong; nil when nothing is.
     mutating func settle(version: String) -> HTTPFault? {
@@ -63,7 +63,7 @@ extension HTTPRequest {
             }
     }
 
-    /// Takes scheme and host away from the target.
+    /// Removes scheme and host from the target.
     ///
     /// - Returns: the host with its port; nil when there is none.
     private mutating func takeHost() -> String? {

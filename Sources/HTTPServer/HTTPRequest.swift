@@ -1,22 +1,22 @@
-/// A request as it came, whole.
+/// A complete request.
 package struct HTTPRequest: Sendable {
     package internal(set) var method: String
-    /// Path and query as they stand in the request line, percent-encoded: from the slash on, also when a whole address stands
-    /// there. `*` to `OPTIONS` alone. Dots and encoded slashes are left as they are.
+    /// Path and query from the request line, percent-encoded: from the slash on, even if it had a full URL. `*` only
+    /// with `OPTIONS`. Dots and encoded slashes are unchanged.
     package internal(set) var target: String
     /// The header fields in the order in which they came.
     package internal(set) var fields: [HTTPField]
-    /// All of the body, chunks undone; at most `HTTPServer.Limits.body` bytes.
+    /// The whole body, without chunks; at most `HTTPServer.Limits.body` bytes.
     package internal(set) var body: [UInt8]
 
-    /// The target up to its question mark, as it was sent.
+    /// The target up to its question mark, still encoded.
     package var path: Substring { target.prefix { $0 != "?" } }
 
-    /// What follows the question mark, as it was sent; empty without one.
+    /// The part behind the question mark, still encoded; empty without one.
     package var query: Substring { target[path.endIndex...].dropFirst() }
 
-    /// The value of a field, whatever the case of its name; those of several, with commas between them (RFC 9110,
-    /// section 5.3), so that a field that must be there once and is there twice equals nothing that is expected.
+    /// The value of a field, regardless of the name's case; several values are joined by commas (RFC 9110, section
+    /// 5.3), so a single-valued field that is sent twice matches nothing expected.
     package subscript(name: String) -> String? {
         let values = values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -37,7 +37,7 @@ package struct HTTPField: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether two texts are the same but for the case of ASCII letters.
+    /// Whether two texts are equal, ignoring the case of ASCII letters.
     func isSame(as other: String) -> Bool {
         let lower = { (byte: UInt8) in (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
         return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { lower($0) == lower($1) }

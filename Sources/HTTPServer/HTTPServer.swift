@@ -2,85 +2,84 @@ internal import CMicroHTTPD
 internal import Glibc
 package import Reactor
 
-/// An HTTP/1.1 server on a loop: libmicrohttpd without a thread, its epoll descriptor watched by the loop's, one timer
-/// for all its times.
+/// An HTTP/1.1 server on a loop: libmicrohttpd without a thread, its epoll descriptor watched by the loop, with one
+/// timer for all timeouts.
 ///
-/// Everything in it, the handler and the producers of streams included, happens on the loop's thread. It is not
-/// `Sendable`: the actor that holds it is the only way to it. A virtual loop will not do, for libmicrohttpd has a clock
-/// of its own.
+/// Everything in it, including the handler and the producers of streams, runs on the loop's thread. It is not
+/// `Sendable`: only the actor that owns it can use it. It needs a loop in real time, because libmicrohttpd has its own
+/// clock.
 package final class HTTPServer {
-    /// Says what becomes of a request. It must not wait, and not stop the server.
+    /// Decides how to answer a request. It must not wait, and not stop the server.
     package typealias Handler = (HTTPRequest) -> HTTPReply
 
-    /// What clients may take.
+    /// The limits for clients.
     package struct Limits: Sendable {
-        /// Connections that are served at once, waiting streams and upgraded ones included. For one more, the connection whose
-        /// request has been waited for longest gets status 503 and its end; where every other request is under way, the new
-        /// one gets that, once it has asked.
+        /// The most connections at once, including waiting streams and upgraded ones. One more closes the connection
+        /// that has waited longest for a request, with status 503; if every other one has a request in progress, the
+        /// new one gets the 503 once it has sent its request.
         package var connections = 1_024
-        /// Connections from one address, or of IPv6 from one network of 64 bits; further ones are closed at once, without an
-        /// answer. 0 for as many as there may be. Those from loopback and by Unix sockets, where a proxy may be, are not
+        /// The most connections from one IPv4 address or one IPv6 network of 64 bits; more are closed at once without
+        /// an answer. 0 for no limit. Connections from loopback and through Unix sockets, where a proxy may be, are not
         /// counted.
         package var connectionsPerAddress = 0
-        /// Bytes of a request's body. A longer one gets status 413: at once when its length is announced, otherwise
-        /// when it has come, and was dropped.
+        /// The most bytes of a request's body. A longer one gets status 413: at once if its length is announced,
+        /// otherwise after it has come and was dropped.
         package var body = 64 << 10
-        /// Bytes of a request's target; a longer one gets status 414.
+        /// The most bytes of a request's target; a longer one gets status 414.
         package var target = 8 << 10
-        /// Bytes of a request's header fields together; longer ones get status 431.
+        /// The most bytes of all header fields of a request; more get status 431.
         package var fields = 8 << 10
-        /// Bytes for each connection, of which the head of a request may take three quarters, with what libmicrohttpd keeps of
-        /// it: a longer one gets status 431 or 414 likewise. An answer's head, and the pieces of a stream without a size, take
-        /// what is left.
+        /// The bytes of memory per connection. A request's head may use three quarters, including libmicrohttpd's
+        /// records of it: a longer one gets status 431 or 414 too. The rest is for an answer's head and the pieces of a
+        /// stream without a size.
         package var memory = 32 << 10
-        /// How long the head of a request may take to come: of a connection's first one from its beginning, of a further one
-        /// from its first byte. The connection is closed then.
+        /// How long the head of a request may take: from the start of the connection, or for a further request from its
+        /// first byte. Then the connection is closed.
         package var head = Duration.seconds(10)
-        /// How long a further request may let itself be waited for, how long a body may take to come, and how long a client
-        /// may take nothing of its response (in whole seconds, unless it is a stream); then the connection is closed.
+        /// How long a connection may wait for a further request, how long a body may take, and how long a client may
+        /// accept nothing of its response (in whole seconds, unless it is a stream); then the connection is closed.
         package var patience = Duration.seconds(60)
 
-        /// What libmicrohttpd knows of it: no less, so that a stream is ended by us.
+        /// The `patience` set for libmicrohttpd, rounded up, so that streams are ended by us.
         var wholePatience: UInt32 { UInt32(clamping: max(1, Int((patience / .seconds(1)).rounded(.up)))) }
 
         package init() {}
     }
 
-    /// How many connections are there for a refusal besides `Limits.connections`.
+    /// The connections beyond `Limits.connections` that get a refusal.
     package static let surplus = 16
 
     let loop: EventLoop
     let limits: Limits
     let handler: Handler
-    /// What every answer that is not whole has besides its own fields, which win over these.
+    /// Fields added to every answer that is not `isWhole`; its own fields of the same name take precedence.
     package var fields: [HTTPField] = []
-    /// The port it listens on; 0 on a socket that has none.
+    /// The port of the listening socket; 0 for a socket without one.
     package private(set) var port: UInt16 = 0
     private(set) var isStopping = false
     private var daemon: OpaquePointer?
     private var watch: Watch?
     private var timer: LoopTimer?
-    /// Set when a turn is due in a moment.
+    /// Set when a turn is scheduled at once.
     private var soon: LoopTimer?
     private var isInTurn = false
-    /// How many connections were opened.
+    /// The number of connections opened so far.
     private var openedCount = 0
     private var pause: LoopTimer?
-    /// How many turns there were.
+    /// The number of turns so far.
     private(set) var turns = 0
-    /// Peers by how many connections they have, and whose the connection is that is just being let in.
+    /// The number of connections by peer, and the peer of the connection that is being accepted.
     private var peers: [HTTPPeer: Int] = [:]
     private var admitted: HTTPPeer?
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
-    /// How many of these have given way, and are about to be closed.
+    /// The number of connections that gave way and are about to be closed.
     private var leavingCount = 0
     private var upgradedStreams: [ObjectIdentifier: UpgradedStream] = [:]
 
-    /// Starts to serve.
+    /// Starts serving.
     ///
-    /// - Parameter socket: one that listens, of any kind of address (`StreamSocket.listening`), or one that another
-    ///   process has opened and passed on. `O_NONBLOCK` is set on it. It is closed by `stop`, and when the server
-    ///   cannot start.
+    /// - Parameter socket: a listening socket with any kind of address (`StreamSocket.listening`), or one opened by
+    ///   another process. `O_NONBLOCK` is set on it. `stop` closes it, as does a failed start.
     /// - Throws: `EINVAL` when the socket does not listen, `EMFILE`.
     package init(
         on loop: EventLoop, listeningAt socket: consuming Descriptor, limits: Limits = Limits(),
@@ -121,11 +120,11 @@ package final class HTTPServer {
 
     deinit { precondition(daemon == nil, "stop the server before letting go of it") }
 
-    /// Connections that are open, upgraded ones included.
+    /// The number of open connections, including upgraded ones.
     package var connectionCount: Int { connections.count }
 
-    /// Stops listening and closes every connection at once; has to be called before the server is let go of. Harmless
-    /// when repeated; not to be called by the handler or a producer.
+    /// Stops listening and closes every connection at once; must be called before the server is released. Can be called
+    /// repeatedly, but not by the handler or a producer.
     package func stop() {
         loop.preconditionOnLoop()
         guard let daemon, !isStopping else { return }
@@ -134,15 +133,15 @@ package final class HTTPServer {
         for stream in Array(upgradedStreams.values) { stream.close() }
         watch?.cancel()
         for timer in [timer, soon, pause] { if let timer { loop.cancel(timer) } }
-        // A daemon must not be stopped with suspended connections: they go on, to find that it is over.
+        // A daemon must not be stopped with suspended connections: they resume and find the server stopping.
         for connection in connections.values { connection.resume() }
         MHD_run(daemon)
         MHD_stop_daemon(daemon)
         self.daemon = nil
     }
 
-    /// Opens at once the connections that wait in the kernel's queue, as many as there may be, and looks at what they ask: for
-    /// a server that is about to stop, which would reset them. Not to be called by the handler or a producer.
+    /// Accepts the connections that wait in the kernel's queue, up to the limit, and reads their requests: for a server
+    /// that is about to stop, which would reset them. Must not be called by the handler or a producer.
     package func answerWhoWaits() {
         loop.preconditionOnLoop()
         let most = openedCount + limits.connections
@@ -151,14 +150,13 @@ package final class HTTPServer {
             before = openedCount
             turn()
         } while before < openedCount && openedCount < most
-        // What the last ones ask is read in the turn behind theirs.
+        // The requests of the last connections are read in the next turn.
         turn()
     }
 
     // MARK: Turns
 
-    /// Sees to it that there is a turn in a moment; needed after resuming, which does not make the epoll descriptor
-    /// ready.
+    /// Schedules a turn at once; needed after resuming, which does not make the epoll descriptor ready.
     func turnSoon() {
         guard soon == nil, !isStopping else { return }
         soon = loop.schedule(after: .zero) { [weak self] in
@@ -177,7 +175,7 @@ package final class HTTPServer {
         arm()
     }
 
-    /// Without a descriptor left for its first connection libmicrohttpd goes on trying, in turn after turn.
+    /// Pauses accepting: without a free descriptor for its first connection, libmicrohttpd would retry in every turn.
     private func pauseWithoutRoom() {
         try? watch?.update([])
         pause = loop.schedule(after: .milliseconds(100)) { [unowned self] in
@@ -186,13 +184,13 @@ package final class HTTPServer {
         }
     }
 
-    /// Sees to it that there is a turn when libmicrohttpd wants one, which it has to be asked before every wait.
+    /// Schedules a turn for libmicrohttpd's next timeout, which must be queried before every wait.
     private func arm() {
         var milliseconds: UInt64 = 0
         guard let daemon, MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
         let deadline = loop.clock.now.advanced(by: .milliseconds(milliseconds))
         if let timer {
-            // One that comes too early does no harm and saves setting a new one in every turn.
+            // A timer that is too early is harmless and saves setting a new one in every turn.
             if timer.deadline <= deadline { return }
             loop.cancel(timer)
         }
@@ -204,7 +202,7 @@ package final class HTTPServer {
 
     // MARK: Connections
 
-    /// Whether somebody who has connected may have a connection more; asked right before it is opened.
+    /// Whether a client may open another connection; called right before it is accepted.
     fileprivate func admits(_ peer: HTTPPeer?) -> Bool {
         admitted = peer
         guard let peer, limits.connectionsPerAddress > 0 else { return true }
@@ -227,7 +225,7 @@ package final class HTTPServer {
     }
 
     fileprivate func closed(_ connection: HTTPConnection) {
-        // When there were as many as there may be, or no descriptors left, it listens again in its next turn only.
+        // After reaching its limit, or without free descriptors, libmicrohttpd listens again only in its next turn.
         turnSoon()
         connection.close()
         if connection.hasGivenWay { leavingCount -= 1 }
@@ -236,7 +234,7 @@ package final class HTTPServer {
         peers[peer] = count > 1 ? count - 1 : nil
     }
 
-    /// - Returns: nil when there is no descriptor left for it.
+    /// - Returns: nil when there is no free descriptor.
     func upgraded(_ socket: Int32, received: [UInt8] = [], whenClosed: @escaping () -> Void) -> UpgradedStream? {
         let stream = try? UpgradedStream(socket, received: received, on: loop) { [unowned self] stream in
             upgradedStreams[ObjectIdentifier(stream)] = nil
@@ -248,9 +246,9 @@ package final class HTTPServer {
     }
 }
 
-// What libmicrohttpd calls. Plain functions: a closure in an isolated context would be isolated too, and trap.
-// Every pointer to a server is the one that was passed along with the function, every one to a connection what
-// `noteConnection` has given; both are alive, for the server holds its connections, and stops before it goes.
+// Callbacks of libmicrohttpd. Plain functions: a closure in an isolated context would be isolated too, and trap. Every
+// pointer to a server was passed along with the callback, every pointer to a connection comes from `noteConnection`;
+// both are alive, because the server holds its connections and stops before it is released.
 
 private func server(_ context: UnsafeMutableRawPointer) -> HTTPServer {
     Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
@@ -260,7 +258,7 @@ private func connection(_ context: UnsafeMutableRawPointer) -> HTTPConnection {
     Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
 }
 
-/// Somebody has connected.
+/// A client has connected.
 private func admit(
     _ context: UnsafeMutableRawPointer?, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t
 ) -> MHD_Result {
@@ -283,7 +281,7 @@ private func noteConnection(
     }
 }
 
-/// A request line came: what is given here comes back as `state` of all later calls.
+/// A request line came: the result is passed as `state` to all later calls.
 private func noteTarget(
     _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -292,7 +290,7 @@ private func noteTarget(
     return pointer
 }
 
-/// The header fields came, or some of the body, or all of it; or the request has waited.
+/// The header fields came, a piece of the body, or its end; or the request was suspended.
 private func handleAccess(
     _: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?,
     _ version: UnsafePointer<CChar>?, _ piece: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>?,
@@ -304,7 +302,7 @@ private func handleAccess(
     return connection(pointer).advance(method: method, version: version, piece: bytes)
 }
 
-/// A request is over, in whichever way.
+/// A request is over, for any reason.
 private func noteCompletion(
     _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ code: MHD_RequestTerminationCode
@@ -314,7 +312,7 @@ private func noteCompletion(
     connection(pointer).finish(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
 }
 
-/// More of a stream is wanted.
+/// A stream needs more bytes.
 func fillFromStream(
     _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ room: Int
 ) -> Int {
@@ -322,7 +320,7 @@ func fillFromStream(
     return connection(context).fill(UnsafeMutableRawBufferPointer(start: buffer, count: room), at: Int(position))
 }
 
-/// The response that ends HTTP on a connection was sent.
+/// The 101 response was sent.
 func handOver(
     _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ state: UnsafeMutableRawPointer?, _ extra: UnsafePointer<CChar>?,
     _ extraSize: Int, _: MHD_socket, _ handle: OpaquePointer?

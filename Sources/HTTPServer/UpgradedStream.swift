@@ -2,18 +2,18 @@ internal import CMicroHTTPD
 internal import Glibc
 internal import Reactor
 
-/// A connection on which HTTP has ended, or that somebody writes a response to by himself. It counts as one of the server's
-/// until it is closed, which a server that stops does itself.
+/// A connection that was upgraded from HTTP, or lent to a writer of a response. It counts as one of the server's
+/// connections until it is closed, which the server does when it stops.
 final class UpgradedStream: WatchedStream {
     private let stream: DescriptorStream
-    /// What came behind the request and was not read yet.
+    /// Bytes that came after the request and were not read yet.
     private var received: ArraySlice<UInt8>
     private var whenClosed: ((UpgradedStream) -> Void)?
 
     /// - Parameters:
-    ///   - socket: libmicrohttpd's; a second descriptor of it is used here.
-    ///   - received: what the client has sent behind its request.
-    ///   - whenClosed: gives libmicrohttpd its own back.
+    ///   - socket: libmicrohttpd's socket, which is duplicated.
+    ///   - received: the bytes that the client sent after its request.
+    ///   - whenClosed: returns libmicrohttpd's own socket.
     init(
         _ socket: Int32, received: [UInt8], on loop: EventLoop, whenClosed: @escaping (UpgradedStream) -> Void
     ) throws(SystemError) {
@@ -21,7 +21,7 @@ final class UpgradedStream: WatchedStream {
         stream = try DescriptorStream(owning: Descriptor(owning: second), on: loop)
         self.received = received[...]
         self.whenClosed = whenClosed
-        // A socket without it, as a Unix socket is, waits for nothing anyway.
+        // Fails for Unix sockets, which need no such option.
         var on: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
