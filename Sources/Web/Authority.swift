@@ -2,13 +2,13 @@ internal import Glibc
 
 /// The host and port of a URL or of `Host` (RFC 3986, section 3.2), without a user.
 package struct Authority: Equatable {
-    /// In lower case, an address of IPv6 in its brackets.
+    /// In lower case; an IPv6 address has its brackets.
     package let host: String
     package let port: UInt16?
-    /// Whether it is an address of IPv4 or IPv6, and no name.
+    /// Whether it is an IPv4 or IPv6 address and not a name.
     package let isAddress: Bool
 
-    /// - Returns: nil when it is none, or longer than a name can be.
+    /// - Returns: nil for text that is no authority, or too long for one.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 300 else { return nil }
         let bytes = Array(text.utf8)
@@ -24,7 +24,7 @@ package struct Authority: Equatable {
         } else {
             let digits = behind.dropFirst()
             guard behind.first == UInt8(ascii: ":"), digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-            // A port may be left out behind its colon.
+            // A colon without a port is allowed.
             port = UInt16(String(decoding: digits, as: UTF8.self))
             guard digits.isEmpty || port != nil else { return nil }
         }

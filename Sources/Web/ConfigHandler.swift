@@ -1,7 +1,7 @@
 internal import Feed
 internal import HTTPServer
 
-/// `GET /config`: what the page has to know that no line says.
+/// `GET /config`: the settings that the page needs and that no line contains.
 final class ConfigHandler: WebHandler {
     private let context: WebContext
 

@@ -1,7 +1,7 @@
 internal import HTTPServer
 
-/// `GET /demo/PATH`: pictures of the stand-in that `--demo` has started, from the page's own origin, as it loads none from
-/// elsewhere. Nothing is fetched.
+/// `GET /demo/PATH`: pictures of the stand-in API of `--demo`, served from the page's own origin because the page loads
+/// nothing from elsewhere. Nothing is fetched.
 final class DemoHandler: WebHandler {
     private let context: WebContext
 
@@ -13,7 +13,7 @@ final class DemoHandler: WebHandler {
         }
         let fields = [
             HTTPField("Content-Type", "image/svg+xml"), HTTPField("Cache-Control", "max-age=86400"),
-            // Opened by itself it is a document.
+            // Opened by itself, an SVG is a document.
             HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
         ]
         return .now(HTTPResponse(status: 200, fields: fields, body: .bytes(picture)))

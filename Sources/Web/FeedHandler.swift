@@ -2,7 +2,7 @@ internal import Feed
 internal import HTTPServer
 internal import Outputs
 
-/// Serves the feed, line by line or as Server-Sent Events. A stream is a reader as those of the socket are.
+/// Serves the feed, as lines or as Server-Sent Events. A stream is a reader like those of the socket.
 final class FeedHandler: WebHandler {
     private let form: ReaderForm
     private let readers: FeedReaders
@@ -19,7 +19,7 @@ final class FeedHandler: WebHandler {
         } catch {
             return .now(.refusal(400, error.message))
         }
-        // A browser comes back with the query that it came with first.
+        // A browser that reconnects repeats its first query.
         if form == .events, let start = request["Last-Event-ID"].flatMap({ FeedQuery.start(behind: $0) }) {
             terms.start = start
         }
@@ -30,7 +30,7 @@ final class FeedHandler: WebHandler {
             HTTPField("X-Accel-Buffering", "no"),
         ]
         guard request.method != "HEAD" else {
-            // Of no length that is known.
+            // Has no known length.
             return .now(HTTPResponse(status: 200, fields: fields, body: .stream(HTTPStream { _, _ in .end })))
         }
         let (readers, form) = (readers, form)

@@ -2,10 +2,10 @@ package import Feed
 package import Outputs
 internal import Reactor
 
-/// What the query of a URL asks of the feed: a reader's request in another form. See docs/http.md.
+/// Parses a URL's query for the feed: a reader's request in another form. See docs/http.md.
 package enum FeedQuery {
-    /// Reads `since=41&run=…&replay=false&types=a,b&sources=c&from=…&until=…`. A comma separates names and is in none, as no name of a source
-    /// has one; `+` stands for a blank, as forms have it.
+    /// Parses `since=41&run=…&replay=false&types=a,b&sources=c&from=…&until=…`. Commas separate names, because no
+    /// source's name has one; `+` stands for a blank, as in forms.
     ///
     /// - Parameter text: percent-encoded, without the question mark.
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
@@ -40,7 +40,7 @@ package enum FeedQuery {
         return try wish.terms()
     }
 
-    /// Where a stream goes on that was lost behind the event with this id, `RUN-SEQ`; nil when it is none of ours.
+    /// Where to resume a stream behind the event with this id, `RUN-SEQ`; nil for another kind of id.
     package static func start(behind id: String) -> ReaderRequest.Start? {
         guard let hyphen = id.lastIndex(of: "-") else { return nil }
         let (run, digits) = (String(id[..<hyphen]), id[id.index(after: hyphen)...])
@@ -51,7 +51,7 @@ package enum FeedQuery {
     }
 
     private static func time(_ value: String, _ key: String) throws(Failure) -> Timestamp {
-        // The sign of an offset from UTC comes as a blank, when nobody has encoded it.
+        // An unencoded `+` of a UTC offset arrives as a blank.
         try ReaderRequest.time(String(value.map { $0 == " " ? "+" : $0 }), key)
     }
 

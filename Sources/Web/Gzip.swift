@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// The gzip form of some bytes, kept for as long as somebody has it.
+/// The gzip form of some bytes, freed with its last reference.
 final class Gzip {
     private let memory: UnsafeMutableRawBufferPointer
     let bytes: UnsafeRawBufferPointer

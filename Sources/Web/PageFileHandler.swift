@@ -1,8 +1,8 @@
 internal import HTTPServer
 
-/// Serves a file of the page: with gzip to whoever takes it, and nothing but 304 to whoever has it.
+/// Serves a file of the page: with gzip if the client accepts it, and with 304 if it has the file already.
 final class PageFileHandler: WebHandler {
-    /// A form of the file, and what it is known by.
+    /// An encoding of the file, and its tag.
     private struct Form {
         let body: HTTPResponse.Body
         let coding: String?
@@ -11,7 +11,7 @@ final class PageFileHandler: WebHandler {
 
     private let file: PageFiles.File
     private let type: String
-    // Made at the first request for them.
+    // Created at the first request.
     private lazy var plain: Form = {
         let content = file.content
         return Form(body: .bytes(content), coding: nil, tag: Self.tag(of: content, "\""))
@@ -31,7 +31,7 @@ final class PageFileHandler: WebHandler {
     func reply(to request: HTTPRequest, below _: Substring) -> HTTPReply {
         let wantsGzip = request["Accept-Encoding"].map(Self.takesGzip) ?? false
         let form = wantsGzip ? compressed ?? plain : plain
-        // A new program has other files: they are asked for each time, and sent when they are others.
+        // A new program may have other files: clients must ask each time, and get what has changed.
         var fields = [
             HTTPField("ETag", form.tag), HTTPField("Cache-Control", "no-cache"), HTTPField("Vary", "Accept-Encoding"),
         ]
@@ -43,8 +43,8 @@ final class PageFileHandler: WebHandler {
         return .now(response(200, fields, form.body))
     }
 
-    /// What is only ever a part of a document is under that document's policy and has none of its own, which would be a good
-    /// part of what the page transfers; but the worker is as a document.
+    /// Files that are only parts of a document are subject to that document's policy, and omit their own, which would
+    /// be much of the page's transfer; but the worker counts as a document.
     private func response(
         _ status: Int, _ fields: [HTTPField], _ body: HTTPResponse.Body = .bytes([])
     ) -> HTTPResponse {
@@ -56,7 +56,7 @@ final class PageFileHandler: WebHandler {
         return response
     }
 
-    /// Whether gzip is among the codings that are taken (RFC 9110, section 12.5.3).
+    /// Whether the client accepts gzip (RFC 9110, section 12.5.3).
     static func takesGzip(_ value: String) -> Bool {
         var takes: [String: Bool] = [:]
         for entry in value.split(separator: ",") {
@@ -69,7 +69,7 @@ final class PageFileHandler: WebHandler {
         return takes["gzip"] ?? takes["x-gzip"] ?? takes["*"] ?? false
     }
 
-    /// Whether `If-None-Match` has a tag, which it compares weakly, or any (RFC 9110, section 13.1.2).
+    /// Whether `If-None-Match` has a tag, by weak comparison, or `*` (RFC 9110, section 13.1.2).
     static func names(_ tag: String, in value: String) -> Bool {
         value.split(separator: ",").contains { entry in
             let known = entry.filter { $0 != " " && $0 != "\t" }
@@ -77,7 +77,7 @@ final class PageFileHandler: WebHandler {
         }
     }
 
-    /// FNV-1a of 64 bits: tells the files of one program from another one's.
+    /// 64-bit FNV-1a: distinguishes the files of different versions.
     private static func tag(of content: [UInt8], _ end: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

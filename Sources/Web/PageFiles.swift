@@ -1,13 +1,13 @@
 internal import Page
 
-/// The files of the page, as they were when the program was built.
+/// The files of the page, as of the program's build.
 package enum PageFiles {
-    /// One of them: its path below the page's address, and its bytes, which live as long as the program.
+    /// A file: its path below the page's address, and its bytes, which live as long as the program.
     package struct File {
         package let name: String
         package let bytes: UnsafeRawBufferPointer
 
-        /// What is sent of it: of modules and style sheets only what a browser looks at, which is a quarter less.
+        /// The bytes to send: of modules and style sheets without comments, which saves a quarter.
         package var content: [UInt8] {
             name.hasSuffix(".mjs") || name.hasSuffix(".css") ? PageFiles.withoutComments(bytes) : Array(bytes)
         }
@@ -22,9 +22,8 @@ package enum PageFiles {
         }
     }
 
-    /// Leaves out lines that are blank or a comment, and the blanks that a line begins with. It knows nothing of the language:
-    /// in our files no string goes over several lines and no comment stands beside code in another way, which
-    /// `Tests/page/files.test.mjs` holds them to.
+    /// Removes blank lines, comments, and indentation. It does not parse the language: our files have no multi-line
+    /// strings, and no comments beside code in another form, as `Tests/page/files.test.mjs` checks.
     static func withoutComments(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         var kept: [UInt8] = []
         kept.reserveCapacity(text.count)

@@ -2,7 +2,7 @@ internal import Feed
 internal import HTTPServer
 internal import Outputs
 
-/// `POST /poll/SOURCE`: has a source polled now, as `r` in the terminal does; over an attached feed by its agent.
+/// `POST /poll/SOURCE`: polls a source now, like `r` in the terminal; for an attached feed, its agent polls.
 final class PollHandler: WebHandler {
     let methods = ["POST"]
     private let context: WebContext
@@ -20,7 +20,7 @@ final class PollHandler: WebHandler {
         guard let source = rest.percentDecoded(), 1...256 ~= source.utf8.count else {
             return .reason(400, "the path is /poll/SOURCE, percent-encoded UTF-8 of at most 256 bytes")
         }
-        // What a form of another site's page cannot say without asking before (CORS).
+        // A form on another site's page cannot send this type without a CORS preflight.
         guard Self.isJSON(request["Content-Type"]) else {
             return .reason(415, "what is polled with has the content type application/json")
         }
@@ -48,7 +48,7 @@ final class PollHandler: WebHandler {
         }
     }
 
-    /// Whatever its parameters are (RFC 9110, section 8.3.1).
+    /// Ignores parameters (RFC 9110, section 8.3.1).
     static func isJSON(_ type: String?) -> Bool {
         let name = type?.prefix { $0 != ";" }.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" })
         return name == ["application/json"]
@@ -56,7 +56,7 @@ final class PollHandler: WebHandler {
 }
 
 extension HTTPResponse {
-    /// Why not, as JSON.
+    /// A reason as JSON.
     fileprivate static func reason(_ status: Int, _ reason: String, _ fields: [HTTPField] = []) -> HTTPResponse {
         json(status, fields, atMost: reason.utf8.count) { writer in
             writer.raw("{\"reason\":")
@@ -65,7 +65,7 @@ extension HTTPResponse {
         }
     }
 
-    /// A document of JSON that is not kept.
+    /// A JSON document that clients must not store.
     ///
     /// - Parameter texts: the bytes of all strings in it, unescaped.
     static func json(

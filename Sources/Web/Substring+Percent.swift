@@ -1,7 +1,7 @@
 extension Substring {
-    /// What it stands for (RFC 3986, section 2.1); nil when it is not well-formed, or no UTF-8.
+    /// Decodes percent-encoding (RFC 3986, section 2.1); nil when it is malformed, or not UTF-8.
     ///
-    /// - Parameter isForm: whether `+` is a blank, as forms have it.
+    /// - Parameter isForm: whether `+` is a blank, as in forms.
     func percentDecoded(isForm: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = utf8[...]

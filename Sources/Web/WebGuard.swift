@@ -2,11 +2,11 @@ package import HTTPServer
 package import Outputs
 internal import WebSocket
 
-/// Who may ask for what, before a handler looks at it: see docs/security.md.
+/// Checks access before a handler sees a request: see docs/security.md.
 package enum WebGuard {
-    /// Why a request is refused; nil when it is not.
+    /// Returns why a request is refused; nil when it is not.
     ///
-    /// - Parameter isOpen: whether it may be made without the token.
+    /// - Parameter isOpen: whether the request needs no token.
     static func refusal(of request: HTTPRequest, isOpen: Bool, _ settings: WebSettings) -> HTTPResponse? {
         if let host = request["Host"], !isKnown(host, settings.hosts) {
             return .refusal(421, "this server has another name; see --http-host")
@@ -23,14 +23,14 @@ package enum WebGuard {
         return nil
     }
 
-    /// Whether a `Host` is one of this machine's: any address, `localhost`, or a name of `--http-host`. A page of another
-    /// site that has its own name lead here, to read what only this machine may (DNS rebinding), comes with that name.
+    /// Whether a `Host` is one of this machine's: any address, `localhost`, or a name of `--http-host`. In DNS
+    /// rebinding, a site points its own name at this machine to read its private data; such requests carry that name.
     package static func isKnown(_ host: String, _ names: [String]) -> Bool {
         guard let authority = Authority(host) else { return false }
         return authority.isAddress || authority.host == "localhost" || names.contains(authority.host)
     }
 
-    /// Whether a request that changes something comes from the page itself, or from no page at all.
+    /// Whether a request that changes something comes from the page itself, or from no web page at all.
     package static func isOwn(_ request: HTTPRequest) -> Bool {
         if let site = request["Sec-Fetch-Site"] { return site == "same-origin" }
         guard let origin = request["Origin"] else { return true }
@@ -42,7 +42,8 @@ package enum WebGuard {
         return from.host == host.host && from.port ?? usual == host.port ?? usual
     }
 
-    /// Whether `Authorization` says the token: as a bearer's (RFC 6750), or as a password, of anybody (RFC 7617).
+    /// Whether `Authorization` has the token: as a bearer token (RFC 6750), or as a password with any user name (RFC
+    /// 7617).
     package static func isAllowed(_ authorization: String?, _ token: WebToken) -> Bool {
         guard let authorization, let blank = authorization.utf8.firstIndex(of: 0x20) else { return false }
         let credentials = authorization.utf8[blank...].drop { $0 == 0x20 }
@@ -59,7 +60,7 @@ package enum WebGuard {
 }
 
 extension HTTPResponse {
-    /// A refusal, in words.
+    /// A refusal as plain text.
     package static func refusal(_ status: Int, _ message: String, _ fields: [HTTPField] = []) -> HTTPResponse {
         HTTPResponse(
             status: status,
@@ -67,8 +68,8 @@ extension HTTPResponse {
                 + fields, body: .bytes(Array("\(message)\n".utf8)))
     }
 
-    /// A refusal for now. It ends the connection: waiting there for a further request, whoever is one too many would take the
-    /// place of one who asks for something else.
+    /// A temporary refusal. It closes the connection: while waiting for a further request, a surplus client would take
+    /// the place of another one.
     static func notNow(_ message: String, retryAfter seconds: Int) -> HTTPResponse {
         refusal(503, message, [HTTPField("Retry-After", "\(seconds)"), HTTPField("Connection", "close")])
     }

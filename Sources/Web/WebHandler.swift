@@ -3,15 +3,15 @@ package import HTTPServer
 internal import Outputs
 package import Reactor
 
-/// What answers at one path of the web server, or at all that lie below one. Everything in it happens on the loop.
+/// Answers at one path of the web server, or at all paths below one. Everything in it runs on the loop.
 package protocol WebHandler {
-    /// The methods it takes; HEAD comes with GET.
+    /// The accepted methods; GET includes HEAD.
     var methods: [String] { get }
-    /// Whether it answers without the token too: it says nothing secret.
+    /// Whether it answers without the token: it reveals nothing secret.
     var isOpen: Bool { get }
-    /// Answers a request that may be made; it must not wait.
+    /// Answers a permitted request; must not wait.
     ///
-    /// - Parameter rest: what the path has behind the handler's own, as it was sent; empty for one of a single path.
+    /// - Parameter rest: the path behind the handler's own, still encoded; empty for a handler of a single path.
     func reply(to request: HTTPRequest, below rest: Substring) -> HTTPReply
 }
 
@@ -20,12 +20,12 @@ extension WebHandler {
     package var isOpen: Bool { false }
 }
 
-/// What handlers answer from. Used on the loop.
+/// The state that handlers share. Used on the loop.
 package final class WebContext {
     package let store: EventStore
     package let desk: PollDesk
     package let loop: EventLoop
-    /// What the settings say now; a reload may have changed it by the next request.
+    /// The current settings; a reload may change them before the next request.
     package internal(set) var settings: WebSettings
 
     /// A picture (SVG) of the stand-in API by its path there; nil when there is none.
@@ -44,12 +44,12 @@ package final class WebContext {
     }
 }
 
-/// Which handler answers where.
+/// The handlers by path.
 struct WebRoutes {
     private var exact: [String: any WebHandler] = [:]
     private var below: [(path: String, handler: any WebHandler)] = []
 
-    /// - Parameter context: what handlers answer from.
+    /// - Parameter context: the state that handlers share.
     init(_ context: WebContext, _ readers: FeedReaders) {
         add("/events", FeedHandler(.events, readers))
         add("/feed", FeedHandler(.lines, readers))
@@ -67,7 +67,7 @@ struct WebRoutes {
         add("/readyz", HealthHandler.ready(context))
     }
 
-    /// - Parameter path: a path that ends with a slash stands for all that lie below it, but `/` for itself.
+    /// - Parameter path: one that ends with a slash stands for all paths below it, except `/`, which stands for itself.
     private mutating func add(_ path: String, _ handler: any WebHandler) {
         if path.utf8.count > 1, path.hasSuffix("/") {
             below.append((path, handler))
@@ -76,7 +76,7 @@ struct WebRoutes {
         }
     }
 
-    /// Who answers at a path as it was sent; nil for nobody.
+    /// Returns the handler for a path, still encoded; nil when there is none.
     func find(_ path: Substring) -> (handler: any WebHandler, rest: Substring)? {
         if let handler = exact[String(path)] { return (handler, "") }
         return below.first { path.hasPrefix($0.path) }.map { ($0.handler, path.dropFirst($0.path.count)) }

@@ -3,17 +3,17 @@ internal import HTTPServer
 package import Outputs
 package import Reactor
 
-/// Serves the page, the feed and what there is to know of the agent by HTTP, on the loop that everything else runs on.
+/// Serves the page, the feed and the agent's metrics and health by HTTP, on the agent's main loop.
 package actor WebServer {
     package struct Limits: Sendable {
-        /// How many requests may be under way at once, besides the streams of readers.
+        /// The most requests at once, besides the streams of readers.
         package var requests = 256
-        /// Connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
+        /// The most connections from one address, see `HTTPServer.Limits.connectionsPerAddress`.
         package var connectionsPerAddress = 256
-        /// How long a client may take nothing of an answer, and what else `HTTPServer.Limits.patience` is for.
+        /// How long a client may accept nothing of an answer, and the other uses of `HTTPServer.Limits.patience`.
         package var patience = HTTPServer.Limits().patience
-        /// Bytes of a connection's memory: a target and header fields of 8 KiB each fit into it, with what libmicrohttpd keeps of
-        /// a hundred fields besides; what nobody sends is not touched.
+        /// The bytes of a connection's memory: a target and header fields of 8 KiB each fit, with libmicrohttpd's
+        /// records of a hundred fields; unused memory is never touched.
         package var memory = 32 << 10
 
         package init() {}
@@ -26,14 +26,14 @@ package actor WebServer {
     private let limits: Limits
     private let seats: ReaderSeats
     private var server: HTTPServer?
-    /// Open from when on it serves, or cannot.
+    /// Opened once the server has started, or failed to.
     private let begun: Wakeup
     private let ended: Wakeup
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - seats: shared with who else has readers.
-    ///   - history: where older lines than the log's are; nil for nowhere.
+    ///   - seats: shared with the other outputs that have readers.
+    ///   - history: the source of lines older than the log's; nil for none.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, settings: WebSettings, limits: Limits = Limits(),
         readers: ReaderLimits = ReaderLimits(), seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil,
@@ -50,14 +50,14 @@ package actor WebServer {
         ended = Wakeup(loop: loop)
     }
 
-    /// The port it listens on; 0 while it does not, and on a socket that has none.
+    /// The port it listens on; 0 while it does not, and for a socket without a port.
     package var port: UInt16 { server?.port ?? 0 }
 
-    /// How many read the feed now.
+    /// The number of readers of the feed.
     package var readerCount: Int { readers.count }
 
-    /// Other settings from the next request on, and other limits for readers. With another token those leave who were let in
-    /// without it: one that is known to somebody who should not is taken back so.
+    /// Applies other settings from the next request on, and other limits for readers. With another token, all readers
+    /// are closed: this revokes a token that has leaked.
     package func change(to settings: WebSettings, readers limits: ReaderLimits) {
         readers.change(to: limits)
         if settings.token != nil, settings.token != context.settings.token { readers.dismissAll() }
@@ -67,13 +67,13 @@ package actor WebServer {
 
     /// Serves until it is stopped or the task is cancelled.
     ///
-    /// - Parameter open: the socket, which listens already.
-    /// - Throws: `CancellationError`, or why it cannot serve there.
+    /// - Parameter open: opens the socket, which must listen already.
+    /// - Throws: `CancellationError`, or the reason why it cannot serve there.
     package func run(_ open: @Sendable () throws(SystemError) -> Descriptor) async throws {
         begun.open()
         var limits = HTTPServer.Limits()
         limits.connections = self.limits.requests + seats.limit
-        // With more seats after a reload streams would take the places of requests.
+        // A reload may add seats, but streams must not take the connections of requests.
         readers.mostHere = seats.limit
         limits.connectionsPerAddress = self.limits.connectionsPerAddress
         limits.patience = self.limits.patience
@@ -92,10 +92,10 @@ package actor WebServer {
         try await readers.waitUntilLeft()
     }
 
-    /// Waits until `run` has begun: who has asked before is not answered by one that was stopped by then.
+    /// Waits until `run` has begun, so that a client that connected earlier is not answered by a stopped server.
     package func waitUntilBegun() async { try? await begun.wait() }
 
-    /// Has `run` come back once all who read the feed have left or `time` is over, see `FeedReaders.leave`. All else is
+    /// Ends `run` once all readers of the feed have left or `time` is over, see `FeedReaders.leave`. Other requests are
     /// answered until then.
     package func stop(within time: Duration, isOver: Bool) {
         if isOver, !readers.isLeaving { server?.answerWhoWaits() }

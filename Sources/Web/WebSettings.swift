@@ -1,30 +1,30 @@
 internal import HTTPServer
 package import Outputs
 
-/// What a web server is told by the settings; a reload may change all of it.
+/// The settings of a web server; a reload may change all of them.
 package struct WebSettings: Sendable, Equatable {
-    /// What whoever asks has to know; nil when that is not asked for.
+    /// The token that requests need; nil for none.
     package var token: WebToken?
-    /// Names beside `localhost` and addresses that a request may call this machine by, in lower case.
+    /// Names of this machine that a `Host` may have besides `localhost` and addresses, in lower case.
     package var hosts: [String] = []
-    /// Origins whose pages may show this one in a frame.
+    /// Origins whose pages may embed this one in a frame.
     package var frames: [String] = []
-    /// Origins that pictures may come from besides the server's own: `https://…`.
+    /// Origins of pictures besides the server's own: `https://…`.
     package var pictures: [String] = []
-    /// How many series, and how many sources and endpoints, `/metrics` tells of, each.
+    /// The most series, and the most sources, endpoints and agents, in `/metrics`, each.
     package var metricsSeries = 1_000
-    /// The program's, as `--version` says it.
+    /// The program's version, as `--version` prints it.
     package var version = ""
-    /// How many series there may be; nil for as many as usual.
+    /// The most series in the store; nil for the default.
     package var series: Int?
-    /// Whether the feed is another agent's.
+    /// Whether the feed is that of another agent.
     package var isAttached = false
-    /// Where the stand-in API says that it is, when it was started: `http://127.0.0.1:PORT`.
+    /// The address of the stand-in API, if started: `http://127.0.0.1:PORT`.
     package var demo: String?
 
     package init() {}
 
-    /// The fields that every answer has.
+    /// The header fields of every answer.
     var fields: [HTTPField] {
         let frames = frames.isEmpty ? "'none'" : frames.joined(separator: " ")
         let policy = [
@@ -38,7 +38,7 @@ package struct WebSettings: Sendable, Equatable {
         ] + Self.shortFields
     }
 
-    /// Those of them that a file needs that is only ever a part of a document.
+    /// The fields needed for a file that is only part of a document.
     static let shortFields = [
         HTTPField("X-Content-Type-Options", "nosniff"), HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
     ]

@@ -1,7 +1,7 @@
 package import HTTPServer
 internal import Reactor
 
-/// Says how it goes, to whoever asks. Looked at is once a second at the most, so that asking costs the same however many
+/// Reports the agent's health. The report is renewed at most once a second, so that requests are cheap however many
 /// sources there are.
 package final class HealthHandler: WebHandler {
     private let context: WebContext

@@ -1,20 +1,20 @@
 internal import Feed
 internal import Reactor
 
-/// What there is to say of how it goes: names and states, and nothing that is secret.
+/// A health report: names and states, without secrets.
 struct HealthReport {
     let isGood: Bool
     /// JSON.
     let body: [UInt8]
 
-    /// How many sources are named, those that are not ready first.
+    /// The most sources named, those that are not ready first.
     static let mostSources = 100
-    /// Bytes of a name and of a reason, and of what stands around them.
+    /// The most bytes of a name, of a reason, and of the text around them.
     private static let longestName = 128
     private static let longestReason = 96
     private static let mostAround = 128
 
-    /// Whether the loop turns, and every poll, failed ones too, came to something when it should: what the watchdog asks.
+    /// Whether the loop runs and every poll, even a failed one, ended in time: the watchdog's question too.
     static func liveness(of desk: PollDesk) -> HealthReport {
         let isGood = desk.assumeIsolated { $0.isOnTime }
         return HealthReport(
@@ -22,8 +22,9 @@ struct HealthReport {
             body: Array((isGood ? #"{"alive":true}"# : #"{"alive":false,"reason":"a poll hangs"}"#).utf8) + [0x0A])
     }
 
-    /// Whether every source has said something good in time; over an attached feed also whether that comes. Of a fleet, its own
-    /// sources, and whether any connection to agents is open: one that is away or silent is no fault of who shows that.
+    /// Whether every source has delivered good data in time; with an attached feed, also whether that arrives. For a
+    /// fleet: its own sources, and whether any connection to agents is open, because an agent that is away or silent is
+    /// not the hub's fault.
     static func readiness(of store: EventStore) -> HealthReport { store.assumeIsolated { readiness($0) } }
 
     private static func readiness(_ store: isolated EventStore) -> HealthReport {
@@ -75,7 +76,7 @@ struct HealthReport {
         return HealthReport(isGood: isReady, body: body)
     }
 
-    /// The end of an object.
+    /// Writes the end of an object.
     private static func write(_ isReady: Bool, _ reason: String, to line: inout LineWriter) {
         line.raw("\"ready\":")
         line.bool(isReady)
@@ -84,7 +85,7 @@ struct HealthReport {
         line.raw("}")
     }
 
-    /// Why an attached feed is not as it should be; nil when it is. An agent has something to say in every window.
+    /// Why an attached feed is not ready; nil when it is. An agent sends something in every window.
     private static func why(_ attachment: AgentNumbers.Attachment, isLateAfter limit: Duration) -> String? {
         guard attachment.isConnected, let silence = attachment.silence else { return "not connected" }
         return silence <= limit ? nil : "nothing for \(silence.shortText)"

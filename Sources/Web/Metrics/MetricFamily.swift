@@ -1,10 +1,10 @@
-/// What is told under one name. All that there are, with their labels: docs/metrics.md.
+/// A family of metrics: the samples with one name. All of them, with their labels, are in docs/metrics.md.
 struct MetricFamily {
     enum Kind: String {
         case gauge, counter, histogram, info
     }
 
-    /// Without what its kind adds: `_total`, `_info`, `_bucket`.
+    /// Without the suffix of its kind: `_total`, `_info`, `_bucket`.
     let name: StaticString
     let kind: Kind
     /// The base unit, which ends the name; nil for a plain number.
@@ -96,7 +96,7 @@ struct MetricFamily {
         "catwatch_metrics_left_out",
         help: "What this answer has no room for, or no names of its own; see --metrics-series.")
 
-    /// In the order in which they are told.
+    /// In the order of the answer.
     static let all = [
         build, start, window, history, resident, peak, privateMemory, processor, lag, lines, events, readers, gaps,
         stalled, late, future, series, refusedSeries, refusedEndpoints, refusedAgents, attached, silence, agentUp,

@@ -1,4 +1,4 @@
-/// How numbers are told to who scrapes them.
+/// The formats of metrics.
 enum MetricsFormat: CaseIterable {
     /// Prometheus' text format 0.0.4.
     case text
@@ -12,8 +12,8 @@ enum MetricsFormat: CaseIterable {
         }
     }
 
-    /// What an `Accept` asks for (RFC 9110, section 12.5.1). OpenMetrics only when it is named, and no less wanted than
-    /// text; text for everything else, also where neither is accepted: whoever asks here can read one of them.
+    /// The format that `Accept` asks for (RFC 9110, section 12.5.1). OpenMetrics only if it is named and has at least
+    /// the quality of text; otherwise text, even if neither is accepted: every scraper can read one of them.
     init(accept: String?) {
         var wishes: [MetricsFormat: (precision: Int, quality: Double)] = [:]
         for range in (accept ?? "").split(separator: ",") {

@@ -1,15 +1,15 @@
 package import HTTPServer
 internal import Reactor
 
-/// Tells Prometheus, and whoever else reads its formats, what there is in numbers: see docs/metrics.md.
+/// Serves the agent's metrics to Prometheus, and other readers of its formats: see docs/metrics.md.
 package final class MetricsHandler: WebHandler {
     private let context: WebContext
-    /// Answers that are on their way.
+    /// The number of answers in progress.
     private var underWay = 0
 
-    /// How many there may be: each has up to 32 KiB, and 16 bytes for each name that may be there twice.
+    /// The most answers at once: each takes up to 32 KiB, and 16 bytes for each name that may be ambiguous.
     static let mostAtOnce = 16
-    /// How long a client may take to get all of it.
+    /// How long a client may take to read the whole answer.
     static let patience = Duration.seconds(60)
 
     package init(_ context: WebContext) { self.context = context }
@@ -18,7 +18,7 @@ package final class MetricsHandler: WebHandler {
         .now(response(accept: request["Accept"]))
     }
 
-    /// - Parameter accept: which formats are asked for.
+    /// - Parameter accept: the `Accept` header.
     func response(accept: String?) -> HTTPResponse {
         guard underWay < Self.mostAtOnce else {
             return .notNow("too many scrapes at once", retryAfter: 1)
@@ -28,7 +28,7 @@ package final class MetricsHandler: WebHandler {
         let scrape = MetricsScrape(of: context.store, as: format, limit: context.settings.metricsSeries)
         let (loop, start) = (context.loop, context.loop.clock.now)
         let stream = HTTPStream { buffer, _ in
-            // One that keeps taking a little would have its place for ever.
+            // A client that reads slowly would otherwise keep its place for ever.
             guard start.duration(to: loop.clock.now) < Self.patience else { return .broken(byReset: false) }
             return scrape.next(into: buffer)
         }

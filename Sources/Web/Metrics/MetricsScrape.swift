@@ -2,19 +2,19 @@ internal import Feed
 internal import HTTPServer
 internal import Reactor
 
-/// One answer to who scrapes, on its way: family after family, a piece at a time, each as the store is then. What is there
-/// all the while is told once in each family.
+/// One scrape in progress: family after family, piece by piece, each from the store's current state. An item that
+/// exists all the time appears once in each family.
 ///
-/// It holds one piece, and a number for each name that may be there twice.
+/// It holds one piece, and a number for each name that may be ambiguous.
 final class MetricsScrape: @unchecked Sendable {  // used on the store's loop only
-    /// What is told, in this order.
+    /// The parts of the answer, in order.
     private enum Part: Int {
         case agent, agentUp, agentAge, agentLost, agentRepeated, up, ready, polls, errors, latency, newestLatency,
             value, age, leftOut,
             end
     }
 
-    /// What there may be too many of.
+    /// The kinds of items with a limit.
     private enum Many: Int, CaseIterable {
         case sources, endpoints, series, agents
 
@@ -36,26 +36,26 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
 
     private let store: EventStore
     private let format: MetricsFormat
-    /// How many sources, endpoints and series there may be, each.
+    /// The most sources, endpoints, series and agents, each.
     private let limit: Int
     private let isAttached: Bool
-    /// Of the agent, those that were not told yet, the next one last.
+    /// The agent's own metrics that are not written yet, in reverse order.
     private var ahead: [(family: MetricFamily, value: Value)]
     private let version: String
     private var part: Part? = .agent
     private var hasHead = false
     private var walk: FeedWalk
-    /// How many were told, and how many not, in this part.
+    /// The numbers of items written and left out in this part.
     private var told = 0
     private var omitted = 0
-    /// Of labels that may not be the only ones of their kind.
+    /// Hashes of labels that may be ambiguous.
     private var names: Set<Int> = []
     private var leftOut = [Int](repeating: 0, count: Many.allCases.count)
-    /// What was written and not taken yet begins at the offset.
+    /// The written piece; the part from `offset` on is not sent yet.
     private var piece: [UInt8] = []
     private var offset = 0
 
-    /// In milliseconds: bounds of a histogram's buckets.
+    /// The upper bounds of a histogram's buckets, in milliseconds.
     static let bounds: [Double] = [
         1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000,
     ]
@@ -63,7 +63,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.0", "4.0", "8.0", "16.0",
         "32.0", "64.0",
     ]
-    /// The most that one source's codes take, or the lines of one histogram.
+    /// The most bytes of one source's codes, or of one histogram.
     private static let mostAtOnce = 26 * MetricsWriter.mostSample
     private static let mostPiece = 12 << 10
 
@@ -78,11 +78,11 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         ahead = Self.values(of: numbers).reversed()
     }
 
-    /// The next bytes of the answer.
+    /// Copies the next bytes of the answer.
     func next(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Step {
         if offset == piece.count {
             guard part != nil else { return .end }
-            // What comes of another run is not to be mixed with this one's; who reads sees that something is missing.
+            // Must not mix two runs; the reader notices that the answer is incomplete.
             guard store.assumeIsolated({ $0.identity.run }) == walk.run else { return .broken(byReset: false) }
             store.assumeIsolated { fill($0) }
             offset = 0
@@ -102,7 +102,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         }
     }
 
-    /// Tells one thing, or goes on to the next part.
+    /// Writes one item, or advances to the next part.
     private func tell(_ part: Part, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
         let isAhead =
             switch part {
@@ -145,7 +145,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         hasHead = true
     }
 
-    /// Whether one more may be told that has the labels which were just written; otherwise they are taken back.
+    /// Accepts an item by the labels just written, if they are new; otherwise removes them again.
     private func admit(_ writer: inout MetricsWriter, from start: MetricsWriter) -> Bool {
         var isNew = true
         if writer.isAmbiguous {
@@ -162,7 +162,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         return isNew
     }
 
-    /// Whether there is room for one more, which is counted otherwise.
+    /// Whether there is room for another item; counts it as left out otherwise.
     private var hasRoom: Bool {
         if told < limit { return true }
         omitted += 1
@@ -195,7 +195,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
             add(.series, .whole(counts.series))
             add(.refusedSeries, .whole(counts.refusedSeries))
             add(.refusedEndpoints, .whole(counts.refusedEndpoints))
-            // Lines do not tell.
+            // An attached feed's lines do not have these.
             if attachment == nil {
                 add(.stalled, .whole(counts.stalledReaders))
                 add(.future, .whole(counts.future))
@@ -246,7 +246,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
         return true
     }
 
-    /// Whose source it is, which stands before it.
+    /// Writes the labels of a source, its agent's first.
     private func label(_ source: String, _ store: isolated EventStore, _ writer: inout MetricsWriter) {
         if let agent = store.agent(ofSource: source) { writer.label("agent", agent) }
         writer.label("source", source)
@@ -260,7 +260,7 @@ final class MetricsScrape: @unchecked Sendable {  // used on the store's loop on
     ) -> Bool {
         tellHead(family, &writer)
         guard let source = store.nextSource(&walk) else { return false }
-        // The agent itself is none that is watched.
+        // The agent itself is not a watched source.
         guard source.isListed, source.name != EventStore.ownName, hasRoom else { return true }
         let start = writer
         writer.begin(family)

@@ -1,17 +1,17 @@
 internal import Feed
 
-/// Writes families of metrics into memory that somebody else has reserved; like `LineWriter`, it does not look at bounds.
+/// Writes families of metrics into memory reserved by the caller; like `LineWriter`, it does not check bounds.
 struct MetricsWriter {
     private(set) var line: LineWriter
     private let format: MetricsFormat
-    /// Where the labels of the sample under way begin.
+    /// The start of the current sample's labels.
     private var labels: UnsafeMutablePointer<UInt8>
-    /// Whether one of them may be equal to one that stands for another text.
+    /// Whether a label of the sample may equal that of another text.
     private(set) var isAmbiguous = false
 
     /// The most bytes of a label's value, before it is escaped.
     static let longestLabel = 128
-    /// The most that a sample of two labels takes, besides an agent's name and a bound or a code of ours; `head` writes less.
+    /// The most bytes of a sample with two labels, an agent's name, and a bound or code of ours; `head` writes less.
     static let mostSample = 128 + 2 * (24 + 2 * longestLabel) + 24 + AgentName.longest + 64 + LineWriter.mostNumber
 
     init(_ line: LineWriter, _ format: MetricsFormat) {
@@ -20,14 +20,14 @@ struct MetricsWriter {
         labels = line.next
     }
 
-    /// What a family's samples stand behind.
+    /// Writes the lines before a family's samples.
     mutating func head(_ family: MetricFamily) {
         func begin(_ word: StaticString, _ line: inout LineWriter) {
             line.raw("# ")
             line.raw(word)
             line.raw(" ")
             line.raw(family.name)
-            // The older format knows names of samples only.
+            // The text format uses the names of samples here.
             if format == .text { line.raw(Self.suffix(family)) }
             line.raw(" ")
         }
@@ -48,7 +48,7 @@ struct MetricsWriter {
         }
     }
 
-    /// The end of everything.
+    /// Ends the answer.
     mutating func end() { if format == .openMetrics { line.raw("# EOF\n") } }
 
     private static func suffix(_ family: MetricFamily) -> StaticString {
@@ -61,7 +61,7 @@ struct MetricsWriter {
 
     // MARK: Samples
 
-    /// Begins a sample; its labels follow, and then its value.
+    /// Begins a sample; its labels and its value must follow.
     mutating func begin(_ family: MetricFamily) { begin(family, Self.suffix(family)) }
 
     mutating func begin(_ family: MetricFamily, _ suffix: StaticString) {
@@ -70,7 +70,7 @@ struct MetricsWriter {
         labels = line.next
     }
 
-    /// Writes a label whose value is text from elsewhere; a slash and the key are a part of it.
+    /// Writes a label with text from outside, followed by a slash and the key, if any.
     mutating func label(_ name: StaticString, _ text: String, key: Bytes? = nil) {
         beginLabel(name)
         var room = Self.longestLabel
@@ -80,24 +80,24 @@ struct MetricsWriter {
             value(byte: UInt8(ascii: "/"), &room)
             key.withUnsafeBufferPointer { value($0, &room) }
         }
-        // One that was cut has more than this, and may be equal to one that was not.
+        // A label that was cut has at most this room left; it may equal one that was not.
         if room <= 3 { isAmbiguous = true }
         line.raw("\"")
     }
 
-    /// Writes a label whose value is the program's own.
+    /// Writes a label with a constant value.
     mutating func label(_ name: StaticString, own value: StaticString) {
         beginLabel(name)
         line.raw(value)
         line.raw("\"")
     }
 
-    /// Writes labels that were written before.
+    /// Writes earlier labels again.
     mutating func repeated(labels: UnsafeBufferPointer<UInt8>) {
         line.raw(labels)
     }
 
-    /// The labels of the sample under way, until its value is written.
+    /// The labels of the current sample, until its value is written.
     var written: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: labels, count: line.next - labels) }
 
     private mutating func beginLabel(_ name: StaticString) {
@@ -117,14 +117,14 @@ struct MetricsWriter {
         line.raw("\n")
     }
 
-    /// Milliseconds or whatever, divided by a power of ten.
+    /// Writes a value of any unit.
     mutating func value(_ value: Double) {
         endLabels()
         number(value)
         line.raw("\n")
     }
 
-    /// Microseconds as seconds.
+    /// Writes microseconds as seconds.
     mutating func value(microseconds: Int64) {
         endLabels()
         decimal(microseconds)
@@ -133,13 +133,14 @@ struct MetricsWriter {
 
     // MARK: Pieces
 
-    /// A number that reads back as the same, of any kind.
+    /// Writes a number that reads back the same, infinite and NaN included.
     private mutating func number(_ value: Double) {
         guard value.isFinite else {
             if value.isNaN { line.raw("NaN") } else { line.raw(value > 0 ? "+Inf" : "-Inf") }
             return
         }
-        // Most have few decimals: division rounds once, so what comes out equal is what these digits are read as.
+        // Most numbers have few decimals: division rounds once, so if the result is equal, these digits read back as
+        // the number.
         let millionths = (value * 1_000_000).rounded()
         if millionths.magnitude < 1e15, millionths / 1_000_000 == value {
             decimal(Int64(millionths))
@@ -163,7 +164,7 @@ struct MetricsWriter {
         }
     }
 
-    /// As much of some text as there is room for, whole code points only; control characters and what is not UTF-8 become
+    /// Writes as much of a text as there is room for, in whole code points; control characters and invalid UTF-8 become
     /// U+FFFD.
     private mutating func value(_ text: UnsafeBufferPointer<UInt8>, _ room: inout Int) {
         guard let start = text.baseAddress else { return }

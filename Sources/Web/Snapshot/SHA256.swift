@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4), by which a snapshot's policy names the scripts and styles that are its own.
+/// SHA-256 (FIPS 180-4), for the hashes of a snapshot's own scripts and styles in its policy.
 enum SHA256 {
     /// The 32 bytes of the digest.
     static func digest(_ message: [UInt8]) -> [UInt8] {

@@ -1,8 +1,8 @@
 package import Feed
 internal import Reactor
 
-/// The page and the newest lines, as they were at one moment, as one file of HTML. The lines stay where they are in the log's
-/// memory, which is what it takes; whoever gets the file has a cursor.
+/// The page and the newest lines at one moment, as one HTML file. The lines stay in the log's memory, which the
+/// snapshot keeps alive; each download has a cursor.
 package final class Snapshot {
     private enum Piece {
         case page([UInt8])
@@ -10,16 +10,16 @@ package final class Snapshot {
         case line([UInt8])
     }
 
-    /// The lines it has at the most, in bytes as they are in the log: in the file each `<` of them takes six.
+    /// The most bytes of lines, as in the log: in the file, each `<` takes six.
     package static let mostLines = 8 << 20
 
     /// `catwatch-HOST-20261122T050300Z.html`
     package let fileName: String
     private let pieces: [Piece]
 
-    /// Takes it, on the store's loop.
+    /// Takes a snapshot, on the store's loop.
     ///
-    /// - Returns: nil before it is known whose feed this is.
+    /// - Returns: nil while the feed's agent is unknown.
     package convenience init?(of store: EventStore) {
         let taken = store.assumeIsolated { ($0.newest(bytes: Self.mostLines), $0.identity.host.name) }
         guard let lines = taken.0 else { return nil }
@@ -43,7 +43,7 @@ package final class Snapshot {
         self.pieces = pieces + [.page(page.end)]
     }
 
-    /// What a header field can say, and every file system take.
+    /// A name that is valid in a header field and on every file system.
     private static func fileName(_ host: String, _ time: String) -> String {
         let name = String(
             decoding: host.utf8.prefix(64).map { byte in
@@ -54,19 +54,19 @@ package final class Snapshot {
         return "catwatch-\(name.isEmpty ? "host" : name)-\(moment)Z.html"
     }
 
-    /// Where somebody who gets the file is in it.
+    /// The position of one download in the file.
     package struct Cursor {
         private let snapshot: Snapshot
         private var piece = 0
         private var offset = 0
-        /// What is left of the characters that stand for one, where there was no room for all of them.
+        /// The rest of an escape sequence that did not fit.
         private var rest = ArraySlice<UInt8>()
 
         package init(in snapshot: Snapshot) { self.snapshot = snapshot }
 
-        /// Fills a buffer that is not empty with what comes next.
+        /// Fills a buffer, which must not be empty, with the next bytes.
         ///
-        /// - Returns: how many bytes; 0 at the end.
+        /// - Returns: the number of bytes; 0 at the end.
         package mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
             var filled = 0
             while filled < buffer.count {
@@ -103,7 +103,8 @@ package final class Snapshot {
             return count
         }
 
-        /// Copies lines so that they end neither their script nor, by the white space that a reader of HTML changes, themselves.
+        /// Copies lines, escaped so that they neither end their script nor are changed by an HTML parser's treatment of
+        /// white space.
         private mutating func escape(
             _ bytes: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
         ) -> Int {
@@ -112,9 +113,9 @@ package final class Snapshot {
                 let byte = bytes[offset]
                 offset += 1
                 switch byte {
-                // Only within a string, where JSON has this for it.
+                // Occurs only within strings, where JSON has an escape for it.
                 case UInt8(ascii: "<"): rest = Self.escapedLess[...]
-                // Only between tokens.
+                // Occurs only between tokens.
                 case UInt8(ascii: "\r"): rest = [UInt8(ascii: " ")]
                 default:
                     room[filled] = byte

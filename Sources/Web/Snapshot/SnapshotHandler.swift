@@ -1,10 +1,10 @@
 internal import HTTPServer
 internal import Reactor
 
-/// `GET /snapshot`: the page with the newest lines, as a file. Those who ask within a second get the same one, and the log's
-/// memory is held for no more than two.
+/// `GET /snapshot`: the page with the newest lines, as a file. Requests within a second share one snapshot, and the
+/// log's memory is held for at most two.
 final class SnapshotHandler: WebHandler {
-    /// One that is on its way to somebody.
+    /// A snapshot that is being downloaded.
     private struct Held {
         let snapshot: Snapshot
         let taken: LoopInstant
@@ -14,11 +14,11 @@ final class SnapshotHandler: WebHandler {
     private let context: WebContext
     private var held: [Held] = []
 
-    /// The most that are held at once, for slow clients; whoever wants a newer one then has to come again.
+    /// The most snapshots held at once, for slow clients; a request for a newer one must then be repeated later.
     static let mostHeld = 2
-    /// How old the one may be that somebody gets with others.
+    /// The age up to which a snapshot is shared.
     private static let sharing = Duration.seconds(1)
-    /// How long a client may take to get all of it.
+    /// How long a client may take to read the whole file.
     static let patience = Duration.seconds(300)
 
     init(_ context: WebContext) { self.context = context }
@@ -47,7 +47,7 @@ final class SnapshotHandler: WebHandler {
     private func stream(of snapshot: Snapshot, from start: LoopInstant) -> HTTPStream {
         var cursor = Snapshot.Cursor(in: snapshot)
         let stream = HTTPStream { [loop = context.loop] buffer, _ in
-            // One that keeps taking a little would hold it for ever.
+            // A client that reads slowly would otherwise hold it for ever.
             guard start.duration(to: loop.clock.now) < Self.patience else { return .broken(byReset: false) }
             let count = cursor.read(into: buffer)
             return count > 0 ? .bytes(count) : .end

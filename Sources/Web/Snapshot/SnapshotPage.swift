@@ -1,12 +1,12 @@
 internal import Reactor
 internal import WebSocket
 
-/// The page as one file that needs nothing beside it, without the lines that are shown: its styles in it, its modules as
-/// `data:` URLs that an import map has their names lead to, and a policy of its own that lets nothing else in.
+/// The page as a self-contained file, without the lines: with inlined styles, modules as `data:` URLs in an import map,
+/// and its own policy that allows nothing else.
 ///
-/// It is made on the loop, and of bytes for that: 300 KiB of page took 60 ms as strings.
+/// It is built on the loop, and from bytes for that reason: 300 KiB of page took 60 ms as strings.
 struct SnapshotPage {
-    /// The file up to when it was taken, from there to the lines, and behind them.
+    /// The file up to the time of the snapshot, from there to the lines, and behind them.
     let start: [UInt8]
     let middle: [UInt8]
     let end: [UInt8]
@@ -14,17 +14,17 @@ struct SnapshotPage {
     /// The program's own page.
     static let own = SnapshotPage(PageFiles.all.map { ($0.name, $0.content) })
 
-    /// - Parameter files: the page's; the first one is the page itself.
+    /// - Parameter files: the page's files; the first one is the page itself.
     init(_ files: [(name: String, text: [UInt8])]) {
         var page = files.first?.text ?? []
-        // What only a server has: a picture for the tab, modules to be fetched, and the stream, which is begun before the rest.
+        // Removes what needs a server: the tab's icon, modules to fetch, and the script that starts the stream early.
         page.replace("<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n", by: [])
         page.replace("<script type=\"module\" src=\"connect.mjs\"></script>\n", by: [])
         for (name, _) in files { page.replace("<link rel=\"modulepreload\" href=\"\(name)\">\n", by: []) }
         var styles = "style-src"
         for (name, text) in files where name.hasSuffix(".css") {
             let style = "<style>".utf8 + text + "</style>".utf8
-            // One that is fetched later has no place of its own.
+            // A style that is loaded later has no place in the page.
             if !page.replace("<link rel=\"stylesheet\" href=\"\(name)\">", by: style) {
                 page.replace("</head>", by: style + "\n</head>".utf8)
             }
@@ -60,12 +60,12 @@ struct SnapshotPage {
         end = Array("</script>\n".utf8) + page[body...]
     }
 
-    /// How a policy names a script or style that stands in the page (CSP 3, hash-source).
+    /// The policy's name for a script or style in the page (CSP 3, hash-source).
     private static func source(of text: [UInt8]) -> String {
         "'sha256-\(Base64.encode(SHA256.digest(text)))'"
     }
 
-    /// With the names that the import map has: one module cannot lead to another by its place when it has none.
+    /// Renames imports to the names in the import map: a module in a `data:` URL has no path to resolve others against.
     private static func renamed(_ module: [UInt8]) -> [UInt8] {
         var renamed: [UInt8] = []
         var done = 0
@@ -79,7 +79,7 @@ struct SnapshotPage {
         return renamed + module[done...]
     }
 
-    /// For a `data:` URL in JSON in a script: all that one of these three would take for something else.
+    /// Escapes text for a `data:` URL in JSON in a script: all bytes that have a meaning in one of the three.
     private static func escape(_ text: [UInt8], into map: inout [UInt8]) {
         let digits = Array("0123456789ABCDEF".utf8)
         map.reserveCapacity(map.count + text.count * 5 / 4)
@@ -97,7 +97,7 @@ struct SnapshotPage {
 }
 
 extension [UInt8] {
-    /// Puts something in the place of a text, where it stands first; false when it is not there.
+    /// Replaces the first occurrence of a text; returns false when there is none.
     @discardableResult
     fileprivate mutating func replace(_ text: String, by other: [UInt8]) -> Bool {
         guard let place = range(of: text) else { return false }
