@@ -23,7 +23,7 @@ package enum Base64 {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// What a text stands for; nil when it is none, padding included.
+    /// Decodes a text; nil when it is not valid Base64, padding included.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padding = Array(text.suffix(2)).reversed().prefix { $0 == UInt8(ascii: "=") }.count

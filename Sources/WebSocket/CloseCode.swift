@@ -1,4 +1,4 @@
-/// Why a WebSocket is closed, as a close frame says it (RFC 6455, section 7.4).
+/// The reason for closing a WebSocket, in a close frame (RFC 6455, section 7.4).
 package struct CloseCode: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt16
 
@@ -12,8 +12,8 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
     package static let invalidData = CloseCode(rawValue: 1007)
     package static let tooBig = CloseCode(rawValue: 1009)
 
-    /// Whether a close frame may carry it: 1004 to 1006 and 1015 only stand for what happened without one, and what is
-    /// not registered below 3000 means nothing yet.
+    /// Whether a close frame may carry it: 1004 to 1006 and 1015 are reserved for endings without one, and unregistered
+    /// codes below 3000 have no meaning.
     package var isValid: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -21,7 +21,7 @@ package struct CloseCode: RawRepresentable, Sendable, Hashable {
         }
     }
 
-    /// What it is called, for a person; nil for codes that are an application's own.
+    /// The code's name, for a person; nil for an application's own codes.
     package var name: String? {
         switch rawValue {
         case 1000: "normal closure"

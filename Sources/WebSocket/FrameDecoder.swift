@@ -1,9 +1,9 @@
-/// Reads what a peer sends after the handshake, in pieces of any size (RFC 6455, section 5).
+/// Decodes a peer's frames after the handshake, in pieces of any size (RFC 6455, section 5).
 ///
-/// Everything is checked as early as it can be: a frame that announces too much is refused by its header, text that is
-/// not UTF-8 by its first wrong byte. It holds one message of up to `limit` bytes and 125 bytes of a control frame, never more.
+/// Everything is checked as early as possible: an announced length that is too large fails in the header, invalid UTF-8
+/// at its first wrong byte. It holds one message of at most `limit` bytes and 125 bytes of a control frame.
 package struct FrameDecoder: Sendable {
-    /// What is complete.
+    /// A complete message or control frame.
     package enum Item: Sendable, Equatable {
         /// A text message, whose bytes are `payload` until the next call.
         case text
@@ -11,13 +11,13 @@ package struct FrameDecoder: Sendable {
         case binary
         case ping([UInt8])
         case pong([UInt8])
-        /// The last item there is: whatever follows is skipped. Without a code the peer has not said why.
+        /// The last item: everything behind it is skipped. The code is nil when the peer gave none.
         case close(CloseCode?, reason: String)
     }
 
-    /// Where the reader is within a frame.
+    /// The decoder's position within a frame.
     private enum Place: Sendable {
-        /// In the header, of which there are `headerCount` bytes.
+        /// In the header, of which `headerCount` bytes have come.
         case header
         case payload
         case closed
@@ -45,29 +45,29 @@ package struct FrameDecoder: Sendable {
     private var message: Opcode?
     private var isReturned = false
     private var check = UTF8Check()
-    /// How many frames of the message had nothing in them.
+    /// The number of empty frames of the message.
     private var emptyFrames = 0
     private var control: [UInt8] = []
 
-    /// What a message's memory may hold on to between messages, in bytes.
+    /// The most bytes of a message's memory that are kept between messages.
     private static let keptCapacity = 64 << 10
-    /// How many parts of one message may have nothing in them.
+    /// The most empty frames of a message.
     private static let mostEmptyFrames = 1_024
 
     /// - Parameters:
-    ///   - role: who we are: a client takes no masked frames, a server no others.
+    ///   - role: our role: a client accepts only unmasked frames, a server only masked ones.
     ///   - limit: the most bytes of a message.
     package init(role: Role, limit: Int) {
         expectsMask = role == .server
         self.limit = limit
     }
 
-    /// Whether a message or a frame has begun and is not complete.
+    /// Whether a message or a frame has begun and is incomplete.
     package var isInside: Bool { place == .payload || headerCount > 0 || message != nil }
 
-    /// The next thing that is complete; nil when `input` is used up without one.
+    /// Returns the next complete item; nil when `input` is used up without one.
     ///
-    /// - Parameter input: what has arrived; what is used is taken off its front.
+    /// - Parameter input: the received bytes; used ones are removed from the front.
     /// - Throws: `WebSocketFault`, and the same again at every later call.
     package mutating func next(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> Item? {
         if let fault { throw fault }
@@ -106,7 +106,7 @@ package struct FrameDecoder: Sendable {
 
     // MARK: The header
 
-    /// Takes header bytes one by one, since each of them can be wrong on its own.
+    /// Handles header bytes one by one, because each can be invalid by itself.
     private mutating func takeHeader(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> Bool {
         var used = 0
         defer { input = UnsafeRawBufferPointer(rebasing: input[used...]) }
@@ -127,7 +127,7 @@ package struct FrameDecoder: Sendable {
         return true
     }
 
-    /// Where the length ends, and a key may follow.
+    /// The end of the length, which a masking key may follow.
     private var lengthEnd: Int { headerSize - (expectsMask ? 4 : 0) }
 
     private func number(_ range: Range<Int>) -> UInt64 {
@@ -187,7 +187,7 @@ package struct FrameDecoder: Sendable {
     private mutating func takePayload(from input: inout UnsafeRawBufferPointer) throws(WebSocketFault) {
         let count = min(length - taken, input.count)
         guard count > 0 else { return }
-        // In bounds: `count` is at most what there is.
+        // In bounds: `count` is at most the number of bytes.
         let bytes = UnsafeRawBufferPointer(rebasing: input[..<count])
         input = UnsafeRawBufferPointer(rebasing: input[count...])
         if opcode.isControl {
@@ -218,7 +218,7 @@ package struct FrameDecoder: Sendable {
 
     private static let notText = WebSocketFault(.invalidData, "sent text that is not UTF-8")
 
-    /// What a complete frame comes to; nil when it is a part of a message.
+    /// Returns the item that a complete frame ends; nil when it is only a part of a message.
     private mutating func endFrame() throws(WebSocketFault) -> Item? {
         switch opcode {
         case .ping: return .ping(control)
@@ -229,7 +229,7 @@ package struct FrameDecoder: Sendable {
             return item
         case .text, .binary, .continuation:
             guard isFinal else {
-                // The limit of its bytes bounds all others.
+                // Non-empty frames are bounded by the message's byte limit.
                 if length == 0 { emptyFrames += 1 }
                 guard emptyFrames <= Self.mostEmptyFrames else {
                     throw WebSocketFault(.tooBig, "sent more than \(Self.mostEmptyFrames) empty parts of a message")

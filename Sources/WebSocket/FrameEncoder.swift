@@ -6,8 +6,8 @@ package enum FrameEncoder {
     /// Appends one frame to `output`.
     ///
     /// - Parameters:
-    ///   - payload: at most 125 bytes in a control frame, which is final always.
-    ///   - key: what a client masks with, a random number that nobody can guess, anew for each frame; nil for a server.
+    ///   - payload: at most 125 bytes in a control frame, which is always final.
+    ///   - key: a client's masking key, an unpredictable random number for each frame; nil for a server.
     package static func append(
         _ opcode: Opcode, _ payload: some Collection<UInt8>, isFinal: Bool = true, key: UInt32?,
         to output: inout [UInt8]
@@ -34,7 +34,7 @@ package enum FrameEncoder {
         append(.close, payload, key: key, to: &output)
     }
 
-    /// Lengths are as short as they can be, which receivers may insist on.
+    /// Encodes lengths in as few bytes as possible, which receivers may require.
     private static func appendHeader(
         _ opcode: Opcode, count: Int, isFinal: Bool, key: UInt32?, to output: inout [UInt8]
     ) {

@@ -1,11 +1,11 @@
-/// Reads a server's half of the opening handshake, in pieces of any size (RFC 6455, section 4.1; RFC 9112, sections 4
-/// and 5). It fails at the first byte that no HTTP answer has.
+/// Parses a server's half of the opening handshake, in pieces of any size (RFC 6455, section 4.1; RFC 9112, sections 4
+/// and 5). It fails at the first byte that is not HTTP.
 package struct HandshakeAnswer: Sendable {
-    /// What the server said.
+    /// The server's answer.
     package enum Outcome: Sendable, Equatable {
         /// Frames follow.
         case accepted(subprotocol: String?)
-        /// A complete head of another answer; its body may follow. `retryAfter` is that field's value.
+        /// The complete head of another answer; its body may follow. `retryAfter` is the value of that field.
         case refused(status: Int, retryAfter: String?)
     }
 
@@ -21,18 +21,18 @@ package struct HandshakeAnswer: Sendable {
     private static let version = Array("HTTP/1.".utf8)
 
     /// - Parameters:
-    ///   - key: the one that was sent.
-    ///   - subprotocols: those that were offered.
-    ///   - limit: the most bytes of the answer's head, informational answers before it included.
+    ///   - key: the key of the request.
+    ///   - subprotocols: the offered subprotocols.
+    ///   - limit: the most bytes of the answer's head, including informational answers before it.
     package init(key: String, subprotocols: [String], limit: Int = 16 << 10) {
         expectedAccept = Handshake.accept(key: key)
         self.subprotocols = subprotocols
         self.limit = limit
     }
 
-    /// What the server said; nil when `input` is used up before all of it has come.
+    /// Returns the server's answer; nil when `input` is used up before it is complete.
     ///
-    /// - Parameter input: what has arrived; what is used is taken off its front.
+    /// - Parameter input: the received bytes; used ones are removed from the front.
     package mutating func next(from input: inout UnsafeRawBufferPointer) throws(HandshakeFault) -> Outcome? {
         var used = 0
         defer { input = UnsafeRawBufferPointer(rebasing: input[used...]) }
@@ -87,7 +87,7 @@ package struct HandshakeAnswer: Sendable {
             line[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { throw HandshakeFault(.answer, "sent a header that is none") }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        // Others are of no interest, and an answer may have many.
+        // Other fields are not needed, and an answer may have many.
         guard name.hasPrefix("sec-websocket-") || ["upgrade", "connection", "retry-after"].contains(name) else {
             return
         }
@@ -95,7 +95,7 @@ package struct HandshakeAnswer: Sendable {
         fields.append((name, String(Handshake.trimmed(value[...]))))
     }
 
-    /// The end of a head; nil when it was an informational one, and another follows.
+    /// Ends a head; returns nil after an informational one, which another head follows.
     private mutating func end() throws(HandshakeFault) -> Outcome? {
         let status = self.status ?? 0
         switch status {

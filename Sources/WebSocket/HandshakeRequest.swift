@@ -1,6 +1,6 @@
 /// A client's half of the opening handshake (RFC 6455, section 4.1).
 package struct HandshakeRequest: Sendable {
-    /// The host, with its port when that is not the scheme's own.
+    /// The host, and the port unless it is the scheme's default.
     package var authority: String
     /// Path and query.
     package var target: String
@@ -8,7 +8,7 @@ package struct HandshakeRequest: Sendable {
     package var key: String
     /// Offered in this order.
     package var subprotocols: [String] = []
-    /// Whole lines, `Name: value`. One that names `Host` replaces ours; the handshake's own fields cannot be replaced.
+    /// Whole lines, `Name: value`. A `Host` line replaces ours; the handshake's own fields cannot be replaced.
     package var fields: [String] = []
 
     package init(authority: String, target: String, key: String) {
@@ -17,7 +17,7 @@ package struct HandshakeRequest: Sendable {
         self.key = key
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     ///
     /// - Throws: `HandshakeFault` when a text has line breaks or control characters, or a field is the handshake's own.
     package func encoded() throws(HandshakeFault) -> [UInt8] {
@@ -45,19 +45,19 @@ package struct HandshakeRequest: Sendable {
     }
 }
 
-/// Why there is no WebSocket.
+/// Why the handshake failed.
 package struct HandshakeFault: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// What we were told to send cannot be sent.
+        /// The request has text that cannot be sent.
         case request
-        /// The answer is not what RFC 6455 wants.
+        /// The answer does not conform to RFC 6455.
         case answer
         /// The answer's head is too large.
         case tooLarge
     }
 
     package let kind: Kind
-    /// What was wrong; about an answer, as the end of a sentence about the server: `sent …`.
+    /// The fault; for an answer, the end of a sentence about the server: `sent …`.
     package let message: String
 
     package init(_ kind: Kind, _ message: String) {

@@ -4,14 +4,14 @@ package enum Masking {
     ///
     /// - Parameters:
     ///   - key: the four bytes of the key, the first one the highest.
-    ///   - offset: how many bytes of the payload came before these.
+    ///   - offset: the number of the payload's bytes before these.
     package static func apply(_ key: UInt32, offset: Int, to bytes: UnsafeMutableRawBufferPointer) {
-        // The key as it lies in memory from this offset on, twice.
+        // The key as in memory from this offset on, twice.
         let shift = UInt32(truncatingIfNeeded: offset & 3) * 8
         let turned = shift == 0 ? key : key << shift | key >> (32 - shift)
         let word = UInt64(turned) << 32 | UInt64(turned)
         var index = 0
-        // In bounds: eight bytes from `index` on lie below `count` as long as this holds.
+        // In bounds: this condition keeps eight bytes from `index` on below `count`.
         while index + 8 <= bytes.count {
             let masked = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ word.bigEndian
             bytes.storeBytes(of: masked, toByteOffset: index, as: UInt64.self)

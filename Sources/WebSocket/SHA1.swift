@@ -1,4 +1,4 @@
-/// SHA-1 (RFC 3174), which the handshake proves with that a server speaks the protocol; it protects nothing.
+/// SHA-1 (RFC 3174), with which a server's handshake proves that it speaks the protocol; it secures nothing.
 package enum SHA1 {
     /// The 20 bytes of the digest.
     package static func digest(_ message: [UInt8]) -> [UInt8] {

@@ -1,9 +1,9 @@
-/// Checks text that comes in pieces for being UTF-8 (RFC 3629, section 4): no overlong forms, no surrogates, nothing
-/// above U+10FFFF. It fails at the first byte that cannot be right, before the character is complete.
+/// Validates UTF-8 text that comes in pieces (RFC 3629, section 4): no overlong forms, no surrogates, nothing above
+/// U+10FFFF. It fails at the first invalid byte, before the character is complete.
 package struct UTF8Check: Sendable {
-    /// Continuation bytes that the character still lacks.
+    /// The number of continuation bytes that the character lacks.
     private var missing = 0
-    /// What the next continuation byte may be.
+    /// The range of the next continuation byte.
     private var low: UInt8 = 0x80
     private var high: UInt8 = 0xBF
 
@@ -12,7 +12,7 @@ package struct UTF8Check: Sendable {
     /// Whether the text could end here.
     package var isComplete: Bool { missing == 0 }
 
-    /// Takes the next piece; false when no text can begin like this.
+    /// Checks the next piece; returns false when no valid text starts like this.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {

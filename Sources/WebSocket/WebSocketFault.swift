@@ -1,8 +1,8 @@
-/// What a peer did that ends the connection (RFC 6455, section 7.1.7).
+/// A peer's violation that ends the connection (RFC 6455, section 7.1.7).
 package struct WebSocketFault: Error, Sendable, Equatable {
-    /// What the connection is to be closed with.
+    /// The code to close the connection with.
     package let closeCode: CloseCode
-    /// What was wrong, as the end of a sentence about the peer: `sent a masked frame`.
+    /// The fault, as the end of a sentence about the peer: `sent a masked frame`.
     package let message: String
 
     package init(_ closeCode: CloseCode, _ message: String) {
@@ -11,12 +11,12 @@ package struct WebSocketFault: Error, Sendable, Equatable {
     }
 }
 
-/// Which end of a connection we are: a client masks its frames and a server does not.
+/// Our end of a connection: a client masks its frames and a server does not.
 package enum Role: Sendable, Hashable, CaseIterable {
     case client, server
 }
 
-/// What a frame is (RFC 6455, section 5.2); the other ten numbers are reserved.
+/// The type of a frame (RFC 6455, section 5.2); the other ten values are reserved.
 package enum Opcode: UInt8, Sendable, CaseIterable {
     case continuation = 0
     case text = 1
