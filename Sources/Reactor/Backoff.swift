@@ -1,5 +1,5 @@
-/// How long to wait after failures in a row: a random time up to a bound that doubles ("full jitter"), so that many
-/// agents that lost one server do not come back together.
+/// The pauses between failed attempts: a random time up to a bound that doubles ("full jitter"), so that many agents
+/// that lost the same server do not return together.
 ///
 /// | failure | bound, with base 1 s and cap 30 s |
 /// | --- | --- |
@@ -11,7 +11,7 @@
 package struct Backoff: Sendable {
     package let base: Duration
     package let cap: Duration
-    /// Failures in a row so far.
+    /// The number of failures in a row.
     package private(set) var attempt = 0
 
     package init(base: Duration = .seconds(1), cap: Duration = .seconds(30)) {
@@ -19,22 +19,23 @@ package struct Backoff: Sendable {
         self.cap = cap
     }
 
-    /// The bound after this many failures in a row, from 1; with another cap when there is one.
+    /// The bound after this many failures in a row, from 1; `other` replaces the cap.
     package func bound(after attempt: Int, upTo other: Duration? = nil) -> Duration {
-        // 2^20 seconds are more than any cap; more would overflow in the end.
+        // 2^20 seconds are more than any cap; larger factors would overflow.
         min(other ?? cap, base * (1 << max(0, min(attempt - 1, 20))))
     }
 
-    /// Notes a failure, of which another cap may hold; returns how long to wait.
+    /// Counts a failure and returns the pause; `other` replaces the cap.
     package mutating func fail(upTo other: Duration? = nil, using random: inout some RandomNumberGenerator) -> Duration
     {
         attempt += 1
         return bound(after: attempt, upTo: other) * Double.random(in: 0...1, using: &random)
     }
 
-    /// Notes how long something lasted that then failed: a success when that was a second, and the longest pause before it.
+    /// Records how long something worked before it failed: a success if at least a second and the longest possible
+    /// pause.
     package mutating func lasted(_ time: Duration) { if time >= max(.seconds(1), bound(after: attempt)) { succeed() } }
 
-    /// Notes a success.
+    /// Resets the count of failures.
     package mutating func succeed() { attempt = 0 }
 }

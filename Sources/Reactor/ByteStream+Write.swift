@@ -1,5 +1,5 @@
 extension ByteStream {
-    /// Writes all of the bytes, waiting for room as often as it takes.
+    /// Writes all bytes, waiting for room as often as needed.
     ///
     /// - Throws: `SystemError`, or `CancellationError` when the task is cancelled, which may leave a part written.
     package func write(all bytes: [UInt8]) async throws {

@@ -1,9 +1,9 @@
 import CLinux
 internal import Glibc
 
-/// Owns a file descriptor: there is one owner, and it closes the descriptor when it goes.
+/// Owns a file descriptor, and closes it at the end of its life.
 package struct Descriptor: ~Copyable, Sendable {
-    /// The number, for as long as the owner lives.
+    /// The number, valid while the owner lives.
     package let number: Int32
 
     /// Takes over an open descriptor.
@@ -26,16 +26,16 @@ package struct Descriptor: ~Copyable, Sendable {
         Descriptor(owning: try systemCall("dup") { cw_duplicate(number) })
     }
 
-    /// open(2); closed on exec always.
+    /// open(2); always closed on exec.
     package static func open(_ path: String, flags: Int32, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         Descriptor(
             owning: try systemCall("open", on: path) { cw_open(path, flags | O_CLOEXEC, mode) })
     }
 
-    /// Everything there is to read, for small files; nil when that is more than `limit` bytes. Blocks.
+    /// Reads everything, for small files; nil when that is more than `limit` bytes. Blocks.
     ///
-    /// - Parameter patience: how long to wait for more of a pipe, in milliseconds from 0; nil for as long as it takes.
-    /// - Throws: `ETIMEDOUT` when nothing came for so long.
+    /// - Parameter patience: how long to wait for more of a pipe, in milliseconds from 0; nil for no limit.
+    /// - Throws: `ETIMEDOUT` when nothing came for that long.
     package borrowing func bytes(limit: Int, patience: Int32? = nil) throws(SystemError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -53,7 +53,7 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Writes all of the bytes to a descriptor, however long that takes: for where there is no loop.
+    /// Writes all bytes to a descriptor and blocks until done: for use without a loop.
     package static func write(_ bytes: UnsafeRawBufferPointer, to number: Int32) throws(SystemError) {
         var done = 0
         while done < bytes.count {
@@ -70,7 +70,7 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// pipe2(2): what is written to `write` is read from `read`.
+    /// pipe2(2): bytes written to `write` are read from `read`.
     package static func pipe(nonblocking: Bool = true) throws(SystemError) -> Pipe {
         var ends: (Int32, Int32) = (-1, -1)
         try withUnsafeMutableBytes(of: &ends) { (raw) throws(SystemError) in

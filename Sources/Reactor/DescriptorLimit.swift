@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// How many descriptors the process may have open at once. (getrlimit(2), `RLIMIT_NOFILE`.)
+/// The most descriptors that the process may have open. (getrlimit(2), `RLIMIT_NOFILE`.)
 package enum DescriptorLimit {
-    /// Descriptors that a program needs beside those it counts: libraries, files, pipes.
+    /// Descriptors needed besides connections: libraries, files, pipes.
     private static let others = 128
 
-    /// Raises the soft limit to what `count` connections need, or as far as the hard limit goes; never lowers it. Services
-    /// get 1,024 by default, which is kept low for programs that use select(2): this one does not.
+    /// Raises the soft limit for `count` connections, up to the hard limit; never lowers it. Services get 1,024 by
+    /// default, which is low for the sake of select(2): this program does not use that.
     package static func raise(for count: Int) {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

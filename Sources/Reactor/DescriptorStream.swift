@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// A byte stream over a descriptor: a pipe, a terminal, a socket or a file.
 ///
-/// It registers once, edge-triggered, and tries before it waits: a steady stream costs no epoll_ctl(2). For room it is watched
-/// only while there is none, or each piece that the other end takes would be an event.
+/// It registers once, edge-triggered, and tries before it waits: a steady stream costs no epoll_ctl(2). It is watched
+/// for room only while there is none, or each piece that the other end reads would be an event.
 package final class DescriptorStream: WatchedStream {
     private enum Kind {
-        /// `send` and `recv` need no `O_NONBLOCK`, which other processes that share the socket would see.
+        /// `send` and `recv` need no `O_NONBLOCK`, which would affect other processes that share the socket.
         case socket
         /// Was opened with `O_NONBLOCK`.
         case nonblocking
-        /// Is always ready and cannot be waited for.
+        /// Is always ready; epoll rejects it.
         case file
     }
 
@@ -28,8 +28,8 @@ package final class DescriptorStream: WatchedStream {
 
     private static let interest: Readiness = [.read, .readHangUp, .edgeTriggered]
 
-    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set, and a socket be connected, or
-    /// on its way there: one that is neither counts as hung up.
+    /// Takes over a descriptor. Anything but a socket or a file must have `O_NONBLOCK` set; a socket must be connected
+    /// or connecting, or it counts as hung up.
     ///
     /// - Throws: `SystemError` when it cannot be watched.
     package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
@@ -58,12 +58,12 @@ package final class DescriptorStream: WatchedStream {
         if let body { return body(readiness) }
         if isOver || !readiness.isDisjoint(with: [.read, .readHangUp]) { readable.signal() }
         if isOver || readiness.contains(.write) { writable.signal() }
-        // Reported by one edge only, and must not be lost on whoever asks again. The other two are signalled: a named pipe
-        // that somebody opens anew has room and bytes to wait for again.
+        // Reported by one edge only, so it must last for later waits. The other two are signalled: a named pipe that is
+        // opened again has room and bytes to wait for again.
         if isOver { hungUp.open() }
     }
 
-    /// Watches for room as well; what there is by now is reported.
+    /// Watches for room as well; room that exists by now is reported.
     private func watchForRoom() { try? watch?.update(Self.interest.union(.write)) }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
@@ -117,11 +117,11 @@ package final class DescriptorStream: WatchedStream {
 }
 
 extension DescriptorStream {
-    /// One of the process's standard streams, without blocking and without changing it for anybody who shares it:
-    /// `O_NONBLOCK` belongs to the open file description, which the shell has too, so a pipe or terminal is opened anew
-    /// through /proc/self/fd.
+    /// Opens one of the process's standard streams, without blocking and without changing it for processes that share
+    /// it: `O_NONBLOCK` belongs to the open file description, which the shell has too, so a pipe or terminal is opened
+    /// again through /proc/self/fd.
     ///
-    /// - Parameter number: 0, 1 or 2; any below 32 will do.
+    /// - Parameter number: 0, 1 or 2; in general, any number below 32.
     package static func standard(_ number: Int32, on loop: EventLoop) throws(SystemError) -> DescriptorStream {
         var status = stat()
         try systemCall("fstat") { fstat(number, &status) }
@@ -135,14 +135,14 @@ extension DescriptorStream {
             let anew = try Descriptor.open(path, flags: access | O_NONBLOCK | O_NOCTTY)
             return try DescriptorStream(owning: anew, on: loop)
         } catch {
-            // Not ours to open (su, sudo): the flag it is, given back at exit.
+            // We may not open it (su, sudo): sets the flag, and takes it back at exit.
             NonblockingFlag.set(on: number)
             return try DescriptorStream(owning: Descriptor(owning: duplicate(number)), on: loop)
         }
     }
 
-    /// Makes the standard streams what they were for everybody who shares them: for who ends the process without exit(3), at
-    /// which that is done by itself.
+    /// Restores the standard streams for the processes that share them: for a process that ends without exit(3), which
+    /// does this by itself.
     package static func giveBackStandard() { NonblockingFlag.takeBack() }
 
     private static func duplicate(_ number: Int32) throws(SystemError) -> Int32 {
@@ -150,9 +150,9 @@ extension DescriptorStream {
     }
 }
 
-/// Sets `O_NONBLOCK` on descriptors that others share, and takes it back when the process exits.
+/// Sets `O_NONBLOCK` on shared descriptors, and removes it when the process exits.
 private enum NonblockingFlag {
-    /// A bit for each descriptor that has it from here.
+    /// A bit for each descriptor that got the flag here.
     private static let borrowed = Atomic<UInt32>(0)
 
     static func set(on number: Int32) {

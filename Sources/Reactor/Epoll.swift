@@ -1,7 +1,7 @@
 import CLinux
 internal import Glibc
 
-/// The epoll instance of a loop and the table of what is registered with it.
+/// The epoll instance of a loop and the table of its watches.
 final class Epoll {
     private let epoll: Descriptor
     private var watches: [Watch?] = []
@@ -21,7 +21,7 @@ final class Epoll {
 
     /// Registers a descriptor.
     ///
-    /// - Throws: `EPERM` for what cannot be waited for (a regular file is always ready), `EEXIST` when it is watched.
+    /// - Throws: `EPERM` for what epoll rejects (a regular file is always ready), `EEXIST` when it is watched already.
     func add(
         _ descriptor: Int32, _ interest: Readiness, handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> Watch {
@@ -35,7 +35,7 @@ final class Epoll {
         return watch
     }
 
-    /// Whether a watch still stands for its descriptor, which may have been closed and watched anew under its number.
+    /// Whether a watch is still the one of its descriptor, whose number may have been closed and watched again.
     func knows(_ watch: Watch) -> Bool {
         let index = Int(watch.descriptor)
         return index < watches.count && watches[index] === watch
@@ -44,7 +44,7 @@ final class Epoll {
     func remove(_ watch: Watch) {
         guard knows(watch) else { return }
         watches[Int(watch.descriptor)] = nil
-        // A library may have closed its descriptor already; the kernel has then removed it by itself.
+        // A library may have closed its descriptor already; the kernel has then removed it.
         _ = try? control(EPOLL_CTL_DEL, watch.descriptor, [], 0)
     }
 
@@ -55,7 +55,7 @@ final class Epoll {
         try systemCall("epoll_ctl") { epoll_ctl(epoll.number, operation, descriptor, &event) }
     }
 
-    /// Waits for events, at most until `timeout` has passed (nil: for ever), and hands them to their handlers.
+    /// Waits for events, at most `timeout` (nil: for ever), and calls their handlers.
     func poll(timeout: Duration?) {
         let count: Int32
         if let timeout {
@@ -68,7 +68,7 @@ final class Epoll {
         }
         if count < 0 {
             let code = cw_errno()
-            // Anything but a signal would come again at once, for ever: a kernel before 5.11 has no such call.
+            // Any other error would come again at once, for ever: a kernel before 5.11 lacks this call.
             precondition(code == EINTR, "epoll_pwait2: \(SystemError(code: code, call: "epoll_pwait2").reason)")
             return
         }

@@ -7,9 +7,9 @@ internal import Synchronization
 /// It is a serial executor (an actor whose `unownedExecutor` it is runs on it) and a task executor: under a root task
 /// started by `run`, task groups, `async let` and default actors stay on it too. See docs/concurrency.md.
 ///
-/// In *virtual* mode its clock stands still while there is work and jumps to the next deadline when there is none.
+/// In *virtual* mode, its clock stands still while there is work and jumps to the next deadline when there is none.
 package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked Sendable {
-    // Unchecked: `inbox`, `clock` and `owner` are safe from any thread; everything else is touched on the loop's own
+    // Unchecked: `inbox`, `clock` and `owner` are safe from any thread; everything else is used on the loop's own
     // thread only, which `preconditionOnLoop` checks at every entry.
     package let clock: LoopClock
     private let inbox: Inbox
@@ -19,19 +19,19 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     private var timers = TimerHeap()
     private var inboxWatch: Watch?
     private var isFinished = false
-    /// Why the root task was cancelled: it waits in virtual time for what never comes.
+    /// Why the root task was cancelled in virtual time: it would wait for ever.
     private var deadEnd: VirtualTimeFault?
     /// Turns in virtual time since the root task began, or was cancelled.
     private var virtualTurns = 0
-    /// The most that a timer was late since `takeLag`.
+    /// The greatest lateness of a timer since `takeLag`.
     private var lag = Duration.zero
-    /// Pieces of work that other threads do for this loop; virtual time waits for them.
+    /// The number of pieces of work that other threads do for this loop; virtual time waits for them.
     private var offloaded = 0
 
-    /// Due timers and jobs have this much together before the loop looks at its descriptors again.
+    /// The time for due timers and jobs together, before the loop checks its descriptors again.
     private var turn: TimeSlice
 
-    /// - Throws: `SystemError` when the process has no descriptors left.
+    /// - Throws: `SystemError` when the process has no free descriptor.
     package init(virtual: Bool = false) throws(SystemError) {
         clock = LoopClock(isVirtual: virtual)
         turn = TimeSlice(clock: clock, time: .microseconds(250), steps: 512)
@@ -44,7 +44,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     /// Whether the calling thread is the loop's.
     package var isCurrent: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Traps when called from another thread: what is not on the loop must not touch its state.
+    /// Traps when called from another thread, which must not touch the loop's state.
     @inline(__always)
     package func preconditionOnLoop() {
         precondition(isCurrent, "called off its event loop")
@@ -76,8 +76,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
 
     /// Runs the loop on the calling thread until `body` has ended, and returns what it returned.
     ///
-    /// `body` is the root task: whatever it starts in task groups stays on the loop. When it waits in virtual time for what never
-    /// comes, it is cancelled; if it does not end then either, it is left behind as it is.
+    /// `body` is the root task: everything it starts in task groups stays on the loop. If it waits for ever in virtual
+    /// time, it is cancelled; if it does not end then either, it is abandoned.
     ///
     /// - Throws: what `body` throws, or `VirtualTimeFault`.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
@@ -96,7 +96,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         return try result.get()
     }
 
-    /// What the root task came to; written and read on the loop's thread.
+    /// The result of the root task; used on the loop's thread only.
     private final class Outcome<Value>: @unchecked Sendable {
         var result: Result<Value, any Error>?
     }
@@ -133,7 +133,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
     }
 
-    /// Cancels the root task; true when that was done before, and did not end it.
+    /// Cancels the root task; returns true when that was done before and has not ended it.
     private func end(by fault: VirtualTimeFault, _ cancel: () -> Void) -> Bool {
         if deadEnd != nil { return true }
         (deadEnd, virtualTurns) = (fault, 0)
@@ -152,7 +152,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
     }
 
-    /// At least one, however long the timers' handlers took.
+    /// Runs at least one job, however long the timers' handlers took.
     private func runJobs() {
         while let job = jobs.popFirst() {
             job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
@@ -163,8 +163,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     private func fireTimers(at now: LoopInstant) {
         guard let earliest = timers.earliest, earliest <= now else { return }
         lag = max(lag, earliest.duration(to: now))
-        // What a handler sets for right now comes in the next turn: jobs and descriptors have theirs in between, so a
-        // sleep for no time at all is a way to let them.
+        // A handler's timers for right now fire in the next turn, after jobs and descriptors: so a sleep of zero time
+        // lets these run.
         let mark = timers.mark
         while let timer = timers.popDue(at: now, setBefore: mark) {
             timer.take()?()
@@ -172,12 +172,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
     }
 
-    /// How long nothing is to be done, as far as timers tell.
+    /// The time until the next timer; nil without timers.
     private var untilTimer: Duration? { timers.earliest.map { max(.zero, clock.now.duration(to: $0)) } }
 
-    /// Goes on in virtual time: to the next timer, if there is nothing to do before.
+    /// Advances virtual time to the next timer, unless there is work before.
     ///
-    /// - Returns: false when there is nothing at all to wait for.
+    /// - Returns: false when there is nothing to wait for.
     private func jump() -> Bool {
         guard untilTimer != .zero else {
             epoll.poll(timeout: .zero)
@@ -195,43 +195,43 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         return true
     }
 
-    /// The kernel may let epoll wait up to a thousandth longer than asked (its timer slack for long waits): so a long wait
-    /// ends early by more than that, and a short one takes the rest.
+    /// The kernel may extend an epoll wait by a thousandth (its timer slack for long waits): so a long wait ends early
+    /// by more than that, and a short one does the rest.
     private static func early(_ wait: Duration) -> Duration {
         wait < .milliseconds(100) ? wait : wait - wait / 256
     }
 
-    /// Many times what any test takes, which is some hundred thousand.
+    /// Many times the turns of any test, which are some hundred thousand.
     private static let mostVirtualTurns = 2_000_000
 
     // MARK: Timers and descriptors
 
-    /// Does `body` on the loop when `deadline` has come.
+    /// Calls `body` on the loop at `deadline`.
     @discardableResult
     package func schedule(at deadline: LoopInstant, _ body: @escaping () -> Void) -> LoopTimer {
         preconditionOnLoop()
         return timers.insert(deadline: deadline, body: body)
     }
 
-    /// Does `body` on the loop after `delay`.
+    /// Calls `body` on the loop after `delay`.
     @discardableResult
     package func schedule(after delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
         schedule(at: clock.now.advanced(by: delay), body)
     }
 
-    /// Takes a timer back; harmless when it has fired.
+    /// Cancels a timer; harmless when it has fired.
     package func cancel(_ timer: LoopTimer) {
         preconditionOnLoop()
-        // Let go of the work last: what dies with it may set and cancel timers itself.
+        // Releases the work last: its deinit may set and cancel timers.
         let work = timer.take()
         timers.remove(timer)
         withExtendedLifetime(work) {}
     }
 
-    /// Calls `handler` on the loop whenever a descriptor is ready; the caller keeps the descriptor and cancels the watch
-    /// before closing it.
+    /// Calls `handler` on the loop whenever a descriptor is ready; the caller keeps the descriptor and cancels the
+    /// watch before closing it.
     ///
-    /// - Throws: `EPERM` for a regular file (always ready, cannot be waited for), `EEXIST` when it is watched already.
+    /// - Throws: `EPERM` for a regular file (always ready, epoll rejects it), `EEXIST` when it is watched already.
     package func watch(
         _ descriptor: Int32, interest: Readiness, handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> Watch {
@@ -239,10 +239,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         return try epoll.add(descriptor, interest, handler: handler)
     }
 
-    /// Timers that are set, for leak tests.
+    /// The number of timers that are set, for leak tests.
     package var timerCount: Int { timers.count }
 
-    /// The most that a timer was late since this was last asked: what else the loop had to do kept it waiting.
+    /// Returns and resets the greatest lateness of a timer, which measures how long other work has kept the loop busy.
     package func takeLag() -> Duration {
         preconditionOnLoop()
         defer { lag = .zero }
@@ -251,12 +251,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
 
     // MARK: Work elsewhere
 
-    /// Has `worker` do blocking work, and comes back with what it returned.
+    /// Has `worker` do blocking work, and returns its result.
     ///
-    /// Work cannot be cancelled, but nobody has to wait for it: what uses the same things as work that was left alone must not
-    /// go on with them. A worker that has been stopped takes no work, so whoever asks it waits until the task is cancelled.
-    /// - Throws: what the work throws, or `CancellationError` as soon as the task is cancelled; the work is then done all the
-    ///   same, and what it came to is dropped.
+    /// Cancelling the caller does not wait for the work, which continues: what shares state with abandoned work must
+    /// not go on using it. A stopped worker does no work, so its caller waits until the task is cancelled.
+    /// - Throws: what the work throws, or `CancellationError` as soon as the task is cancelled; the work is still done,
+    ///   but its result is dropped.
     package func offload<Value: Sendable>(
         to worker: any Worker, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -281,13 +281,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
     }
 
-    /// Has `worker` do something behind what it was given already, which nobody waits for.
+    /// Gives `worker` work to do after its current work, without waiting for it.
     package func leave(to worker: any Worker, _ work: @escaping @Sendable () -> Void) {
         preconditionOnLoop()
         worker.perform(for: self, work, then: nil)
     }
 
-    /// Does work for another loop, or for itself, which then is not held up any less.
+    /// Does work for another loop, or for itself, in which case it blocks.
     package func perform<Value: Sendable>(
         for loop: EventLoop, _ work: @escaping @Sendable () -> Value, then done: (@Sendable (Value) -> Void)?
     ) {
@@ -303,11 +303,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
         }
     }
 
-    /// What somebody waits for who has work done elsewhere. Unchecked: touched on the loop only.
+    /// The caller of `offload` waiting for its result. Unchecked: used on the loop only.
     private final class Answer<Value: Sendable>: @unchecked Sendable {
         var continuation: CheckedContinuation<Value, any Error>?
 
-        /// The first one counts.
+        /// Delivers a result; the first one counts.
         func come(_ result: Result<Value, any Error>) {
             guard let continuation else { return }
             self.continuation = nil
@@ -316,11 +316,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, Worker, @unchecked 
     }
 }
 
-/// Why a task was cancelled that waits in virtual time, where nothing comes from outside.
+/// Why a task in virtual time was cancelled, where nothing comes from outside.
 package enum VirtualTimeFault: Error, CustomStringConvertible {
-    /// Nothing is scheduled, and nothing is under way.
+    /// Nothing is scheduled or in progress.
     case standsStill
-    /// There is always something to do, and yet the task does not end.
+    /// There is always work to do, but the task does not end.
     case goesOnForEver
 
     package var description: String {

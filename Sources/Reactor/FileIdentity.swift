@@ -1,7 +1,7 @@
 import CLinux
 internal import Glibc
 
-/// Which file something is, whatever its name is by now.
+/// The identity of a file, independent of its name.
 package struct FileIdentity: Sendable, Equatable {
     private let device: UInt64
     private let inode: UInt64
@@ -11,15 +11,15 @@ package struct FileIdentity: Sendable, Equatable {
         inode = UInt64(status.st_ino)
     }
 
-    /// What lies at `path`, a link being one itself.
+    /// Identifies the file at `path`; does not follow a link.
     package init(at path: String) throws(SystemError) {
         var status = stat()
         try systemCall("lstat", on: path) { lstat(path, &status) }
         self.init(status)
     }
 
-    /// What lies at `path`, in digits and for other processes to compare with: an inode's number is soon used again, so that it
-    /// says when the file was made as well. Nil for nothing.
+    /// Identifies the file at `path` in digits, for comparison by other processes: inode numbers are reused soon, so it
+    /// includes the file's birth time. Nil when there is no file.
     package static func lasting(at path: String) -> String? {
         guard let file = try? FileIdentity(at: path) else { return nil }
         return "\(file.device) \(file.inode) \(cw_birth_time(path))"

@@ -1,10 +1,10 @@
 import CLinux
 internal import Glibc
 
-/// The bytes of a file, whatever kind of file it is, without ever holding its loop up.
+/// The bytes of a file of any kind, without ever blocking its loop.
 ///
-/// What lies on a disk is read by a worker, a piece at a time, as the disk may take its time. What can be waited for, such as a
-/// FIFO, is read on the loop: a FIFO from when somebody writes to it until its last writer is gone.
+/// A worker reads files on disk in pieces, as the disk may be slow. Others, such as a FIFO, are read on the loop: a
+/// FIFO from its first writer until its last one is gone.
 package final class FileStream: ByteStream {
     private let loop: EventLoop
     private let worker: any Worker
@@ -15,19 +15,20 @@ package final class FileStream: ByteStream {
 
     private enum State {
         case idle
-        /// The worker has the file.
+        /// The worker is reading.
         case underWay
-        /// What was read and not yet taken.
+        /// The bytes read but not yet consumed.
         case bytes(Range<Int>)
-        /// What is read on the loop, and whether it has been waited for: a FIFO that nobody writes to yet is at its end.
+        /// A stream that is read on the loop, and whether it has been waited for: before its first writer, a FIFO reads
+        /// as ended.
         case stream(DescriptorStream, hasBegun: Bool)
         case failed(SystemError)
         case closed
     }
 
-    /// Opens nothing yet: that may take as long as reading.
+    /// Opens nothing yet, because that may block as long as reading.
     ///
-    /// - Parameter worker: where the disk is waited for.
+    /// - Parameter worker: waits for the disk.
     package init(_ path: String, on loop: EventLoop, worker: any Worker) {
         self.loop = loop
         self.worker = worker
@@ -36,7 +37,7 @@ package final class FileStream: ByteStream {
         hungUp = Wakeup(loop: loop)
     }
 
-    /// Whether what has this path lies on a disk, and so has an end. Blocks as long as the disk does.
+    /// Whether the path is on disk, and so has an end. Blocks as long as the disk does.
     package static func isOnDisk(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && File.isOnDisk(status)
@@ -51,10 +52,10 @@ package final class FileStream: ByteStream {
         case .underWay, .stream(_, hasBegun: false): return nil
         case .bytes(let bytes):
             let count = min(bytes.count, buffer.count)
-            // In bounds: the bytes lie in what the worker has read, and it reads nothing before they are taken.
+            // In bounds: the bytes lie in what the worker has read, and it reads nothing before they are consumed.
             buffer.copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: file.memory[bytes.lowerBound..<bytes.lowerBound + count]))
-            // An end is not read again: the file may be one that grows.
+            // The end is not read again: the file may grow.
             if count < bytes.count || bytes.isEmpty {
                 state = .bytes(bytes.lowerBound + count..<bytes.upperBound)
             } else {
@@ -117,17 +118,17 @@ package final class FileStream: ByteStream {
     }
 }
 
-/// The worker's side.
-private final class File: @unchecked Sendable {  // has work on one thread at a time: `State.underWay` says on which
+/// The part of the stream that runs on the worker.
+private final class File: @unchecked Sendable {  // on one thread at a time, see `State.underWay`
     enum Piece: Sendable {
-        /// So many bytes are in memory; 0 at the end.
+        /// This many bytes are in memory; 0 at the end.
         case bytes(Int)
-        /// It is nothing that lies on a disk; this is open, and whoever gets it owns it.
+        /// It is not on disk; this is its open descriptor, which the receiver owns.
         case descriptor(Int32)
         case failure(SystemError)
     }
 
-    /// What is read at once; not before there is something to read.
+    /// The read buffer; allocated when a file has been opened.
     private(set) var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private let path: String
     private var descriptor: Descriptor?
@@ -144,7 +145,7 @@ private final class File: @unchecked Sendable {  // has work on one thread at a 
     func next() -> Piece {
         do throws(SystemError) {
             if descriptor == nil {
-                // Without waiting for somebody who writes to a FIFO, and without taking a terminal for the process's own.
+                // Neither waits for a FIFO's writer nor makes a terminal the controlling one.
                 let opened = try Descriptor.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
                 var status = stat()
                 let number = opened.number

@@ -1,13 +1,13 @@
-/// Sums of numbers that came from outside, which may be anything.
+/// Sums of numbers from outside, which may have any value.
 extension FixedWidthInteger where Self: SignedInteger {
-    /// The sum, or the greatest or smallest integer where it would overflow.
+    /// The sum, clamped to the integer's range on overflow.
     @inlinable
     package func addingSaturated(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The difference, or the greatest or smallest integer where it would overflow.
+    /// The difference, clamped to the integer's range on overflow.
     @inlinable
     package func subtractingSaturated(_ other: Self) -> Self {
         let (difference, overflow) = subtractingReportingOverflow(other)

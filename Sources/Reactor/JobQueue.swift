@@ -1,4 +1,4 @@
-/// First in, first out: a ring that grows and is kept, so that a steady stream of jobs allocates nothing.
+/// A FIFO queue: a ring buffer that grows but never shrinks, so that a steady stream of jobs allocates nothing.
 struct JobQueue {
     private var ring: [UnownedJob?] = Array(repeating: nil, count: 64)
     private var head = 0

@@ -1,14 +1,14 @@
 import CLinux
 internal import Glibc
 
-/// A file that says whose something is: it is locked by its owner, and has the owner's process number in it, and maybe a note
-/// for the next one.
+/// A lock file that names the owner of something: its owner locks it and writes its process number, and possibly a note
+/// for the next owner, into it.
 package struct LockFile: ~Copyable, Sendable {
-    /// Why it cannot be had.
+    /// Why the lock cannot be taken.
     package enum Refusal: Error, Sendable, Equatable {
-        /// Somebody else has it: the process, as the file says.
+        /// Another process has it; its number, if the file has one.
         case taken(Int32?)
-        /// A file of that name holds something else.
+        /// The file contains something else.
         case isOther
         case failed(SystemError)
     }
@@ -16,7 +16,7 @@ package struct LockFile: ~Copyable, Sendable {
     private let path: String
     private let descriptor: Descriptor
 
-    /// Locks the file, which is made when it is not there, and writes the process's number into it.
+    /// Creates the file if needed, locks it, and writes the process's number into it.
     package static func take(_ path: String) throws(Refusal) -> LockFile {
         while true {
             if let lock = try lock(open(path), at: path) { return lock }
@@ -31,7 +31,7 @@ package struct LockFile: ~Copyable, Sendable {
         }
     }
 
-    /// Locks a file that was opened; nil when its last owner has removed it since, so that it guards nothing.
+    /// Locks an open file; nil when its last owner has removed it since, so that the lock would be void.
     static func lock(_ file: consuming Descriptor, at path: String) throws(Refusal) -> LockFile? {
         let number = file.number
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw .taken(owner(number)) }
@@ -42,19 +42,19 @@ package struct LockFile: ~Copyable, Sendable {
         return lock
     }
 
-    /// The longest text in one, in bytes.
+    /// The most bytes in a lock file.
     private static let longest = 192
 
-    /// What its owner, or the one before, has left; empty for nothing.
+    /// The note that this or the previous owner left; empty without one.
     package var note: String {
         let lines = Self.text(descriptor.number).split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
         return lines.count > 1 ? String(decoding: lines[1].prefix { $0 != 0x0A }, as: UTF8.self) : ""
     }
 
-    /// Has the next owner find this note, in digits and spaces, unless the lock is removed by then.
+    /// Leaves this note for the next owner, in digits and spaces, unless the lock is removed.
     package func leave(_ note: String) {
         let text = "\(getpid())\n" + (note.isEmpty ? "" : note + "\n")
-        // Not the other way round: others may read whose it is at any time.
+        // In this order, because others may read the owner at any time.
         _ = pwrite(descriptor.number, text, text.utf8.count, 0)
         _ = ftruncate(descriptor.number, text.utf8.count)
     }
@@ -70,7 +70,7 @@ package struct LockFile: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Whether the file still has its name: another one of that name may be somebody else's.
+    /// Whether the file still has its name: another file of that name may have another owner.
     package var isInPlace: Bool { Self.isNamed(path, descriptor.number) }
 
     private static func isNamed(_ path: String, _ lock: Int32) -> Bool {
@@ -80,12 +80,12 @@ package struct LockFile: ~Copyable, Sendable {
             && ours.st_dev == current.st_dev
     }
 
-    /// Removes the file, and only then lets go of it.
+    /// Removes the file, then releases the lock.
     package consuming func remove() { if isInPlace { unlink(path) } }
 
-    /// Whose it is, as the file says; nil when it does not.
+    /// The owner's process number in the file; nil without one.
     private static func owner(_ lock: Int32) -> Int32? {
-        // Between its locking the file and its writing into it there is a moment, long on a busy machine.
+        // Between an owner's lock and its write there is a moment, which may be long on a busy machine.
         for _ in 0..<1_000 {
             var bytes = [UInt8](repeating: 0, count: 16)
             let count = pread(lock, &bytes, bytes.count, 0)
@@ -97,7 +97,7 @@ package struct LockFile: ~Copyable, Sendable {
         return nil
     }
 
-    /// Whether a file that happens to have the lock's name may be written to: one that is empty, or holds numbers.
+    /// Whether a file of the lock's name may be overwritten: it is empty, or contains only numbers.
     private static func isLock(_ file: Int32) -> Bool {
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }

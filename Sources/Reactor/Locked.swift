@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A value that threads share: one of them at a time has it.
+/// A value shared by threads, which access it one at a time.
 ///
-/// Unchecked: the value is touched with the lock only. That is a `pthread_mutex`, since Thread Sanitizer reports false races on
-/// `Synchronization.Mutex`.
+/// Unchecked: the value is used only under the lock. That is a `pthread_mutex`, because Thread Sanitizer reports false
+/// races on `Synchronization.Mutex`.
 package final class Locked<Value>: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
@@ -20,7 +20,7 @@ package final class Locked<Value>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Does what is to be done with the value; it may not ask for the value again meanwhile.
+    /// Calls `body` with the value under the lock, which is not recursive.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

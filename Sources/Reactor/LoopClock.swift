@@ -2,7 +2,7 @@ import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A point on a loop's own time line, in nanoseconds; means nothing outside the process.
+/// A time of a loop's clock, in nanoseconds; meaningless outside of the process.
 package struct LoopInstant: InstantProtocol, Sendable, Hashable {
     package let nanoseconds: Int64
 
@@ -20,7 +20,8 @@ package struct LoopInstant: InstantProtocol, Sendable, Hashable {
     package static func < (left: LoopInstant, right: LoopInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-/// A loop's monotonic clock: the kernel's, or one that stands still while there is work and jumps when there is none.
+/// A loop's monotonic clock: the kernel's, or a virtual one that stands still while there is work and jumps when there
+/// is none.
 package final class LoopClock: Sendable {
     private let virtualNanoseconds: Atomic<Int64>
     /// Whether this clock only moves when its loop moves it.
@@ -44,12 +45,12 @@ package final class LoopClock: Sendable {
     }
 }
 
-/// Where wall-clock time comes from.
+/// A source of wall-clock time.
 package protocol WallClock: Sendable {
     var now: Timestamp { get }
-    /// By how much it is faster than time; 0 while it stands still.
+    /// The speed relative to real time; 0 while it stands still.
     var rate: Double { get }
-    /// How a recording is played back whose clock it is: `10x`, `max` or `paused`; nil of any other.
+    /// The speed of a replay whose clock this is: `10x`, `max` or `paused`; nil for other clocks.
     var playback: String? { get }
 }
 

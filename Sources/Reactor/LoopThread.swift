@@ -20,9 +20,9 @@ package final class LoopThread: Sendable {
         }
     }
 
-    /// Ends the loop after the work it has; nothing happens when it was called before. Not to be called on the thread itself.
+    /// Ends the loop after its pending work; can be called repeatedly, but not on the thread itself.
     ///
-    /// - Parameter waits: whether it comes back only when the thread has ended, which work that blocks may never let it.
+    /// - Parameter waits: whether to wait for the thread's end, which blocking work may delay for ever.
     package func stop(waits: Bool = true) {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         precondition(!loop.isCurrent, "a thread cannot wait for its own end")
@@ -32,7 +32,7 @@ package final class LoopThread: Sendable {
         if waits { pthread_join(thread, nil) } else { pthread_detach(thread) }
     }
 
-    /// The root task of such a loop waits here. Unchecked: touched on the loop only.
+    /// Ends the root task of the thread's loop. Unchecked: used on the loop only.
     private final class StopRequest: @unchecked Sendable {
         private var wakeup: Wakeup?
 

@@ -20,16 +20,16 @@ package final class SignalWatch {
         let number = try systemCall("signalfd") { signalfd(-1, &set, flags) }
         descriptor = Descriptor(owning: number)
         watch = try loop.watch(number, interest: .read) { [weak self] _ in
-            // Asked anew each time: the handler may cancel this watch or let go of it.
+            // Checked each time: the handler may cancel or release this watch.
             while let signal = self?.next() { handler(signal) }
         }
     }
 
-    /// Blocks signals for the calling thread and all it starts, for a watch that is made later: a thread that has them
-    /// unblocked would take them away from it.
+    /// Blocks signals for the calling thread and all threads it starts, for a later watch: an unblocked thread would
+    /// receive them instead.
     package static func block(_ signals: [Int32]) { mask(signals, SIG_BLOCK) }
 
-    /// Lets them do what they do without a watch again, also those that came meanwhile.
+    /// Unblocks signals, including those that came meanwhile: they get their usual handling again.
     package static func unblock(_ signals: [Int32]) { mask(signals, SIG_UNBLOCK) }
 
     private static func mask(_ signals: [Int32], _ how: Int32) {
@@ -46,8 +46,8 @@ package final class SignalWatch {
         return Int32(info.ssi_signo)
     }
 
-    /// Whether the process ignores a signal: when it started that is what its starter wanted, nohup(1) or a shell that
-    /// runs it in the background. A signalfd would deliver it all the same.
+    /// Whether the process ignores a signal: at its start, that was the choice of its starter, such as nohup(1) or a
+    /// shell that runs it in the background. A signalfd would deliver it nevertheless.
     package static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(signal, nil, &action) == 0 else { return false }

@@ -9,8 +9,8 @@ package final class SocketListener: Listener {
     private var watch: Watch?
     private let ready: Wakeup
 
-    /// Takes over a socket that listens already, and sets `O_NONBLOCK` on it: with a backlog that is empty again,
-    /// accept4(2) would stop the loop.
+    /// Takes over a socket that listens already, and sets `O_NONBLOCK` on it: accept4(2) would otherwise block the loop
+    /// when the backlog is empty.
     ///
     /// - Throws: `SystemError` when it cannot be watched.
     package init(owning descriptor: consuming Descriptor, on loop: EventLoop) throws(SystemError) {
@@ -41,7 +41,7 @@ package final class SocketListener: Listener {
                 guard let accepted = try nonblockingCall("accept4", { cw_accept(number) }) else { return nil }
                 return try DescriptorStream(owning: Descriptor(owning: accepted), on: loop)
             } catch {
-                // That one left before it was let in: look for the next.
+                // This client left before it was accepted: tries the next one.
                 guard error.code == ECONNABORTED || error.code == EPROTO else { throw error }
             }
         }

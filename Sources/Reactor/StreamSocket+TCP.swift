@@ -8,8 +8,9 @@ package struct SocketAddress: Sendable {
 
     /// Resolves a host name or a numeric address; blocks, so call it on a loop for blocking work. (getaddrinfo(3).)
     ///
-    /// - Parameter isNumeric: whether only a numeric address will do, for which nobody is asked and nothing blocks.
-    /// - Throws: `SystemError` with getaddrinfo's own words.
+    /// - Parameter isNumeric: whether only a numeric address is accepted, which needs no name server and does not
+    ///   block.
+    /// - Throws: `SystemError` with getaddrinfo's message.
     package static func resolve(
         host: String, port: UInt16, isNumeric: Bool = false
     ) throws(SystemError) -> [SocketAddress] {
@@ -36,7 +37,7 @@ package struct SocketAddress: Sendable {
         return addresses
     }
 
-    /// Where a socket is bound.
+    /// The address that a socket is bound to.
     package init(of socket: borrowing Descriptor) throws(SystemError) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -54,7 +55,7 @@ package struct SocketAddress: Sendable {
         self.length = length
     }
 
-    /// The port, in this machine's order; nil when the address has none.
+    /// The port, in host byte order; nil when the address has none.
     package var port: UInt16? {
         withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
@@ -65,7 +66,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Whether only this machine gets there: 127.0.0.0/8, ::1, or a Unix socket.
+    /// Whether only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
     package var isLoopback: Bool {
         withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
@@ -78,7 +79,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// As numbers, in the form that everybody writes; nil for an address of no network. (getnameinfo(3).)
+    /// The numeric address in its usual form; nil for an address without a network. (getnameinfo(3).)
     package var host: String? {
         var storage = self.storage
         var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
@@ -91,10 +92,10 @@ package struct SocketAddress: Sendable {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether it is a Unix socket's, which files guard.
+    /// Whether it is the address of a Unix socket, which file permissions protect.
     package var isLocal: Bool { Int32(storage.ss_family) == AF_UNIX }
 
-    /// A new socket bound to the address, also when connections of a former one have not quite ended.
+    /// Returns a new socket bound to the address, even if connections of an earlier one are still closing.
     fileprivate func bound() throws(SystemError) -> Descriptor {
         var storage = self.storage
         let (family, length) = (Int32(storage.ss_family), length)
@@ -114,7 +115,7 @@ package struct SocketAddress: Sendable {
         return socket
     }
 
-    /// Begins to connect a new socket; it is connected, or has failed, once it can be written to.
+    /// Starts to connect a new socket; when it becomes writable, it is connected or has failed.
     fileprivate func beginConnecting() throws(SystemError) -> Descriptor {
         var storage = self.storage
         let family = Int32(storage.ss_family)
@@ -132,16 +133,16 @@ package struct SocketAddress: Sendable {
 }
 
 extension StreamSocket {
-    /// A TCP socket that listens at an address; one of IPv6 takes connections by IPv6 only, also at `::`.
+    /// A TCP socket that listens at an address; with an IPv6 address it accepts IPv6 connections only, even at `::`.
     ///
-    /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES` and what else bind(2) says.
+    /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES` and other errors of bind(2).
     package static func listening(at address: SocketAddress) throws(SystemError) -> Descriptor {
         let socket = try address.bound()
         try listen(socket)
         return socket
     }
 
-    /// A TCP connection to the first address that answers, each tried for `timeout` at the most.
+    /// Connects to the first address that answers by TCP; each is tried for at most `timeout`.
     ///
     /// - Throws: `SystemError` of the last address tried, or `CancellationError`.
     package static func connected(

@@ -1,18 +1,18 @@
 import CLinux
 internal import Glibc
 
-/// Makes stream sockets that do not block: Unix sockets by path, TCP sockets by numeric address.
+/// Creates non-blocking stream sockets: Unix sockets by path, TCP sockets by numeric address.
 package enum StreamSocket {
     /// The longest path of a Unix socket, in bytes. (unix(7): 108 with the zero behind it.)
     package static let longestPath = 107
 
     /// A Unix socket bound to `path` with these permissions, not yet listening, so that nobody can connect.
     ///
-    /// The permissions are the descriptor's before the file appears, and never wider than asked for: the umask takes some
-    /// away, which are put back on that very file. What fails leaves none behind.
+    /// The descriptor has the permissions before the file appears, so they are never wider than requested: those
+    /// removed by the umask are restored on that very file. A failure leaves no file behind.
     ///
-    /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when there is a file, `EEXIST` when it was swapped for another one, and what
-    ///   bind(2) says.
+    /// - Throws: `ENAMETOOLONG`, `EADDRINUSE` when the file exists, `EEXIST` when it was replaced by another one, and
+    ///   other errors of bind(2).
     package static func bound(to path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let socket = try bind(to: path, mode: mode)
         do throws(SystemError) {
@@ -24,7 +24,7 @@ package enum StreamSocket {
         return socket
     }
 
-    /// The same with what the umask leaves of the permissions.
+    /// Does the same, but leaves the permissions reduced by the umask.
     static func bind(to path: String, mode: UInt32) throws(SystemError) -> Descriptor {
         let socket = try unix()
         let number = socket.number
@@ -33,16 +33,16 @@ package enum StreamSocket {
         return socket
     }
 
-    /// Removes what lies at a path when it is a Unix socket of the caller's.
+    /// Removes the file at a path if it is a Unix socket of the caller's user.
     static func removeOwn(_ path: String) {
         var status = stat()
         if lstat(path, &status) == 0, isOwnSocket(status) { unlink(path) }
     }
 
-    /// The file of a Unix socket of the caller's, opened for its path alone: at its path another one may come to lie at any
-    /// moment, in a folder that others may write to.
+    /// Opens the file of a Unix socket of the caller's user with O_PATH: in a folder that others may write to, another
+    /// file may take its path at any moment.
     ///
-    /// - Parameter identity: which one it is to be; nil for any.
+    /// - Parameter identity: the expected file; nil for any.
     /// - Throws: `EEXIST` when another file is there.
     package static func file(at path: String, of identity: FileIdentity? = nil) throws(SystemError) -> Descriptor {
         let file = try Descriptor.open(path, flags: cw_o_path | O_NOFOLLOW)
@@ -53,10 +53,10 @@ package enum StreamSocket {
         return file
     }
 
-    /// Gives a socket's file other permissions: that very file, whatever lies at its path by now.
+    /// Changes the permissions of a socket's file: of that very file, even if another one has its path by now.
     package static func setMode(_ mode: UInt32, of file: borrowing Descriptor) throws(SystemError) {
         guard try status(of: file).st_mode & 0o7777 != mode else { return }
-        // A descriptor that was opened for its path alone takes no fchmod(2). (open(2), O_PATH.)
+        // A descriptor opened with O_PATH does not support fchmod(2). (open(2), O_PATH.)
         let number = file.number
         try systemCall("chmod") { chmod("/proc/self/fd/\(number)", mode) }
     }
@@ -72,13 +72,13 @@ package enum StreamSocket {
         status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
     }
 
-    /// Listens. 4,096 connections wait to be accepted at the most, fewer where the system says so.
+    /// Listens. At most 4,096 connections wait to be accepted, fewer if the system's limit is lower.
     package static func listen(_ socket: borrowing Descriptor) throws(SystemError) {
         let number = socket.number
         try systemCall("listen") { Glibc.listen(number, 4_096) }
     }
 
-    /// A Unix socket connected to `path`; a Unix socket connects at once or not at all.
+    /// A Unix socket connected to `path`; a Unix socket connects at once or fails.
     ///
     /// - Throws: `ECONNREFUSED` when nobody listens, `ENOENT`, `EAGAIN` when too many wait already.
     package static func connected(to path: String) throws(SystemError) -> Descriptor {
@@ -88,19 +88,20 @@ package enum StreamSocket {
         return socket
     }
 
-    /// The process at the other end of a connected Unix socket; nil when the kernel does not say.
+    /// The process at the other end of a connected Unix socket; nil when unknown to the kernel.
     package static func peer(of socket: borrowing Descriptor) -> Int32? {
         let process = cw_peer(socket.number).process
         return process > 0 ? process : nil
     }
 
-    /// Whose process has listened at the other end of a connected Unix socket; nil when the kernel does not say.
+    /// The user of the process that listens at the other end of a connected Unix socket; nil when unknown to the
+    /// kernel.
     package static func peerUser(of socket: borrowing Descriptor) -> UInt32? {
         let peer = cw_peer(socket.number)
         return peer.process >= 0 ? peer.user : nil
     }
 
-    /// How many bytes a new Unix socket sends ahead of its peer's reading (`SO_SNDBUF`).
+    /// The number of bytes that a new Unix socket buffers for its peer (`SO_SNDBUF`).
     package static let sendBuffer: Int = {
         guard let socket = try? unix() else { return 212_992 }  // Linux's own default
         var size: Int32 = 0

@@ -1,15 +1,15 @@
 import CLinux
 internal import Glibc
 
-/// A system call that failed: which one, with what `errno`, on what.
+/// A failed system call: its name, `errno`, and its subject.
 package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// `errno` as the call left it.
+    /// The call's `errno`.
     package let code: Int32
-    /// The call's name as its man page has it.
+    /// The call's name in its man page.
     package let call: String
-    /// The path, address or name it was made on; empty when that says nothing.
+    /// The path, address or name it was called with; empty when that is not informative.
     package let subject: String
-    /// Better words than those of `code`; nil when there are none.
+    /// A better message than that of `code`; nil when there is none.
     private let words: String?
 
     package init(code: Int32, call: String, subject: String = "", words: String? = nil) {
@@ -19,7 +19,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
         self.words = words
     }
 
-    /// A name that was not resolved: `answer` is what getaddrinfo(3) returned, whose words are not those of `errno`.
+    /// A failed name resolution: `answer` is getaddrinfo(3)'s result, whose message differs from that of `errno`.
     package init(resolving name: String, answer: Int32) {
         code = answer == EAI_SYSTEM ? cw_errno() : ENOENT
         call = "getaddrinfo"
@@ -27,7 +27,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
         words = answer == EAI_SYSTEM ? nil : gai_strerror(answer).map { String(cString: $0) }
     }
 
-    /// The system's words: "No such file or directory".
+    /// The system's message: "No such file or directory".
     package var reason: String {
         if let words { return words }
         guard let text = strerror(code) else { return "error \(code)" }
@@ -39,7 +39,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Makes a system call that answers −1 on failure, again for as long as a signal interrupts it.
+/// Makes a system call that returns −1 on failure; repeats it when a signal interrupts it.
 ///
 /// - Throws: `SystemError` with the call's `errno`.
 @discardableResult @inline(__always)
@@ -55,9 +55,9 @@ package func systemCall<Answer: SignedInteger>(
     }
 }
 
-/// Like `systemCall`, but "not now" (`EAGAIN`) is an answer and not an error.
+/// Like `systemCall`, but "not now" (`EAGAIN`) is a result and not an error.
 ///
-/// - Returns: the call's answer, or nil when it would have had to wait.
+/// - Returns: the call's result, or nil when it would have blocked.
 @inline(__always)
 package func nonblockingCall<Answer: SignedInteger>(
     _ name: @autoclosure () -> String, _ body: () -> Answer

@@ -1,25 +1,25 @@
-/// How much of a long piece of work is done before others have their turn: so many steps, or so much time.
+/// A slice of a long piece of work, after which others on the loop get a turn: bounded by steps and by time.
 ///
-/// The clock is looked at after every step while they are long, and after at most 32 while they are short (4 at the start of a slice). In virtual
-/// time, where no time passes meanwhile, only the steps are a bound.
+/// The clock is checked after every step while they are long, and after at most 32 while they are short (4 at the start
+/// of a slice). In virtual time, where no time passes meanwhile, only the steps are a bound.
 package struct TimeSlice {
     private let clock: LoopClock
     private let time: Duration
     private let mostSteps: Int
     private var end: LoopInstant
     private var lastLook: LoopInstant
-    /// Steps from one look at the clock to the next.
+    /// The number of steps between two checks of the clock.
     private var stride = 1
     private var untilLook = 1
     private var stepsLeft: Int
 
     private static let longestStride = 32
-    /// Looking after each step costs nothing beside steps that take longer than this.
+    /// Checking after each step is cheap compared to steps longer than this.
     private static let shortStretch = Duration.microseconds(5)
 
     /// - Parameters:
-    ///   - time: what it may take on the loop; by default so little that what comes of the work fits into a turn as well.
-    ///   - steps: the most steps of the work that are made.
+    ///   - time: the most time on the loop; the default leaves room in the turn for the consequences of the work.
+    ///   - steps: the most steps.
     package init(of loop: EventLoop, time: Duration = .microseconds(100), steps: Int = 1_024) {
         self.init(clock: loop.clock, time: time, steps: steps)
     }
@@ -33,20 +33,20 @@ package struct TimeSlice {
         end = lastLook.advanced(by: time)
     }
 
-    /// Begins the next one.
+    /// Starts the next slice.
     ///
-    /// - Returns: the time.
+    /// - Returns: the current time.
     @discardableResult
     package mutating func restart() -> LoopInstant {
         stepsLeft = mostSteps
-        // Long steps may follow short ones: they are noticed soon.
+        // Long steps may follow short ones: this detects them soon.
         untilLook = min(untilLook, 4)
         lastLook = clock.now
         end = lastLook.advanced(by: time)
         return lastLook
     }
 
-    /// Counts a step that was made; false when it was the last one for now.
+    /// Counts a completed step; returns false when it was the last one of the slice.
     package mutating func goesOn() -> Bool {
         stepsLeft -= 1
         untilLook -= 1

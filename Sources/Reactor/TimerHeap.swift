@@ -1,10 +1,10 @@
-/// A piece of work that a loop does at a given time, once. Belongs to its loop: used on its thread only.
+/// A piece of work that a loop does once, at a given time. Belongs to its loop: used on its thread only.
 package final class LoopTimer {
     package let deadline: LoopInstant
     fileprivate(set) var body: (() -> Void)?
     /// Breaks ties: equal deadlines fire in the order they were set.
     fileprivate let order: UInt64
-    /// Where in the heap it is; −1 when it is not.
+    /// The index in the heap; −1 when it is not there.
     fileprivate var position = -1
 
     init(deadline: LoopInstant, order: UInt64, body: @escaping () -> Void) {
@@ -17,7 +17,7 @@ package final class LoopTimer {
         deadline == other.deadline ? order < other.order : deadline < other.deadline
     }
 
-    /// Takes the work out, so that it can be done only once.
+    /// Removes the work, so that it is done only once.
     func take() -> (() -> Void)? {
         defer { body = nil }
         return body
@@ -43,11 +43,11 @@ struct TimerHeap {
         return timer
     }
 
-    /// Stands between the timers that are set by now and those that will be.
+    /// Separates the timers that are set by now from later ones.
     var mark: UInt64 { nextOrder }
 
-    /// Removes a timer; nothing happens when it has fired or was removed already. Its work is left to the caller: letting
-    /// go of it may come back to this heap.
+    /// Removes a timer; does nothing when it has fired or was removed already. The caller must release its work,
+    /// because that may re-enter this heap.
     mutating func remove(_ timer: LoopTimer) {
         let hole = timer.position
         guard hole >= 0 else { return }
@@ -59,7 +59,7 @@ struct TimerHeap {
         siftUp(last.position)
     }
 
-    /// Removes and returns the earliest timer when its time has come and it was set before `mark`.
+    /// Removes and returns the earliest timer if it is due and was set before `mark`.
     mutating func popDue(at now: LoopInstant, setBefore mark: UInt64) -> LoopTimer? {
         guard let first = heap.first, first.deadline <= now, first.order < mark else { return nil }
         first.position = -1

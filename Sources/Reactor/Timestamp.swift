@@ -1,6 +1,6 @@
 /// A point of wall-clock time: whole microseconds since the Unix epoch (UTC, no leap seconds).
 ///
-/// The only form in which times travel through the program; `RFC3339` turns it into text at the edge.
+/// The only representation of times in the program; `RFC3339` converts it to text at the edge.
 package struct Timestamp: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01T00:00:00Z; negative before it.
     package var microseconds: Int64
@@ -11,7 +11,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
-    // Times come from outside as well: what a `Timestamp` cannot say is the latest or the earliest one it can.
+    // Times come from outside as well: results are clamped to the range of a `Timestamp`.
 
     /// The time `duration` later, to the microsecond.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
@@ -22,14 +22,14 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         Timestamp(microseconds: time.microseconds.subtractingSaturated(duration.microseconds))
     }
 
-    /// How much later `left` is than `right`; negative when it is earlier.
+    /// The time from `right` to `left`; negative when `left` is earlier.
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
         .microseconds(left.microseconds.subtractingSaturated(right.microseconds))
     }
 }
 
 extension Duration {
-    /// The duration in whole nanoseconds, cut off below; saturates after 292 years.
+    /// The duration in whole nanoseconds, truncated; saturates after 292 years.
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -38,7 +38,7 @@ extension Duration {
         return carried ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// The duration in whole microseconds, cut off below; saturates after 292 years.
+    /// The duration in whole microseconds, truncated; saturates after 292 years.
     package var microseconds: Int64 { nanoseconds / 1_000 }
 
     /// The duration in milliseconds, with its fraction.

@@ -1,5 +1,4 @@
-/// A walk over many small things: a slice of it a turn of the loop, so that nothing else starves meanwhile. Belongs to its
-/// loop.
+/// A walk over many small elements: one slice per turn of the loop, so that nothing else starves. Belongs to its loop.
 package final class TurnWalk<Element> {
     private let loop: EventLoop
     private let visit: (Element) -> Void
@@ -14,13 +13,13 @@ package final class TurnWalk<Element> {
         slice = TimeSlice(of: loop, time: .microseconds(250), steps: 256)
     }
 
-    /// Has `visit` come to an element, in one of the next turns unless `go` is called; once for each time that it is added.
+    /// Adds an element, which is visited in one of the next turns, or earlier by `go`; once for each time it is added.
     package func add(_ element: Element) {
         elements.append(element)
         schedule()
     }
 
-    /// Visits everything in `elements` and all that waits already: a slice of it now, unless one of this turn has been done.
+    /// Visits `elements` and all that wait already: a slice of them now, unless this turn has had one.
     package func go(through others: some Sequence<Element>) {
         elements.append(contentsOf: others)
         if !isScheduled, !isUnderWay { advance() }
@@ -29,7 +28,7 @@ package final class TurnWalk<Element> {
     private func advance() {
         isUnderWay = true
         slice.restart()
-        // What is added by visits comes in the next turn.
+        // Elements added by visits are visited in the next turn.
         let end = elements.count
         var next = 0
         while next < end {

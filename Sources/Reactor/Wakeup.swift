@@ -1,22 +1,22 @@
-/// A place where one task waits until another part of the same loop calls it on.
+/// Lets one task wait until another part of the same loop signals it.
 ///
-/// A signal that nobody waits for is kept, once: the next wait returns at once. So "look, then wait" loses nothing.
-/// A condition that stays (the end of a stream) is told by `open`, after which nobody waits here again.
+/// A signal without a waiting task is kept, once: the next wait returns at once. So "check, then wait" misses nothing.
+/// A lasting condition (the end of a stream) is signalled by `open`, after which every wait returns at once.
 package final class Wakeup: @unchecked Sendable {
-    // Unchecked: all state is touched on the loop only (checked), and a cancellation from elsewhere is posted to it.
+    // Unchecked: all state is used on the loop only (checked); a cancellation from elsewhere is posted to it.
     private let loop: EventLoop
     private var waiter: UnsafeContinuation<Bool, Never>?
     private var isSignalled = false
     private var isOpen = false
-    /// Counts the waits: a cancellation that comes late must not hit the task that waits here by then.
+    /// The number of waits: a late cancellation must not hit a later wait.
     private var ticket: UInt64 = 0
 
     package init(loop: EventLoop) { self.loop = loop }
 
-    /// Whether a task is waiting here now.
+    /// Whether a task is waiting now.
     package var hasWaiter: Bool { waiter != nil }
 
-    /// Calls the waiting task on, or lets the next one through.
+    /// Resumes the waiting task, or lets the next wait return at once.
     package func signal() {
         loop.preconditionOnLoop()
         if let waiter {
@@ -27,7 +27,7 @@ package final class Wakeup: @unchecked Sendable {
         }
     }
 
-    /// Calls the waiting task on, and lets every later wait through.
+    /// Resumes the waiting task, and lets every later wait return at once.
     package func open() {
         isOpen = true
         signal()
@@ -43,7 +43,7 @@ package final class Wakeup: @unchecked Sendable {
         let ticket = ticket
         let wasSignalled = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                // Looked at again: the way here may take a turn of the loop, in which a signal can come.
+                // Checked again: a signal may have come, because reaching this point may take a turn of the loop.
                 if takeSignal() {
                     continuation.resume(returning: true)
                 } else if Task.isCancelled {

@@ -1,29 +1,29 @@
-/// Where work is done that would hold a loop up: one piece after the other, in the order it was asked for.
+/// Does work that would block a loop: one piece after the other, in the order of the requests.
 package protocol Worker: AnyObject, Sendable {
-    /// Gets ready, if it is not.
+    /// Starts the worker if needed.
     ///
-    /// - Returns: false when no thread can be started; work is then done on the loop that asks for it.
+    /// - Returns: false when no thread can be started; work is then done on the requesting loop.
     func start() -> Bool
 
-    /// Has work done.
+    /// Does a piece of work.
     ///
     /// - Parameters:
-    ///   - loop: the loop that asks, which calls this.
-    ///   - done: gets what the work returned, on that loop; nil when nobody waits for it.
+    ///   - loop: the requesting loop, which calls this.
+    ///   - done: called with the work's result, on that loop; nil when it is not needed.
     func perform<Value: Sendable>(
         for loop: EventLoop, _ work: @escaping @Sendable () -> Value, then done: (@Sendable (Value) -> Void)?)
 
-    /// Ends its thread, if it has one, after the work it has; does not wait for it, as that may be for ever.
+    /// Ends the worker's thread, if it has one, after its pending work; does not wait, because that may take for ever.
     func stop()
 }
 
-/// What has no thread of its own to start or to end.
+/// For workers without a thread of their own.
 extension Worker {
     package func start() -> Bool { true }
     package func stop() {}
 }
 
-/// A worker with a thread of its own, which is started when the first work comes.
+/// A worker with its own thread, which is started by the first work.
 package final class WorkerThread: Worker {
     private let name: String
     private let thread = Locked<LoopThread?>(nil)
