@@ -2,16 +2,16 @@ package import Feed
 internal import Glibc
 package import Reactor
 
-/// Appends the feed to a file, whole lines only, on a loop for blocking work: a slow disk holds nobody up but this.
+/// Appends the feed to a file, in whole lines, using a worker: a slow disk blocks nothing but this output.
 ///
-/// A file opened anew begins with `hello` and `stats`. When the disk is full it says so once in the feed, and goes on
-/// from the same line when there is room again; what the log has let go of meanwhile is named by a `gap` line.
+/// A newly opened file begins with `hello` and `stats`. A full disk is reported once in the feed, and writing resumes
+/// at the same line when there is room again; a `gap` line names lines that the log has dropped meanwhile.
 package actor FileOutput {
-    /// Where it has ended, for the one that goes on from there.
+    /// The end position of an output, for the one that continues there.
     package struct Place: Sendable {
-        /// Stays open, and holds inputs, until somebody goes on with it.
+        /// Stays open, and exerts backpressure, until another output continues with it.
         package let reader: ReaderID
-        /// What may not be in the file yet.
+        /// The piece that may be missing in the file.
         fileprivate let unwritten: FilePiece?
     }
 
@@ -24,28 +24,28 @@ package actor FileOutput {
 
     private let file: any LineFile
     private var mustReopen = true
-    /// Who waits for the file to be opened anew.
+    /// Whether the file is waiting to be reopened, and the tasks that wait for that.
     private var isReopening = false
     private var reopening: [Wakeup] = []
     private var reader: ReaderID?
-    /// Where another output has ended that this one follows.
+    /// The end position of another output that this one continues.
     private let start: Place?
-    /// What is being written.
+    /// The piece that is being written.
     private var unwritten: FilePiece?
-    /// The number that it is to get to before it stops.
+    /// The sequence number at which to stop.
     private var goal: Int?
     private var isFollowed = false
     private var outage = Outage<String>()
     private var end: Place?
 
-    /// How long to wait before a write that failed is tried again.
+    /// The pause before a failed write is repeated.
     private static let retryPause = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - file: what is written to; the file of that path, unless it is a simulated one.
-    ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
-    ///   - start: where another one has ended; nil for the oldest line.
-    ///   - tell: says in the feed, or to a person, what is wrong, and that it is over.
+    ///   - file: the file to write; the one at the path, unless simulated.
+    ///   - worker: waits for the disk; not shared, because a stalled disk may block it for ever.
+    ///   - start: the end position of another output; nil for the oldest line.
+    ///   - tell: reports failures and recoveries, in the feed or to a person.
     package init(
         _ path: String, _ file: (any LineFile)? = nil, store: EventStore, on loop: EventLoop, worker: any Worker,
         from start: Place? = nil, tell: @escaping @Sendable (Event.Body) async -> Void
@@ -59,7 +59,7 @@ package actor FileOutput {
         self.file = file ?? AppendedFile(path: path)
     }
 
-    /// Has the file opened anew, as logrotate asks for when it has renamed it.
+    /// Reopens the file, as logrotate requests after renaming it.
     package func reopen() async {
         guard let reader else { return }  // not opened yet, or closed already
         mustReopen = true
@@ -67,7 +67,7 @@ package actor FileOutput {
         await store.interrupt(reader)
     }
 
-    /// Waits until a file that is to be opened anew is: nothing is written to the old one any more.
+    /// Waits until a requested reopening is done: nothing more is written to the old file.
     package func waitUntilReopened() async throws(CancellationError) {
         guard reader != nil, isReopening else { return }
         let done = Wakeup(loop: loop)
@@ -75,23 +75,23 @@ package actor FileOutput {
         try await done.wait()
     }
 
-    /// Has it end once the file has what there is now.
+    /// Ends the output once the file has all current lines.
     ///
-    /// - Parameter isFollowed: whether another output goes on from there, to which `place` is given afterwards.
+    /// - Parameter isFollowed: whether another output continues, with the position from `takePlace`.
     package func stop(isFollowed: Bool) async {
         self.isFollowed = isFollowed
         goal = await store.nextSequence
         if let reader { await store.interrupt(reader) }
     }
 
-    /// Where it has ended, once; nil when it has not, or nobody was said to follow it.
+    /// Returns the end position, once; nil before the end, or when no output was announced to continue.
     package func takePlace() -> Place? {
         defer { end = nil }
         return end
     }
 
-    /// Writes until the feed ends, it is told to stop, or the task is cancelled: a write under way is then left alone, and
-    /// whoever follows writes it again.
+    /// Writes until the feed ends, `stop` is called, or the task is cancelled: a write in progress is then abandoned,
+    /// and the next output repeats it.
     package func run() async throws(CancellationError) {
         let reader = await openReader()
         self.reader = reader
@@ -152,11 +152,11 @@ package actor FileOutput {
         unwritten = nil
     }
 
-    /// What there is to be said of the disk's trouble when that is over, or nobody waits for it any more; nil without any.
+    /// Ends an outage of the disk, also when nobody waits for its end; nil without one.
     package func endTrouble() -> Recovery? { outage.end(at: loop.clock.now) }
 
-    /// Does something with the disk until it works; a failure is said once. A file that is to be opened anew is so before
-    /// every attempt: the one under way may be deleted, and what fills the disk.
+    /// Repeats disk work until it succeeds; reports a failure once. A requested reopening is done before every attempt:
+    /// the current file may be deleted, and be what fills the disk.
     private func persist(_ reader: ReaderID, _ work: @escaping @Sendable () throws(SystemError) -> Void) async throws {
         let file = self.file
         while true {
@@ -186,12 +186,12 @@ package actor FileOutput {
     }
 }
 
-/// What is appended to a file at once.
+/// A piece to append at once.
 package enum FilePiece: Sendable {
     case span(LineSpan)
     case bytes([UInt8])
 
-    /// Lends the bytes.
+    /// Calls `body` with the bytes.
     package func withUnsafeBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -202,13 +202,13 @@ package enum FilePiece: Sendable {
     }
 }
 
-/// What is appended to, one piece after the other and each either whole or not at all. It blocks, and is used by one piece of
-/// offloaded work at a time.
+/// A file that pieces are appended to, each entirely or not at all. It blocks, and is used by one piece of offloaded
+/// work at a time.
 package protocol LineFile: AnyObject, Sendable {
-    /// Whether the file under way was opened and has its first lines.
+    /// Whether the current file is open and has its first lines.
     var isGreeted: Bool { get }
 
-    /// Opens the file under its path, anew when it is open, and greets whoever reads it.
+    /// Opens the file at its path, again if it is open, and writes the greeting.
     func open(_ greeting: [UInt8]) throws(SystemError)
 
     func append(_ piece: FilePiece) throws(SystemError)
@@ -216,7 +216,7 @@ package protocol LineFile: AnyObject, Sendable {
     func close()
 }
 
-/// A file on a disk.
+/// A file on disk.
 package final class AppendedFile: LineFile, @unchecked Sendable {  // used by one piece of offloaded work at a time
     private let path: String
     private var descriptor: Descriptor?
@@ -224,7 +224,7 @@ package final class AppendedFile: LineFile, @unchecked Sendable {  // used by on
 
     package init(path: String) { self.path = path }
 
-    /// What another program wrote last is ended by a newline.
+    /// Adds a newline if another program's last line lacks one.
     package func open(_ greeting: [UInt8]) throws(SystemError) {
         isGreeted = false
         let opened = try Descriptor.open(path, flags: O_RDWR | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
@@ -260,7 +260,7 @@ package final class AppendedFile: LineFile, @unchecked Sendable {  // used by on
                 }
             }
         } catch {
-            // Nobody shall find half a line; unless somebody else has written since, take it back.
+            // Removes a partial line, unless another program has written since.
             if done > 0, before >= 0, lseek(number, 0, SEEK_END) == before + done { _ = ftruncate(number, before) }
             throw error
         }

@@ -1,13 +1,13 @@
 package import Journal
 package import Reactor
 
-/// Where readers ask for lines older than the log's: one page at a time is read, for those who wait in their order, on a thread
-/// that waits for the disk.
+/// Reads lines older than the log's for readers: one page at a time, in the order of the requests, on a worker that
+/// waits for the disk.
 package actor HistoryDesk {
-    /// A step of somebody's reading; nothing but what `cancel` takes.
+    /// Identifies a requested step, for `cancel`.
     package struct Ticket: Sendable, Equatable { fileprivate let number: Int }
 
-    /// What a step came to, and the reading as it is behind it.
+    /// Receives the result of a step, and the reading after it.
     package typealias Answer = @Sendable (PastReading, Result<PastReading.Step, JournalFault>) -> Void
 
     private struct Order {
@@ -23,15 +23,15 @@ package actor HistoryDesk {
     private let wall: any WallClock
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// One for each reader at the most.
+    /// At most one per reader.
     private var orders: [Order] = []
     private var next = 0
     private let wakeup: Wakeup
 
-    /// How long a step may take, the wait for others' included: then the reader goes on without the journal.
+    /// How long a step may take, including the wait for others: then the reader continues without the journal.
     package static let patience = Duration.seconds(10)
 
-    /// - Parameter worker: where the disk is waited for, from the first page on; its own. Nobody else uses `history`.
+    /// - Parameter worker: waits for the disk, from the first page on; not shared. Nothing else uses `history`.
     package init(_ history: any LineHistory, on loop: EventLoop, worker: any Worker, wall: any WallClock) {
         self.history = history
         self.loop = loop
@@ -40,7 +40,7 @@ package actor HistoryDesk {
         wakeup = Wakeup(loop: loop)
     }
 
-    /// Reads what is asked for until the task is cancelled.
+    /// Serves requests until the task is cancelled.
     package func run() async throws(CancellationError) {
         defer { worker.stop() }
         while true {
@@ -60,14 +60,14 @@ package actor HistoryDesk {
                 } catch {
                     throw CancellationError()
                 }
-                // Unless it was cancelled, or is over its time.
+                // Unless it was cancelled or has timed out.
                 if let order = take(order.ticket) { order.answer(outcome.0, outcome.1) }
             }
             try await wakeup.wait()
         }
     }
 
-    /// Has a reading go on by a step.
+    /// Requests the next step of a reading.
     ///
     /// - Parameter answer: called on the loop, once, in a later turn; not after `cancel`.
     package func ask(_ reading: PastReading, _ answer: @escaping Answer) -> Ticket {
@@ -81,13 +81,13 @@ package actor HistoryDesk {
         return ticket
     }
 
-    /// Nobody waits for a step any more.
+    /// Cancels a request.
     package func cancel(_ ticket: Ticket) { _ = take(ticket) }
 
-    /// How many wait for a page, also the one that is being read.
+    /// The number of requests, including the current one.
     package var waiting: Int { orders.count }
 
-    /// The same for who has a task.
+    /// Does the same for a caller with a task.
     package func step(_ reading: PastReading) async throws(CancellationError) -> (
         PastReading, Result<PastReading.Step, JournalFault>
     ) {
@@ -100,7 +100,7 @@ package actor HistoryDesk {
         }
     }
 
-    /// Unchecked: touched on the loop only.
+    /// Unchecked: used on the loop only.
     private final class Outcome: @unchecked Sendable {
         private(set) var value: (PastReading, Result<PastReading.Step, JournalFault>)?
         let wakeup: Wakeup

@@ -2,29 +2,29 @@ package import Feed
 package import Journal
 package import Reactor
 
-/// One reader's way through what a journal has: page by page and run by run, until the log has what follows.
+/// One reader's progress through a journal: page by page and run by run, until the log has the next line.
 ///
-/// It has neither a clock nor a thread, and blocks where the `LineHistory` does that it is lent.
+/// It has neither a clock nor a thread, and blocks while its `LineHistory` does.
 package struct PastReading: Sendable {
     package enum Start: Sendable, Equatable {
         /// Behind the line with this number of this run.
         case after(Int, run: String)
-        /// With the first line of this time or later (nil: the oldest), up to another one, which is not included.
+        /// From the first line of this time or later (nil: the oldest), up to `until`, exclusive.
         case time(Timestamp?, until: Timestamp?)
     }
 
-    /// How lines are written.
+    /// The format of lines.
     package enum Form: Sendable {
         case lines
         /// As Server-Sent Events.
         case events
-        /// Numbered ones only.
+        /// Numbered lines only.
         case numbered
     }
 
-    /// What a step came to.
+    /// The result of a step.
     package enum Step: Sendable, Equatable {
-        /// What the reader gets: whole lines, behind a `hello` and `stats` where a run begins; maybe nothing.
+        /// The reader's next bytes: whole lines, behind a `hello` and `stats` where a run begins; may be empty.
         case bytes([UInt8])
         /// The journal has nothing, or nothing more.
         case end
@@ -32,7 +32,7 @@ package struct PastReading: Sendable {
 
     private enum Phase {
         case beginning
-        /// Counts the newest lines back from here, until they have so many bytes.
+        /// Counts the newest lines backwards from here, until `left` bytes are used up.
         case measuring(behind: JournalPlace?, left: Int)
         case reading
     }
@@ -40,36 +40,36 @@ package struct PastReading: Sendable {
     private let start: Start
     private let filter: LineFilter?
     private let form: Form
-    /// How many bytes of lines it gives at the most, about: the newest.
+    /// The most bytes of lines, approximately: the newest are delivered.
     private let most: Int
     private var phase = Phase.beginning
-    /// Behind which place lines come, and which one is the last that is asked for.
+    /// The range in the journal: lines come behind `low`, and `high` is the last requested one.
     private var low: JournalPlace?
     private var high: JournalPlace?
-    /// How many bytes of lines it has come to, one behind the other, that are later than all that is asked for: with a page of
-    /// them it ends.
+    /// The bytes of successive lines that are later than the requested time: after a page of them, the reading ends.
     package private(set) var overBytes = 0
-    /// The journal's number of the run whose lines come.
+    /// The journal's number of the current run.
     private var runNumber: Int64?
-    /// Whether there is too much before the line that comes next, wherever it may be.
+    /// Whether lines before the next one were dropped because of `most`.
     private var isCutOff = false
-    /// The last line that is known of the run that it begins with; of what the journal does not have up to there a gap tells.
+    /// The last known line of the reading's first run; a gap reports lines up to it that the journal lacks.
     private var known: Int?
-    /// The first line that the log has: a journal may have let go of more, and then there is nothing missing from there on.
+    /// The log's first line: if the journal has dropped lines from there on, they are not missing.
     package var log: LineID?
-    /// Whether the rest of a page was left, as the log has what follows; should it have let go of that by then, it is read again.
+    /// Whether the rest of a page was skipped, because the log has those lines; if it drops them meanwhile, the page is
+    /// read again.
     private var isCut = false
-    /// The line that comes next; nil while that is not known.
+    /// The next line; nil while unknown.
     package private(set) var place: LineID?
-    /// The number of the first line that the step before gave; nil for none.
+    /// The sequence number of the last step's first line; nil for none.
     package private(set) var first: Int?
-    /// The number of the last line that the journal had of that run when it began; nil while none of it has come.
+    /// The last sequence number that the journal had of the current run when that began; nil before.
     package private(set) var end: Int?
 
-    /// Whether the journal has what it is to begin with.
+    /// Whether the journal has the requested start.
     package var isFound: Bool { low != nil }
 
-    /// Of lines that are read at once: as many as a piece of the log has.
+    /// The bytes of lines read at once: those of a piece of the log.
     package static let pageBytes = 64 << 10
 
     package init(
@@ -79,9 +79,9 @@ package struct PastReading: Sendable {
         if case .after(let sequence, let run) = start { place = LineID(run, sequence.addingSaturated(1)) }
     }
 
-    /// Goes on by a page at the most.
+    /// Advances by at most one page.
     ///
-    /// - Parameter time: when a `hello` is written.
+    /// - Parameter time: the time for a `hello`.
     package mutating func advance(_ history: any LineHistory, at time: Timestamp) throws(JournalFault) -> Step {
         switch phase {
         case .beginning: return try begin(history)
@@ -95,7 +95,7 @@ package struct PastReading: Sendable {
     private mutating func begin(_ history: any LineHistory) throws(JournalFault) -> Step {
         switch start {
         case .after(let sequence, let run):
-            // The run may begin with the line that comes next, and have no place for the one before.
+            // Looks up the next line: the run may begin with it, and have no place for the one before.
             guard let next = try history.place(of: sequence.addingSaturated(1), in: run) else { return .end }
             low = JournalPlace(id: next.id.subtractingSaturated(1))
         case .time(let from, let until):
@@ -104,7 +104,7 @@ package struct PastReading: Sendable {
             var first = try history.page(query, behind: nil, bytes: 1)?.last
             if until != nil {
                 if first == nil {
-                    // All of it may be missing: the `gap` that says so came later.
+                    // All requested lines may be missing: the `gap` about them came later.
                     query.until = nil
                     guard let next = try history.page(query, behind: nil, bytes: 1),
                         next.lines.withUnsafeBytes({ LineHead($0)?.sequence }) == nil
@@ -123,7 +123,7 @@ package struct PastReading: Sendable {
         return .bytes([])
     }
 
-    /// Counts a page of lines, the newest first; of one that is too much nothing comes, nor of what is older.
+    /// Counts a page of lines, the newest first; a page that exceeds the limit and all older ones are dropped.
     private mutating func measure(
         _ history: any LineHistory, behind place: JournalPlace?, _ left: Int
     ) throws(JournalFault) {
@@ -146,7 +146,7 @@ package struct PastReading: Sendable {
 
     private mutating func read(_ history: any LineHistory, _ time: Timestamp) throws(JournalFault) -> Step {
         first = nil
-        // Behind it a `gap` may tell of what is missing, up to a line that is there.
+        // Behind it, a `gap` may report missing lines up to an existing one.
         let isBehind = low.flatMap { low in high.map { low >= $0 } } ?? false
         if isBehind, overBytes >= Self.pageBytes { return .end }
         guard let page = try history.page(JournalQuery(), behind: low, bytes: Self.pageBytes) else { return .end }
@@ -181,14 +181,14 @@ package struct PastReading: Sendable {
         return .bytes(bytes)
     }
 
-    /// Goes on behind a page.
+    /// Moves behind a page.
     private mutating func pass(_ page: JournalPage) {
         low = page.last
         guard high != nil, let filter else { return }
         overBytes = page.lines.withUnsafeBytes { filter.overBytes(in: $0, behind: overBytes) }
     }
 
-    /// What is left out of a run of which nothing comes, so that whoever has some of it knows.
+    /// Returns a gap for the rest of a run that is skipped entirely.
     private mutating func rest(
         of place: LineID, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
@@ -200,7 +200,7 @@ package struct PastReading: Sendable {
         return bytes
     }
 
-    /// The last line of a run.
+    /// Returns the page with a run's last line.
     private func lastPage(of run: String, _ history: any LineHistory) throws(JournalFault) -> JournalPage? {
         guard let behind = try history.place(of: .max, in: run) else { return nil }
         var query = JournalQuery()
@@ -211,7 +211,8 @@ package struct PastReading: Sendable {
 
     // MARK: Lines
 
-    /// The `hello` and `stats` of a page's run as this reader gets them: written now, and by ourselves, as a file may say anything.
+    /// Returns the `hello` and `stats` of a page's run for this reader: newly written, because a file may contain
+    /// anything.
     private mutating func greeting(
         _ page: JournalPage, first: Int, _ history: any LineHistory, _ time: Timestamp
     ) throws(JournalFault) -> [UInt8] {
@@ -238,8 +239,8 @@ package struct PastReading: Sendable {
         return form == .events ? EventFraming.events(of: lines) : lines
     }
 
-    /// Adds a line of a page, if it is one that follows, and not behind what is asked for; of what is missing before it a `gap`
-    /// tells, and so it does of one that is no line at all, as soon as another one follows.
+    /// Adds a line of a page if it is new and was requested; a `gap` before it reports missing lines, which include
+    /// invalid ones.
     private mutating func add(
         _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ time: Timestamp, to bytes: inout [UInt8]
     ) {
@@ -256,12 +257,12 @@ package struct PastReading: Sendable {
         self.place?.sequence = sequence + 1
         guard filter?.admits(line) != false, let start = line.baseAddress else { return }
         first = first ?? sequence
-        // `forEachLine` has found the newline behind it.
+        // `forEachLine` has found the newline behind the line.
         let whole = UnsafeRawBufferPointer(start: start, count: line.count + 1)
         if form == .events { EventFraming.append(whole, id, sequence, to: &bytes) } else { bytes += whole }
     }
 
-    /// Says that the lines up to a number do not come, unless they have, or the log has them.
+    /// Adds a gap up to a sequence number, except for delivered lines and those that the log has.
     private mutating func addGap(through last: Int, _ time: Timestamp, to bytes: inout [UInt8]) {
         let takesFromLog = !isCutOff
         isCutOff = false
@@ -282,14 +283,15 @@ package struct PastReading: Sendable {
         return form == .events ? EventFraming.events(of: line) : line
     }
 
-    /// What is said when the journal fails in the middle of a run: which lines of it do not come, as far as is known.
+    /// Returns a gap when the journal fails within a run: the run's missing lines, as far as known.
     package mutating func giveUp(at time: Timestamp) -> [UInt8] {
         var bytes: [UInt8] = []
         if let last = [end, known].compactMap({ $0 }).max() { addGap(through: last, time, to: &bytes) }
         return bytes
     }
 
-    /// What a reader of older runs is told whose journal fails: of those between there is no end to name in a `gap`.
+    /// Returns the refusal for a reader of older runs when the journal fails: a `gap` cannot name the lines of runs in
+    /// between.
     package static func refusal(_ fault: JournalFault, at time: Timestamp) -> [UInt8] {
         ControlLine.refusal(
             .disk, "the journal cannot be read: \(fault.reason); more may be missing than a gap tells", time: time)

@@ -1,23 +1,22 @@
 internal import Feed
 internal import Journal
 
-/// What the next commit keeps, in the order in which it came.
+/// The pieces of the next commit, in order of arrival.
 struct JournalBatch {
-    /// So many lines are committed without waiting for more.
+    /// This number of lines is committed without waiting for more.
     static let dueLines = 4_096
-    /// It takes no more than so many lines, or bytes, but for what the last delivery has beyond that: a journal lets go of as
-    /// much behind each commit.
+    /// The most lines and bytes, which the last delivery may exceed: after each commit, a journal drops as much.
     private static let mostLines = 7_168
     private static let mostBytes = 2 << 20
 
-    /// How many bytes of lines it holds on to.
+    /// The most bytes of lines in the batch.
     private let capacity: Int
-    /// Whether the runs are another agent's, which says itself how they end.
+    /// Whether the runs are another agent's, whose feed tells how they end.
     private let isRelay: Bool
     private(set) var pieces: [JournalPiece] = []
     private var lines = 0
     private var bytes = 0
-    /// Whether nothing comes after it.
+    /// Whether this is the last batch.
     private(set) var isLast = false
 
     init(capacity: Int, isRelay: Bool) {
@@ -25,13 +24,13 @@ struct JournalBatch {
         self.isRelay = isRelay
     }
 
-    /// The one behind it.
+    /// An empty batch to follow this one.
     var next: JournalBatch { JournalBatch(capacity: capacity, isRelay: isRelay) }
 
     var isEmpty: Bool { pieces.isEmpty }
-    /// Whether it takes no more.
+    /// Whether the batch accepts no more.
     var isFull: Bool { bytes >= capacity || lines >= Self.mostLines || isLast }
-    /// Whether it is to be committed at once.
+    /// Whether it must be committed at once.
     var isDue: Bool { lines >= Self.dueLines || isFull }
 
     mutating func add(_ delivery: Delivery) {
@@ -44,7 +43,7 @@ struct JournalBatch {
             pieces.append(.greeting(greeting))
             bytes += greeting.count
         case .gap(let line):
-            // The store's own line: it can be read.
+            // The store's own line, so it is valid.
             guard let gap = Line.Gap(line[...]) else { return }
             pieces.append(.gap(gap.numbers, line))
             lines += 1

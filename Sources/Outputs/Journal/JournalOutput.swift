@@ -2,27 +2,27 @@ package import Feed
 package import Journal
 package import Reactor
 
-/// Keeps the feed in a journal, on a loop for blocking work: one more cursor, which commits what has come since its last
-/// commit, all of it or nothing.
+/// Keeps the feed in a journal, using a worker: a cursor whose commits contain everything since the last one, or fail
+/// as a whole.
 ///
-/// A commit that fails is tried again every second. Inputs that can wait do so while the journal is more than half a log
-/// behind what is durable, and as long as it may catch up: not when somebody who reads the file holds it up, nor when it has
-/// got nowhere for `Pace.patience`. What the log lets go of then is a `gap` in the journal once that goes on.
+/// A failed commit is repeated every second. Inputs that can wait do so while the durable lines are more than half a
+/// log behind and the journal may catch up: not when a program that reads the file keeps it from being tidied, nor after
+/// `Pace.patience` without progress. Lines that the log drops then become a `gap` in the journal once it works again.
 package actor JournalOutput {
-    /// When it does what.
+    /// The timing of the output.
     package struct Pace: Sendable {
-        /// How long after a line its commit begins.
+        /// The time from a line to the start of its commit.
         package var commit = Duration.milliseconds(100)
-        /// How long it is from a `stats` that says where values are to the next one: those of many sources are large.
+        /// The least time between two `stats` about where values are: those of many sources are large.
         package var stats = Duration.seconds(1)
-        /// For how long the first line of a run waits for the disk to say what it has of the run before.
+        /// How long a run's first line waits for the disk's record of the previous run.
         package var start = Duration.seconds(2)
-        /// For how long inputs wait for a journal that gets nowhere, and agents for one that cannot be opened.
+        /// How long inputs wait for a journal without progress, and agents of a fleet for one that cannot be opened.
         package var patience = Duration.seconds(10)
-        /// How long it waits before what failed is tried again.
+        /// The pause before a failed attempt is repeated.
         package var retry = Duration.seconds(1)
-        /// For how long that is done once the feed is over, and for how long its file is waited for then to be closed: less than
-        /// outputs have, so that it can say what came of it.
+        /// How long attempts continue after the end of the feed, and how long closing the file may take: less than
+        /// outputs have, so that the result can be reported.
         package var end = Duration.seconds(3)
 
         package init() {}
@@ -39,53 +39,53 @@ package actor JournalOutput {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var batch: JournalBatch
-    /// Called when there may be something to do.
+    /// Signalled when there may be something to do.
     private let more: Wakeup
     private var mustOpen = true
-    /// The newest `hello` and `stats` of what is durable.
+    /// The newest durable `hello` and `stats`.
     private var greeting: [UInt8] = []
-    /// The newest line that says where a value is and that `stats` in the journal count in, and when that was said.
+    /// The newest line about where a value is that the journal's `stats` include, and when that was written.
     private var toldPointer: (sequence: Int, at: LoopInstant)?
-    /// Where the batch ends; nil before there was one.
+    /// The position behind the batch; nil before the first batch.
     private var place: LineID?
-    /// Whether there is more to let go of.
+    /// Whether old lines remain to be deleted.
     private var isUntidy = false
     private var trouble: Trouble?
-    /// Fires when the disk has been waited for too long.
+    /// Fires when the disk has been silent for too long.
     private var patience: LoopTimer?
     private var work: Task<Void, any Error>?
-    /// When the feed was found to be over.
+    /// When the end of the feed was noticed.
     private var over: LoopInstant?
-    /// Whether the run's first line is there.
+    /// Whether the run's first line has been published.
     private var hasBegun = false
-    /// Whether the store knows where agents were, as far as it ever will.
+    /// Whether the store has the positions of agents, or knows that it will not get them.
     private var hasResumed = false
     private let begun: Wakeup
-    /// Who has the journal, if it was another agent at the start.
+    /// The fault when another agent had the journal at the start.
     private var refusal: JournalFault?
 
-    /// Since when nothing is kept, and what was said of it last.
+    /// Since when nothing can be kept, and the last reported fault.
     private struct Trouble {
         let since: LoopInstant
         var told: JournalFault
         var attempts = 0
     }
 
-    /// What one attempt came to.
+    /// The result of an attempt.
     private struct Attempt: Sendable {
         var opening: JournalOpening?
         var fault: JournalFault?
         var first: Int?
         var isUntidy = false
-        /// Whether what is in the file makes no sense, as was found after the commit.
+        /// Whether the file was found to be corrupt after the commit.
         var isBroken = false
     }
 
     /// - Parameters:
-    ///   - lines: where they are kept; used on `worker` only.
-    ///   - worker: where the disk is waited for; its own, which a disk that stalls may keep for ever.
-    ///   - capacity: how many bytes of lines one commit holds on to, besides the log.
-    ///   - tell: says in the feed, or to a person, how it goes; first of all, the `restart`.
+    ///   - lines: the journal; used on `worker` only.
+    ///   - worker: waits for the disk; not shared, because a stalled disk may block it for ever.
+    ///   - capacity: the most bytes of lines in a commit, besides the log.
+    ///   - tell: reports the journal's state, in the feed or to a person; first of all, the `restart`.
     package init(
         _ path: String, keeping lines: any LineStore, store: EventStore, on loop: EventLoop, worker: any Worker,
         wall: any WallClock, at pace: Pace = .init(), capacity: Int = 1 << 20,
@@ -104,7 +104,7 @@ package actor JournalOutput {
         begun = Wakeup(loop: loop)
     }
 
-    /// Waits until the run's first line is there, which a disk does not hold up for long.
+    /// Waits until the run's first line is published, which a slow disk delays only briefly.
     ///
     /// - Throws: `JournalFault` when another agent has the journal; `CancellationError`.
     package func waitUntilBegun() async throws {
@@ -112,7 +112,7 @@ package actor JournalOutput {
         if let refusal { throw refusal }
     }
 
-    /// Keeps lines until the feed ends or the task is cancelled: what the disk does by then is left alone.
+    /// Keeps lines until the feed ends or the task is cancelled: disk work in progress is then abandoned.
     package func run() async throws(CancellationError) {
         let work = Task(executorPreference: loop) { try await self.keepAll() }
         self.work = work
@@ -127,7 +127,7 @@ package actor JournalOutput {
     private func keepAll() async throws {
         let (reader, greeting) = await store.open("journal:\(path)", holdsInputs: true) { [more] in more.signal() }
         if !greeting.isEmpty { batch.add(.greeting(greeting)) }
-        // From here on it is what is durable that counts.
+        // From here on, progress is what is durable.
         await store.settle(store.progress(of: reader), of: reader, first: nil)
         let late = loop.schedule(after: pace.start) { [self] in assumeIsolated { $0.begin(nil) } }
         defer { loop.cancel(late) }
@@ -143,14 +143,14 @@ package actor JournalOutput {
             await store.close(reader)
             try await close()
         } catch {
-            // Not by whoever lets go of it last, which would be the loop; and not waited for.
+            // Not on the loop, as the last reference would; and without waiting.
             loop.leave(to: worker) { lines.close() }
             await store.close(reader)
             throw error
         }
     }
 
-    /// Closes the file, which has everything by then: a disk that hangs is not waited for.
+    /// Closes the file, which has all lines by then; does not wait for a disk that hangs.
     private func close() async throws {
         let lines = self.lines
         let late = loop.schedule(after: pace.end) { [self] in
@@ -164,7 +164,7 @@ package actor JournalOutput {
         try await loop.offload(to: worker) { lines.close() }
     }
 
-    /// Has the run begin with what the disk says of the one before, if it has said that.
+    /// Begins the run, with the disk's record of the previous one if it has arrived.
     private func begin(_ last: LastRun?) {
         guard !hasBegun else { return }
         hasBegun = true
@@ -172,18 +172,18 @@ package actor JournalOutput {
         begun.open()
     }
 
-    /// Says once where agents were: they are read as soon as that is known, or that it will not be.
+    /// Tells the store the positions of agents, once: agents are read as soon as these are known, or given up.
     private func resume(_ positions: [AgentPosition]) {
         guard !hasResumed else { return }
         hasResumed = true
         store.assumeIsolated { $0.resume(positions) }
     }
 
-    /// What it means for a fleet that nobody knows that.
+    /// The consequence for a fleet when the positions are unknown.
     private static let ignorance =
         "; agents are read without it: what it has of them may be in it twice, and what streams have for longer than a --history is left out"
 
-    /// Waits until there is something that is to be committed now.
+    /// Waits until there is something to commit.
     private func gather(_ reader: ReaderID) async throws {
         var deadline: (time: LoopInstant, timer: LoopTimer)?
         defer { if let deadline { loop.cancel(deadline.timer) } }
@@ -208,15 +208,15 @@ package actor JournalOutput {
             guard let delivery = store.assumeIsolated({ $0.take(for: reader) }) else { break }
             batch.add(delivery)
         }
-        // Behind all that has come.
+        // Behind all earlier lines.
         if !batch.isFull || batch.isLast, let line = store.assumeIsolated({ $0.takeFarewell(for: reader) }) {
             batch.addEnd(line)
         }
         place = store.assumeIsolated { $0.progress(of: reader) }
     }
 
-    /// Has the next batch begin with new `stats` when it has become known where a value is: the line that says so may be older
-    /// than what somebody reads later.
+    /// Starts the next batch with new `stats` if the place of a value has become known: the line about it may be older
+    /// than what is read later.
     private func tellOfValues(_ reader: ReaderID) {
         let now = loop.clock.now
         let newest = store.assumeIsolated { $0.newestPointer }
@@ -229,9 +229,9 @@ package actor JournalOutput {
         batch.add(.greeting(greeting))
     }
 
-    /// Commits until it works, and says what is in the way.
+    /// Commits until it succeeds, and reports faults.
     ///
-    /// - Returns: false when the feed is over and it does not work.
+    /// - Returns: false when the feed is over and the commit fails.
     private func keep(_ pieces: [JournalPiece], of reader: ReaderID) async throws -> Bool {
         watch(reader, after: pace.patience)
         defer { unwatch() }
@@ -248,7 +248,7 @@ package actor JournalOutput {
                 note(attempt, pieces, of: reader)
                 return true
             }
-            // What it is then says what has become of it.
+            // Opening the file again tells what became of it.
             if fault.kind == .corrupt, !opens {
                 mustOpen = true
                 continue
@@ -293,7 +293,7 @@ package actor JournalOutput {
         if attempt.isBroken { mustOpen = true }
     }
 
-    /// What fails besides is found by the next commit.
+    /// Other faults show in the next commit.
     private static func tidy(_ lines: any LineStore, at time: Timestamp, _ attempt: inout Attempt) {
         do throws(JournalFault) {
             attempt.isUntidy = try lines.tidy(at: time)
@@ -331,25 +331,25 @@ package actor JournalOutput {
             resume([])
         }
         store.assumeIsolated { $0.setState(fault.reason, of: reader) }
-        // It cannot catch up.
+        // The journal cannot catch up.
         if fault.kind == .held || fault.kind == .taken { store.assumeIsolated { $0.setHolding(false, of: reader) } }
         if trouble?.told.reason != fault.reason || !consequence.isEmpty {
             complain(fault, "; tried again every second" + consequence)
         }
         trouble?.attempts += 1
-        // Also when it has failed before, and a disk that is back under its old name is another one. One that is held up is
-        // the same, and would be taken for one that is not.
+        // Also after repeated failures: a disk that is back under its old name is another one. A file that a reader
+        // keeps from being tidied is the same one, and would seem free once reopened.
         if let trouble, trouble.attempts > 1, fault.kind != .held { mustOpen = true }
     }
 
-    /// Has the disk be waited for no longer than so.
+    /// Limits the wait for the disk.
     private func watch(_ reader: ReaderID, after time: Duration) {
         patience = loop.schedule(after: time) { [self] in assumeIsolated { $0.letGo(reader) } }
     }
 
     private func unwatch() { if let patience { loop.cancel(patience) } }
 
-    /// Has inputs wait no longer: it may take for ever. Once the feed is over nothing does.
+    /// Ends the backpressure of a journal that is stuck, which may take for ever. After the end of the feed, gives up.
     private func letGo(_ reader: ReaderID) {
         watch(reader, after: pace.retry)
         store.assumeIsolated { $0.setHolding(false, of: reader) }
@@ -368,10 +368,10 @@ package actor JournalOutput {
         tell(.error(Failure(.disk, fault.text(at: path) + consequence)))
     }
 
-    /// What a journal that is given up does not have.
+    /// The lines that an abandoned journal lacks.
     private var loss: String { greeting.isEmpty ? "; nothing of this run is in it" : "; the last lines are not in it" }
 
-    /// Whether the feed is over, and has been for longer than it is waited for.
+    /// Whether the feed has been over for longer than `Pace.end`.
     private var isGivenUp: Bool {
         guard store.assumeIsolated({ $0.isOver }) else { return false }
         let since = over ?? loop.clock.now

@@ -1,37 +1,37 @@
 internal import Feed
 
-/// Lines on their way into one message, or into one message each.
+/// Collects lines for one message, or for one message each.
 struct NatsBatch {
-    /// What becomes one message.
+    /// The content of one message.
     struct Piece: Sendable, Equatable {
         /// Whole lines, each with its newline.
         var bytes: [UInt8]
-        /// Of the lines, and of those that a `gap` among them names.
+        /// The sequence numbers of its lines, and of those that a `gap` in it names.
         var numbers: ClosedRange<Int>?
     }
 
-    /// What became of lines that were offered.
+    /// The result of offering lines.
     enum Intake: Equatable {
-        /// So many bytes and lines of their beginning are in it; none when there is no room.
+        /// This many bytes and lines from the start were accepted; none when there is no room.
         case taken(bytes: Int, lines: Int)
-        /// The first one fits no message; it has so many bytes.
+        /// The first line fits no message; it has this many bytes.
         case tooLong(Int)
     }
 
-    /// A message of many lines is no longer than so, in bytes.
+    /// The most bytes of a message with several lines.
     static let usual = 256 << 10
-    /// Beyond its capacity it takes one line of ours, as a `gap` or a `bye`.
+    /// The extra capacity for a line of our own, such as a `gap` or a `bye`.
     private static let spare = 2 << 10
 
     private(set) var piece = Piece(bytes: [], numbers: nil)
-    /// How long it gets, in bytes; a line that is longer than that has one of its own.
+    /// The most bytes of the message; a longer line gets a message of its own.
     private(set) var capacity = 0
-    /// The longest line of a message.
+    /// The most bytes of a line.
     private var longest = 0
 
-    /// Begins anew.
+    /// Begins a new message.
     ///
-    /// - Parameter room: how long a message may be, in bytes.
+    /// - Parameter room: the most bytes of a message.
     mutating func begin(room: Int) {
         longest = room - Self.spare
         capacity = min(Self.usual, room) - Self.spare
@@ -42,13 +42,13 @@ struct NatsBatch {
     var isEmpty: Bool { piece.bytes.isEmpty }
     var isFull: Bool { piece.bytes.count >= capacity }
 
-    /// Adds a line of ours that belongs to the connection.
+    /// Adds a line of our own about the connection.
     mutating func add(_ line: [UInt8], naming numbers: ClosedRange<Int>? = nil) {
         piece.bytes += line
         if let numbers { extend(by: numbers) }
     }
 
-    /// Adds lines with consecutive numbers, as many as there is room for.
+    /// Adds lines with consecutive sequence numbers, as far as there is room.
     mutating func add(_ lines: UnsafeRawBufferPointer, from first: Int) -> Intake {
         let room = capacity - piece.bytes.count
         var end = lines.count
@@ -78,10 +78,10 @@ struct NatsBatch {
 }
 
 extension NatsBatch.Piece {
-    /// Whether it only names what is missing, so nothing can take its place.
+    /// Whether the message is only a gap, which nothing can replace.
     var isGap: Bool { Line.Gap(bytes[...]) != nil }
 
-    /// The same in two messages; nil when it is one line.
+    /// Splits the message in two; nil when it has only one line.
     var halves: (Self, Self)? {
         let lines = bytes.split(separator: 0x0A)
         guard lines.count > 1 else { return nil }
@@ -98,12 +98,12 @@ extension NatsBatch.Piece {
         return first.lowerBound...last.upperBound
     }
 
-    /// The line's own number, or those that a `gap` names.
+    /// The line's own sequence number, or those that a `gap` names.
     private static func numbers(of line: ArraySlice<UInt8>) -> ClosedRange<Int>? {
         line.withUnsafeBytes { LineHead($0)?.sequence }.map { $0...$0 } ?? Line.Gap(line)?.numbers
     }
 
-    /// Each line as a message, with where it comes from as its last keys: what is in the subject, the headers and its number.
+    /// Returns a message for each line, with its origin as additional keys: agent, run and sequence number.
     func lines(agent: String, run: String) -> [Self] {
         bytes.split(separator: 0x0A).map { line in
             let number = line.withUnsafeBytes { LineHead($0)?.sequence }

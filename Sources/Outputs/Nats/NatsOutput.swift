@@ -2,10 +2,10 @@ package import Feed
 package import Nats
 package import Reactor
 
-/// Publishes the feed to a stream: one more cursor, whose messages are sent one after the other, each one unchanged until the
-/// stream has it. Whatever the servers do holds nobody up but this.
+/// Publishes the feed to a stream: a cursor whose messages are sent one after the other, each unchanged until the
+/// stream has it. Slow servers block nothing but this output.
 ///
-/// What the log has let go of meanwhile is the `gap` that every slow reader gets, told to the stream as well.
+/// Lines that the log drops meanwhile become a `gap`, as for every slow reader; the stream gets it too.
 package actor NatsOutput {
     private let name: String
     private let host: String
@@ -19,64 +19,64 @@ package actor NatsOutput {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var batch = NatsBatch()
-    /// What the batch comes to, from when it is to be sent until it is stored.
+    /// The messages of the batch that the stream does not have yet.
     private var pieces: ArraySlice<NatsBatch.Piece> = []
     private var fence: NatsFence
-    /// Whose lines are read.
+    /// The run of the lines that are read.
     private var run = ""
-    /// What was read and is not yet in a batch.
+    /// The lines that were read but are not in a batch yet.
     private var rest: (span: LineSpan, done: Int, next: Int)?
     private var owesGreeting = false
-    /// Nil before it is known whose feed this is.
+    /// Nil while the feed's agent is unknown.
     private var nextGreeting: LoopInstant?
     private var nextMessage: LoopInstant
-    /// Whether those are a fleet's, which are not published: there would be circles.
+    /// Whether the feed is a fleet's, which is not published because it might come back in a circle.
     private var isFleet = false
     private var isEnded = false
-    /// The last number of the run that the stream has.
+    /// The run's last sequence number that the stream has.
     private var stored = 0
-    /// When the stream took the last message, or the feed was over if that was later.
+    /// When the stream accepted the last message; or the end of the feed, if later.
     private var progressed: LoopInstant
-    /// Called when there may be something to do.
+    /// Signalled when there may be something to do.
     private let more: Wakeup
 
     private var isConnected = false
-    /// How long a message may be, in bytes.
+    /// The most bytes of a message.
     private var room = 0
     private var isTooLongTold = false
     private var outage = Outage<NatsFault.Kind>()
-    /// The time since something was said to be wrong with single messages.
+    /// The time since a fault of a single message was reported.
     private var complaint = Outage<Bool>()
-    /// When it was last looked for what is wrong with the stream.
+    /// When the stream was last diagnosed.
     private var diagnosed = LoopInstant(nanoseconds: 0)
     private var backoff = Backoff()
     private var isPrepared = false
-    /// The longest message that the stream takes, if it says so.
+    /// The most bytes of a message in the stream, if it has a limit.
     private var mostOfStream: Int?
 
-    /// How often `hello` and `stats` are told: who has read nothing for so long knows no more.
+    /// How often `hello` and `stats` are published; readers that join later learn these within this time.
     package static let greetingPeriod = Duration.seconds(60)
-    /// How often a conflict is looked at.
+    /// How often a conflict is checked again.
     private static let conflictPause = Duration.seconds(10)
-    /// How long a server that is behind the others is given.
+    /// The pause for a server that is behind the others.
     private static let outdatedPause = Duration.milliseconds(200)
-    /// How often it is asked for the reason that nobody takes a message, from that time of an outage on.
+    /// How often the stream is diagnosed in an outage without answers, and after which time first.
     private static let diagnosisTime = Duration.seconds(20)
-    /// How long servers that take nothing are waited for once the feed is over: outputs have 5 s for their ends.
+    /// How long to wait after the end of the feed for servers that accept nothing: outputs have 5 s for their end.
     private static let lastPatience = Duration.seconds(4)
-    /// How often it is looked whether the feed is over.
+    /// How often the end of the feed is checked.
     private static let glance = Duration.milliseconds(500)
-    /// How many messages in a row may get another name at once.
+    /// The number of renamed messages in a row before a pause.
     private static let mostRenamed = 3
-    /// What a message must have room for, in bytes.
+    /// The least bytes that a message must have room for.
     private static let leastRoom = 4 << 10
 
     /// - Parameters:
-    ///   - name: of the agent.
-    ///   - host: the machine's own name.
-    ///   - broker: used on `worker` only, which may be kept by a server that was stopped.
-    ///   - id: of this process, which no other has: messages are called after it.
-    ///   - tell: says in the feed, or to a person, how it goes.
+    ///   - name: the agent's name.
+    ///   - host: the machine's name.
+    ///   - broker: used only on `worker`, which a stopped server may block.
+    ///   - id: unique to this process: the ids of messages start with it.
+    ///   - tell: reports the output's state, in the feed or to a person.
     package init(
         as name: String, of host: String, _ settings: NatsSettings, to broker: any Broker, id: String,
         store: EventStore,
@@ -97,7 +97,7 @@ package actor NatsOutput {
         more = Wakeup(loop: loop)
     }
 
-    /// Publishes until the feed ends or the task is cancelled: what a server does by then is left alone.
+    /// Publishes until the feed ends or the task is cancelled: a request in progress is then abandoned.
     package func run() async throws(CancellationError) {
         let (reader, greeting) = await store.open("nats:\(name)") { [more] in more.signal() }
         run = await store.run
@@ -118,7 +118,8 @@ package actor NatsOutput {
         if !isDone { throw CancellationError() }
     }
 
-    /// Returns when the feed is over, and nothing was stored for too long. Whatever is waited for, a pause or an answer, is left then.
+    /// Enforces the deadline at shutdown: returns when the feed is over and nothing was stored for too long, whatever
+    /// else is waiting.
     private func loseLastPatience() async throws -> Bool {
         while await !store.isOver { try await loop.sleep(for: Self.glance) }
         progressed = loop.clock.now
@@ -128,13 +129,13 @@ package actor NatsOutput {
         return false
     }
 
-    /// Returns when the stream has all.
+    /// Publishes everything; returns at the end of the feed.
     private func publishAll(_ reader: ReaderID) async throws -> Bool {
         while true {
             try await connect(reader)
             try await gather(reader)
             nextMessage = loop.clock.now.advanced(by: settings.every)
-            // It is empty at the end of a feed of which nothing was ever known.
+            // The batch is empty at the end of a feed whose agent was never known.
             if settings.sendsLines || batch.isEmpty {
                 pieces = batch.piece.lines(agent: name, run: run)[...]
             } else {
@@ -147,7 +148,7 @@ package actor NatsOutput {
 
     // MARK: What is sent
 
-    /// Waits until there is something that is to be sent now.
+    /// Collects lines until there is something to send now.
     private func gather(_ reader: ReaderID) async throws {
         pieces = []
         batch.begin(room: room)
@@ -163,7 +164,7 @@ package actor NatsOutput {
         }
     }
 
-    /// Takes what there is; true when the message takes no more.
+    /// Adds available lines to the batch; returns true when it accepts no more.
     private func fill(_ reader: ReaderID) async -> Bool {
         while true {
             if owesGreeting {
@@ -181,10 +182,10 @@ package actor NatsOutput {
             case .lines where isFleet, .gap where isFleet: break
             case .lines(let span):
                 rest = (span, 0, span.sequences.lowerBound)
-                // What is attached to may have begun long before.
+                // An attached agent may have begun long before.
                 if stored == 0 { stored = span.sequences.lowerBound - 1 }
             case .gap(let line): batch.add(line, naming: Line.Gap(line[...])?.numbers)
-            // One that is over before it was known whose it is says nothing.
+            // After the end of a feed whose agent was never known, no greeting is due.
             case .greeting: owesGreeting = nextGreeting != nil ? true : await !store.isOver
             case .end(let line):
                 if nextGreeting != nil { batch.add(line) }
@@ -195,7 +196,7 @@ package actor NatsOutput {
         }
     }
 
-    /// Begins a message with who this is, and how its sources are.
+    /// Starts a message with `hello` and `stats`.
     private func greet(_ reader: ReaderID) async {
         let now = await store.run
         if now != run { (run, stored) = (now, 0) }
@@ -205,7 +206,7 @@ package actor NatsOutput {
         nextGreeting = loop.clock.now.advanced(by: Self.greetingPeriod)
     }
 
-    /// Whether the feed is a fleet's, which may be known by a line only; said once.
+    /// Whether the feed is a fleet's, which only a line may reveal; reports it once.
     private func isOfFleet(_ reader: ReaderID) async -> Bool {
         let wasFleet = isFleet
         isFleet = await store.isOfFleet
@@ -217,7 +218,7 @@ package actor NatsOutput {
         return true
     }
 
-    /// Takes of what was read what there is room for; true when that is not all.
+    /// Adds as much of the rest as there is room for; returns true when some is left.
     private func takeRest() -> Bool {
         guard let (span, done, next) = rest else { return false }
         let intake = span.withUnsafeBytes { batch.add(UnsafeRawBufferPointer(rebasing: $0[done...]), from: next) }
@@ -232,7 +233,7 @@ package actor NatsOutput {
         return rest != nil
     }
 
-    /// Names a line in the stream that fits no message.
+    /// Publishes a gap for a line that fits no message.
     private func leaveOut(_ number: Int, _ bytes: Int) {
         batch.add(
             ControlLine.gap(time: store.wallTime, missing: number...number, reason: "too_large"),
@@ -247,7 +248,7 @@ package actor NatsOutput {
 
     // MARK: Sending
 
-    /// Sends the first of the pieces until the stream has it, or until others have come in its place.
+    /// Sends the first message until the stream has it, or until others have replaced it.
     private func publishFirst(_ reader: ReaderID) async throws {
         guard let piece = pieces.first else { return }
         let message = message(of: piece)
@@ -275,7 +276,7 @@ package actor NatsOutput {
                 case .failure(let fault) where fault.kind == .outrun:
                     fence.refuse()
                     outrun += 1
-                    // Who has overtaken it would have been found.
+                    // `look` would have found another publisher.
                     if outrun > 3 {
                         let reason = "the stream says that it has another last message than the one it gives"
                         try await wait(after: NatsFault(.other, reason), reader)
@@ -297,12 +298,12 @@ package actor NatsOutput {
             message.headers.append(.init(NatsHeader.last, "\(numbers.upperBound)"))
         }
         message.headers.append(.init(NatsHeader.host, host))
-        // What was added last.
+        // The `bye` is in the last message.
         if isEnded, pieces.count == 1 { message.headers.append(.init(NatsHeader.ended, "yes")) }
         return message
     }
 
-    /// Looks at what the subject has; true when the message under way is there.
+    /// Checks the subject's last message; returns true when the stream already has the current one.
     private func look(_ reader: ReaderID) async throws -> Bool {
         let (stream, subject) = (settings.stream, NatsSubject.of(name))
         switch try await ask({ broker throws(NatsFault) in try broker.last(in: stream, of: subject) }) {
@@ -314,7 +315,7 @@ package actor NatsOutput {
             case .taken(let host):
                 let host = host.map { "on \($0) " } ?? ""
                 note(NatsFault(.outrun, "conflict: another agent \(host)publishes as \(name), too"), reader)
-                // Nothing becomes of that any more.
+                // After the end of the feed, there is no point in waiting.
                 if await store.isOver { throw CancellationError() }
                 try await sleep(for: Self.conflictPause)
             }
@@ -324,7 +325,7 @@ package actor NatsOutput {
         return false
     }
 
-    /// Has two messages follow in the place of one that is too large for the stream, or a `gap`.
+    /// Replaces a message that is too large for the stream by two, or by a `gap`.
     private func cut(_ piece: NatsBatch.Piece) {
         pieces = pieces.dropFirst()
         if let (first, second) = piece.halves {
@@ -362,7 +363,7 @@ package actor NatsOutput {
         return try await loop.offload(to: worker) { Result { () throws(NatsFault) in try work(broker) } }
     }
 
-    /// Has a connection, however long that takes.
+    /// Connects, however long that takes.
     private func connect(_ reader: ReaderID) async throws {
         while !isConnected {
             if outage.since == nil { await store.setState("connecting", of: reader) }
@@ -377,8 +378,8 @@ package actor NatsOutput {
         }
     }
 
-    /// Looks once at what there is to publish to, as long as it may: what is wrong there would be hard to tell from servers that
-    /// choose a leader.
+    /// Checks the stream once before publishing: later, its faults would be hard to distinguish from an election of
+    /// servers.
     private func prepare(_ most: Int, _ reader: ReaderID) async throws {
         if !isPrepared, let fault = try await diagnosis() { return try await wait(after: fault, reader) }
         room = min(most, mostOfStream ?? most) - NatsHeader.room
@@ -391,7 +392,7 @@ package actor NatsOutput {
         if outage.since == nil { await store.setState("ok", of: reader) }
     }
 
-    /// What is wrong with the stream, if that can be told.
+    /// Returns what is wrong with the stream, if that can be determined.
     private func diagnosis() async throws -> NatsFault? {
         let (name, subject) = (settings.stream, NatsSubject.of(name))
         switch try await ask({ broker throws(NatsFault) in try broker.stream(name) }) {
@@ -410,10 +411,10 @@ package actor NatsOutput {
         }
     }
 
-    /// Says what is in the way, and lets some time pass.
+    /// Reports a fault if it lasts, and waits before the next attempt.
     private func wait(after fault: NatsFault, _ reader: ReaderID) async throws {
         var fault = fault
-        // Not at once: servers that choose a leader would be waited for, when that was over long ago.
+        // Not at once: during an election of servers, the diagnosis would take longer than the election.
         if [.nobody, .silent].contains(fault.kind), let since = outage.since,
             max(since, diagnosed).duration(to: loop.clock.now) >= Self.diagnosisTime
         {
@@ -426,7 +427,7 @@ package actor NatsOutput {
         try await sleep(for: backoff.fail(upTo: patience.pause, using: &random))
     }
 
-    /// Lets some time pass, but no more than a glance once the feed is over.
+    /// Sleeps, but only briefly once the feed is over.
     private func sleep(for time: Duration) async throws {
         let end = loop.clock.now.advanced(by: time)
         repeat {

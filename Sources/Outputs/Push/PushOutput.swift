@@ -2,10 +2,10 @@ package import Feed
 internal import Journal
 package import Reactor
 
-/// Pushes the feed to a listener of somebody else's, for ever: an absent or dead one is tried again and again.
+/// Pushes the feed to another program's listener, for ever: retries when the listener is absent or hangs.
 ///
-/// What a peer has read cannot be known. After a reconnect the last `resend` bytes written are written again, from the
-/// start of a line: nothing is lost as long as the peer had taken all but that much, and `(run, seq)` tells repeats.
+/// There is no way to know what a peer has read. After a reconnection, the last `resend` bytes are written again, from
+/// the start of a line: nothing is lost if the peer had read all but that much, and `(run, seq)` identifies repeats.
 package actor PushOutput {
     private let target: PushTarget
     private let store: EventStore
@@ -17,37 +17,37 @@ package actor PushOutput {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
-    /// How many bytes written last are written again.
+    /// The number of bytes to write again after a reconnection.
     private let resend: Int
-    /// The way back when the log has let go of the lines.
+    /// The recent writes, to find lines that the log has dropped.
     private var trail: WriteTrail
-    /// Bytes of the last span that were not written.
+    /// The bytes of the last span that were not written.
     private var unwritten = 0
-    /// The number that this connection began with, or the run did.
+    /// The sequence number at the start of this connection, or of the run if later.
     private var first = 0
     private var hasConnected = false
-    /// The run that `first` and the trail are of.
+    /// The run of `first` and the trail.
     private var run = ""
-    /// Lines that the log does not have any more, and that are written first.
+    /// A reading of lines that the log has dropped, which are written first.
     private var past: PastReading?
-    /// The line from which on the journal had nothing when it was asked last.
+    /// The line from which on the journal had nothing at the last request.
     private var pastEnd: LineID?
-    /// Whether its reader waits for those to be written.
+    /// Whether the reader has left the log until those are written.
     private var isAway = false
     private var reader: ReaderID?
-    /// The pause before the next try.
+    /// Ends the pause before the next attempt.
     private let pause: Wakeup
-    /// The number that it is to get to before it stops.
+    /// The sequence number at which to stop.
     private var goal: Int?
     private var isFollowed = false
 
-    /// Of older lines that are written at once, in bytes, about.
+    /// The bytes of older lines in one write, approximately.
     private static let linesAtOnce = 2 << 10
 
     /// - Parameters:
-    ///   - reader: of an output to the same address that has ended, to go on with.
-    ///   - history: where older lines than the log's are; nil for nowhere.
-    ///   - connect: opens the connection; on the loop.
+    ///   - reader: the reader of an ended output to the same address, to continue with.
+    ///   - history: the source of lines older than the log's; nil for none.
+    ///   - connect: opens the connection; called on the loop.
     package init(
         _ target: PushTarget, store: EventStore, on loop: EventLoop,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), from reader: ReaderID? = nil,
@@ -68,9 +68,9 @@ package actor PushOutput {
         trail = WriteTrail(reach: resend)
     }
 
-    /// Has it end once it has written what there is now; at once, while it has no connection.
+    /// Ends the output once it has written all current lines; at once, while it is not connected.
     ///
-    /// - Parameter isFollowed: whether another output goes on with its reader, which is then `takeReader`'s.
+    /// - Parameter isFollowed: whether another output continues with its reader, from `takeReader`.
     package func stop(isFollowed: Bool) async {
         self.isFollowed = isFollowed
         goal = await store.nextSequence
@@ -78,14 +78,14 @@ package actor PushOutput {
         if let reader { await store.interrupt(reader) }
     }
 
-    /// The reader of an output that has ended, once, and as after a lost connection: back by what the peer may not have read.
-    /// Nil when nobody was said to follow it.
+    /// Returns the reader of an ended output, once; rewound as after a lost connection, because the peer may not have
+    /// read everything. Nil when no output was announced to continue.
     package func takeReader() -> ReaderID? {
         defer { reader = nil }
         return isFollowed ? reader : nil
     }
 
-    /// Pushes until the feed ends, it is told to stop, or the task is cancelled.
+    /// Pushes until the feed ends, `stop` is called, or the task is cancelled.
     package func run() async throws(CancellationError) {
         let reader = await openReader()
         run = await store.identity.run
@@ -113,7 +113,7 @@ package actor PushOutput {
             await store.close(reader)
         } else if hasConnected {
             await goBack(reader)
-            // Whoever follows knows nothing of the past, and is told what it misses.
+            // The next output knows nothing of the reading; its reader gets a gap instead.
             if isAway { _ = await store.join(reader, at: LineID(run, first), isFiltered: false) }
         }
     }
@@ -139,7 +139,7 @@ package actor PushOutput {
     }
 
     private func goBack(_ reader: ReaderID) async {
-        // Never back beyond where the last connection began: what lies before was written before that one, too.
+        // Not before the start of the last connection: older lines were written before it.
         let fallback = trail.sequence(bytesBack: resend + unwritten) ?? first
         let isOver = run != (await store.run)
         if history != nil, isAway || isOver {
@@ -149,13 +149,14 @@ package actor PushOutput {
         }
     }
 
-    /// Pushes over one connection; true when the feed has ended, or what it is to write before it stops is written.
+    /// Pushes over one connection; returns true when the feed has ended, or all lines before `goal` are written.
     private func pushOnce(_ reader: ReaderID) async throws -> Bool {
         let stream = try await connect().value
         let connected = loop.clock.now
         defer {
             stream.close()
-            // What it took says nothing: one that takes everything and closes is not sent the same time after time.
+            // Written bytes prove nothing: the time decides, so a peer that reads everything and closes does not reset
+            // the backoff.
             backoff.lasted(connected.duration(to: loop.clock.now))
         }
         await store.setState("ok", of: reader)
@@ -209,7 +210,7 @@ package actor PushOutput {
             case .greeting(let line):
                 let run = await store.identity.run
                 if run != self.run {
-                    // Numbers begin anew, and the log has nothing left of the last one.
+                    // Sequence numbers start again, and the log has dropped the last run.
                     self.run = run
                     first = await store.place(of: reader)
                     trail.removeAll()
@@ -223,17 +224,17 @@ package actor PushOutput {
         }
     }
 
-    /// The journal's lines from this one of the run on.
+    /// A reading of the journal's lines from this one of the run on.
     ///
-    /// - Parameter last: what is known to be missing of that run.
+    /// - Parameter last: the last line of that run known to be missing.
     private func reading(from sequence: Int, through last: Int? = nil) -> PastReading {
         PastReading(
             from: .after(sequence - 1, run: run), nil, as: target.sendsControl ? .lines : .numbered, through: last)
     }
 
-    /// Writes the lines that the log does not have any more, up to where it has what follows, behind which `hello` and `stats` come.
+    /// Writes lines that the log has dropped, up to one that the log has, followed by `hello` and `stats`.
     ///
-    /// - Returns: false when the journal has nothing of that run, and the reader is where it was.
+    /// - Returns: false when the journal has nothing of that run; the reader is then unchanged.
     private func pushPast(_ reader: ReaderID, to stream: any ByteStream) async throws -> Bool {
         guard let history, var reading = past else { return false }
         var (lost, failure): ([UInt8], [UInt8]) = ([], [])
@@ -242,7 +243,7 @@ package actor PushOutput {
             reading.log = await LineID(store.run, store.firstSequence)
             let result: Result<PastReading.Step, JournalFault>
             (reading, result) = try await history.step(reading)
-            // Before that the store knows what it has not got.
+            // Until then the store reports what it lacks.
             if reading.end != nil, !isAway {
                 isAway = true
                 await store.sendAway(reader)
@@ -282,7 +283,7 @@ package actor PushOutput {
         return true
     }
 
-    /// Writes lines a few at a time, so that the way back leads to few that were written before.
+    /// Writes lines in small groups, so that a rewind repeats few of them.
     private func write(_ bytes: [UInt8], to stream: any ByteStream) async throws {
         var start = 0
         while start < bytes.count {
@@ -305,7 +306,7 @@ package actor PushOutput {
         }
     }
 
-    /// Reads and drops what the peer says, until it is gone: one that only says no more may listen on.
+    /// Reads and drops the peer's bytes until it is gone: one that only stops sending may still read.
     private func watch(_ bound: LoopBound<any ByteStream>) async throws {
         let stream = bound.value
         let buffer = ReadBuffer()
@@ -315,7 +316,7 @@ package actor PushOutput {
                 continue
             }
             if count == 0 { return try await stream.waitUntilHungUp() }
-            try await loop.sleep(for: .zero)  // a chatty one is not to have the loop to itself
+            try await loop.sleep(for: .zero)  // keeps a chatty peer from occupying the loop
         }
     }
 }

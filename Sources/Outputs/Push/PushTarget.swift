@@ -1,7 +1,7 @@
 internal import Feed
 internal import Reactor
 
-/// Where the feed is pushed to: `unix:PATH` or `tcp:HOST:PORT`, with `?resend=BYTES` and `?control=true` behind it.
+/// The target of a push: `unix:PATH` or `tcp:HOST:PORT`, followed by `?resend=BYTES` and `?control=true`.
 package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
         case unix(path: String)
@@ -9,17 +9,17 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
     }
 
     package let address: Address
-    /// How many bytes written last are written again after a reconnect; nil for the socket's send buffer.
+    /// The number of bytes to write again after a reconnection; nil for the size of the socket's send buffer.
     package var resend: Int?
     /// Whether `hello`, `stats`, `gap` and `bye` are sent as well.
     package var sendsControl = false
 
-    /// Why a text is no target, for a person.
+    /// Why a text is not a target, for a person.
     package struct Fault: Error, Sendable, Equatable {
         package let message: String
     }
 
-    /// The most that can be asked to be resent, in bytes.
+    /// The most bytes that can be resent.
     package static let mostResend = 64 << 20
 
     /// - Throws: `Fault`.
@@ -66,7 +66,7 @@ package struct PushTarget: Sendable, Equatable, CustomStringConvertible {
         return .tcp(host: String(host), port: port)
     }
 
-    /// As `agent` lines name it.
+    /// The target's name in `agent` lines.
     package var description: String {
         switch address {
         case .unix(let path): "unix:\(path)"

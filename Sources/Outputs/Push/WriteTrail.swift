@@ -1,22 +1,22 @@
-/// What was written last, a write at a time: which line lies so many bytes back, whether the log still has it or not.
+/// The recent writes: tells which line is a given number of bytes back, even if the log has dropped it.
 struct WriteTrail: Sendable {
-    /// How far back it is asked for, in bytes; what lies behind that is forgotten.
+    /// The distance in bytes that must be covered; older writes are forgotten.
     let reach: Int
     private var writes: [(sequence: Int, bytes: Int)] = []
-    /// The first of `writes` that counts, and what those that count come to.
+    /// The first of `writes` that counts, and the bytes of those that count.
     private var oldest = 0
     private var bytes = 0
 
     init(reach: Int) { self.reach = reach }
 
-    /// How many writes it holds, for tests of its bound.
+    /// The number of writes, for tests of the bound.
     var count: Int { writes.count }
 
-    /// Notes a write of lines from the number `sequence` on.
+    /// Records a write of lines, the first of which is `sequence`.
     mutating func note(sequence: Int, bytes count: Int) {
         writes.append((sequence, count))
         bytes += count
-        // What is left must reach back that far from the start of this write, of which nothing may have been taken yet.
+        // The rest must cover that distance from the start of this write, of which nothing may have been sent yet.
         while oldest < writes.count - 1, bytes - writes[oldest].bytes >= reach + count {
             bytes -= writes[oldest].bytes
             oldest += 1
@@ -27,8 +27,7 @@ struct WriteTrail: Sendable {
         }
     }
 
-    /// The first number of the write that lies `back` bytes before the end of the last one; nil when all do not reach so
-    /// far.
+    /// The first sequence number of the write that is `back` bytes before the end; nil when the trail is shorter.
     func sequence(bytesBack back: Int) -> Int? {
         var left = back
         for write in writes[oldest...].reversed() {

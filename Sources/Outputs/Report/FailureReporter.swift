@@ -1,8 +1,8 @@
 package import Feed
 package import Reactor
 
-/// Tells a person on stderr what fails upstream, and which number is the value of a source without a configured one: a
-/// reader of the feed like any other, that looks at few of its lines.
+/// Reports on stderr what fails upstream, and which number is the value of a source without a configured pointer: a
+/// reader of the feed that decodes few of its lines.
 package actor FailureReporter {
     private let store: EventStore
     private let notices: Notices
@@ -14,8 +14,8 @@ package actor FailureReporter {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - wall: this machine's clock, also while a recording is played back.
-    ///   - everyRequest: whether `latency` lines are told as well, and nothing is left out.
+    ///   - wall: the machine's clock, even in a replay.
+    ///   - everyRequest: whether to report `latency` lines too, and everything without a limit.
     package init(
         store: EventStore, notices: Notices, on loop: EventLoop, wall: any WallClock, everyRequest: Bool
     ) {
@@ -36,7 +36,7 @@ package actor FailureReporter {
             case .lines(let span):
                 guard await store.mayHoldReports(span, orAnswers: everyRequest) else { continue }
                 for text in span.withUnsafeBytes({ texts(of: $0) }) { await notices.say(text) }
-            case .gap, .greeting, .interrupted: break  // the lines are in the feed; this is a courtesy
+            case .gap, .greeting, .interrupted: break  // the lines are in the feed anyway
             case .end: return await store.close(reader)
             }
         }
@@ -57,7 +57,7 @@ package actor FailureReporter {
     private func text(of line: UnsafeRawBufferPointer) -> String? {
         guard let decoded = try? LineDecoder.decode(Array(line)[...]) else { return nil }
         let name = decoded.source ?? "?"
-        // The agent's own name is in front anyway.
+        // Every message starts with the agent's own name.
         let source = name == EventStore.ownName ? "" : Sanitizer.visible(name, limit: 100) + ": "
         let time = Self.time(decoded.time, now: wall.now)
         switch decoded.body {
@@ -73,14 +73,14 @@ package actor FailureReporter {
             let took = Duration.microseconds(sample.ms * 1_000).shortText
             return "catwatch: \(time)\(source)\(endpoint) \(sample.status) \(took)\n"
         case .data(let data):
-            // Failures have a limit of their own: at the start there may be one of these for each of many sources.
+            // A separate limit from failures: at the start, every source may have one of these.
             guard let report = data.valueReport, everyRequest || values.allow(at: loop.clock.now) else { return nil }
             return "catwatch: \(time)\(source)\(report)\n"
         default: return nil
         }
     }
 
-    /// When it was, of what is not of now: what a recording holds, or an attached agent had before; empty for what is.
+    /// The time of a line that is not current, from a replay or an attached agent's past; empty for a current one.
     private static func time(_ time: Timestamp, now: Timestamp) -> String {
         let age = now - time
         guard age > .seconds(5) || age < .seconds(-5) else { return "" }
@@ -89,7 +89,7 @@ package actor FailureReporter {
         return String(decoding: quoted.dropFirst().prefix("2026-11-22T08:00:00".utf8.count), as: UTF8.self) + "Z "
     }
 
-    /// The message, unless there have been too many.
+    /// Returns the message, unless there have been too many.
     private func limited(_ message: String) -> String? {
         guard everyRequest || rate.allow(at: loop.clock.now) else { return nil }
         let left = rate.takeSuppressed()
@@ -99,10 +99,11 @@ package actor FailureReporter {
 }
 
 extension Line.Data {
-    /// How many further numbers are named.
+    /// The most further numbers named.
     private static let mostOthers = 3
 
-    /// The pointer to the first number, and those to the next ones: `value: /latency_ms; also /active`; nil without `valuePointer`.
+    /// The pointers to the first number and the next ones: `value: /latency_ms; also /active`; nil without
+    /// `valuePointer`.
     package var valueReport: String? {
         guard let valuePointer, valuePointer.hasPrefix("/") else { return nil }
         let numbers = data?.withUnsafeBufferPointer {
@@ -115,7 +116,7 @@ extension Line.Data {
     }
 }
 
-/// A token bucket: a burst at once, then one a while.
+/// A token bucket: a burst at once, then one per period.
 struct RateLimit: Sendable {
     private let burst: Double
     private let every: Duration
@@ -130,7 +131,7 @@ struct RateLimit: Sendable {
         last = now
     }
 
-    /// Whether one more may pass now; counts those that may not.
+    /// Whether another one may pass now; counts those that may not.
     mutating func allow(at now: LoopInstant) -> Bool {
         tokens = min(burst, tokens + last.duration(to: now) / every)
         last = now
@@ -142,7 +143,7 @@ struct RateLimit: Sendable {
         return true
     }
 
-    /// How many may not have passed since this was last asked.
+    /// Returns and resets the number of those that did not pass.
     mutating func takeSuppressed() -> Int {
         defer { suppressed = 0 }
         return suppressed

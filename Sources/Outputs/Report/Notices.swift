@@ -1,22 +1,22 @@
 internal import Feed
 package import Reactor
 
-/// What the program says to a person, on stderr, without ever waiting for it.
+/// Messages to a person on stderr, written without blocking.
 package actor Notices {
     private let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What waits to be written. Bounded: what does not fit any more is dropped, and counted in a line of its own.
+    /// The bytes to write. Bounded: a message that does not fit is dropped, and counted in a message of its own.
     private var pending: [UInt8] = []
     private var dropped = 0
     private let arrived: Wakeup
     private let written: Wakeup
     private var isGone = false
-    /// A line that stays below what is said, and how many columns of the terminal it or the one before takes.
+    /// The status line below the messages, and the columns that this or the previous one takes on the terminal.
     private var status: String?
     private var drawn = 0
 
-    /// While somebody draws on the terminal, nothing is written.
+    /// While the terminal is used by a view, nothing is written.
     private var isHeld = false
 
     private static let mostPending = 64 << 10
@@ -27,8 +27,8 @@ package actor Notices {
         written = Wakeup(loop: loop)
     }
 
-    /// Says something, in whole lines. What would act on a terminal is made visible here, whoever says it; only a line's end
-    /// is taken as it is, so that who quotes something from outside makes it visible before.
+    /// Writes a message of whole lines. Control characters are made visible here, except newlines, so callers must make
+    /// those in quoted text from outside visible.
     package func say(_ text: String) {
         guard !isGone else { return }
         let text = Sanitizer.lines(text)
@@ -36,7 +36,7 @@ package actor Notices {
             dropped += 1
             return
         }
-        // The line gives way, so that what is said never shares one with it, and comes back below.
+        // Removes the status line, so that it shares no line with a message, and restores it below.
         erase()
         defer { draw() }
         if dropped > 0 {
@@ -47,27 +47,27 @@ package actor Notices {
         arrived.signal()
     }
 
-    /// Keeps what is said, as far as there is room, until `release`: the terminal is somebody else's for a while.
+    /// Holds messages back, as far as there is room, until `release`: a view uses the terminal.
     package func hold() { isHeld = true }
 
-    /// Says what was kept, and whatever comes from now on.
+    /// Writes the held messages and all later ones.
     package func release() {
         isHeld = false
         arrived.signal()
     }
 
-    /// Shows a line below all that is said, in place of the one before; for terminals only.
+    /// Shows a status line below all messages, replacing the previous one; for terminals only.
     ///
-    /// While the terminal takes nothing, nothing is drawn: it gets the newest line when something is said or shown later.
+    /// While the terminal accepts no output, nothing is drawn: the newest line appears with a later message or call.
     ///
-    /// - Parameter line: without its end, and narrower than the terminal; nil takes the line away.
+    /// - Parameter line: without its newline, and narrower than the terminal; nil removes the line.
     package func show(_ line: String?) {
         let line = line.map { Sanitizer.visible($0) }
         guard !isGone, line != status else { return }
         status = line
         guard pending.isEmpty || line == nil else { return }
         if let line {
-            // Over the old one, not after it was erased: that would flicker.
+            // Overwrites the old line without erasing it first, which would flicker.
             let left = drawn - ProgressBar.columns(of: line)
             pending += Array("\r\(line)\(String(repeating: " ", count: max(0, left)))".utf8)
             drawn = max(drawn, ProgressBar.columns(of: line))
@@ -77,7 +77,7 @@ package actor Notices {
         arrived.signal()
     }
 
-    /// Spaces do on every terminal, also on one that knows no escape sequences.
+    /// Erases with spaces, which work on every terminal, even without escape sequences.
     private func erase() {
         guard drawn > 0 else { return }
         pending += Array("\r\(String(repeating: " ", count: drawn))\r".utf8)
@@ -90,9 +90,9 @@ package actor Notices {
         drawn = ProgressBar.columns(of: status)
     }
 
-    /// Writes what is said until the task is cancelled or the stream is gone; closes it.
+    /// Writes messages until the task is cancelled or the stream is gone; closes the stream.
     ///
-    /// - Parameter open: makes the stream, on the loop.
+    /// - Parameter open: opens the stream; called on the loop.
     package func run(
         _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
     ) async throws(CancellationError) {
@@ -120,7 +120,7 @@ package actor Notices {
         }
     }
 
-    /// Takes the line away and waits until everything has been written, but not longer than `limit`.
+    /// Removes the status line and waits until everything has been written, at most for `limit`.
     package func drain(within limit: Duration) async {
         show(nil)
         let timer = loop.schedule(after: limit) { [written] in written.signal() }

@@ -4,10 +4,10 @@ package import Feed
 ///
 ///     breeds  [███████████░░░░░░░]  60 of 98  page 2
 ///
-/// What does not fit is left out, first the bar, then the page, then the end of the name. Without a total there is no bar, and what has
-/// no pages says none.
+/// Parts that do not fit are dropped: first the bar, then the page, then the end of the name. There is no bar without a
+/// total, and no page for a source without pages.
 package struct ProgressBar: Sendable, Equatable {
-    /// What it is drawn with.
+    /// The characters of the bar.
     package enum Style: Sendable, Equatable {
         case unicode
         case ascii
@@ -19,7 +19,7 @@ package struct ProgressBar: Sendable, Equatable {
 
     /// The longest bar, in columns, without its brackets.
     private static let longestBar = 40
-    /// A shorter one says too little.
+    /// A shorter bar is useless.
     private static let shortestBar = 6
     private static let longestName = 40
 
@@ -29,10 +29,10 @@ package struct ProgressBar: Sendable, Equatable {
         self.style = style
     }
 
-    /// Whether everything is there.
+    /// Whether all items have come.
     package var isComplete: Bool { progress.total.map { progress.done >= $0 } ?? false }
 
-    /// The line, without its end; at most `columns` wide, and safe to show on a terminal.
+    /// The line without its newline; at most `columns` wide, and safe for a terminal.
     package func text(columns: Int) -> String {
         let count = progress.total.map { "\(progress.done) of \($0)" } ?? "\(progress.done)"
         let page = progress.page > 0 ? "  page \(progress.page)" : ""
@@ -49,12 +49,12 @@ package struct ProgressBar: Sendable, Equatable {
         return count.utf8.count <= columns ? count : ""
     }
 
-    /// How many columns a text takes, at most: what may be wide counts for two.
+    /// The number of columns of a text, at most: possibly wide characters count as two.
     package static func columns(of text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
     }
 
-    /// From the Hangul letters on there are wide characters; box-drawing, blocks and the like (U+2000 to U+2E7F) are not.
+    /// Wide characters start at the Hangul letters; box-drawing, blocks and the like (U+2000 to U+2E7F) are narrow.
     private static func columns(of scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0..<0x1100, 0x2000..<0x231A, 0x2400..<0x25FD: 1
@@ -64,7 +64,7 @@ package struct ProgressBar: Sendable, Equatable {
 
     private func bar(_ width: Int) -> String {
         let part = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 1 } ?? 0
-        // A full bar is a complete one: rounded down. In bounds: a part of NaN or infinity cannot be, as the total is not 0.
+        // Rounded down, so that only a complete bar is full. In bounds: the part is finite, as the total is not 0.
         let filled = Int(Double(width) * min(max(part, 0), 1))
         let (full, empty) = style == .unicode ? ("█", "░") : ("#", "-")
         return String(repeating: full, count: filled) + String(repeating: empty, count: width - filled)
@@ -78,7 +78,7 @@ package struct ProgressBar: Sendable, Equatable {
         return text
     }
 
-    /// As much of `name` as fits, with a sign that something is missing; empty when that is next to nothing.
+    /// Cuts `name` to the columns, with an ellipsis; empty when hardly anything would fit.
     private func cut(_ name: String, to columns: Int) -> String {
         guard columns >= 3 else { return "" }
         var text = ""

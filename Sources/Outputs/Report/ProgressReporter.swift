@@ -1,10 +1,10 @@
 package import Feed
 package import Reactor
 
-/// Shows on a terminal how far the paged sources have come: one line, of whichever source came further last.
+/// Shows the progress of paged sources on a terminal: one line, for the source that progressed last.
 ///
-/// A reader of the feed like any other. It draws through `Notices`, at most ten times a second, and takes its line away when
-/// nothing moves any more.
+/// A reader of the feed. It draws through `Notices`, at most ten times a second, and removes its line when nothing
+/// progresses.
 package actor ProgressReporter {
     private let store: EventStore
     private let notices: Notices
@@ -13,18 +13,18 @@ package actor ProgressReporter {
     private let columns: @Sendable () -> Int
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What is to be shown, and whether it is.
+    /// The newest progress, and whether it is drawn.
     private var bar: ProgressBar?
     private var isDrawn = true
     private var lastDrawn: LoopInstant?
     private let changed: Wakeup
 
     private static let pause = Duration.milliseconds(100)
-    /// How long a complete line stays, and one that does not move.
+    /// How long a complete line stays, and one without progress.
     private static let afterCompletion = Duration.seconds(1)
     private static let afterStandstill = Duration.seconds(30)
 
-    /// - Parameter columns: the terminal's width now.
+    /// - Parameter columns: returns the terminal's current width.
     package init(
         store: EventStore, notices: Notices, on loop: EventLoop, style: ProgressBar.Style,
         columns: @escaping @Sendable () -> Int
@@ -37,7 +37,7 @@ package actor ProgressReporter {
         changed = Wakeup(loop: loop)
     }
 
-    /// Reports until the feed ends or the task is cancelled; its line is gone then.
+    /// Reports until the feed ends or the task is cancelled; then removes its line.
     package func run() async throws(CancellationError) {
         let (reader, _) = await store.open(nil)
         await withTaskGroup(of: Void.self) { group in
@@ -50,7 +50,7 @@ package actor ProgressReporter {
         if Task.isCancelled { throw CancellationError() }
     }
 
-    /// Takes the newest progress from the feed until its end.
+    /// Reads the newest progress from the feed until its end.
     private func read(_ reader: ReaderID) async throws(CancellationError) {
         while true {
             switch try await store.next(for: reader) {
@@ -67,7 +67,7 @@ package actor ProgressReporter {
         }
     }
 
-    /// Draws what is new, and takes it away after a while.
+    /// Draws new progress, and removes the line after a while.
     private func draw() async throws(CancellationError) {
         while true {
             guard !isDrawn, let bar else {
@@ -78,7 +78,7 @@ package actor ProgressReporter {
             let newest = self.bar ?? bar
             isDrawn = true
             lastDrawn = loop.clock.now
-            // The last column stays empty: some terminals go to the next line when it is written.
+            // The last column stays empty: some terminals wrap when it is written.
             await notices.show(newest.text(columns: columns() - 1))
             let stay = newest.isComplete ? Self.afterCompletion : Self.afterStandstill
             try await wait(until: loop.clock.now.advanced(by: stay))
@@ -90,7 +90,7 @@ package actor ProgressReporter {
     private func wait(until deadline: LoopInstant) async throws(CancellationError) {
         let timer = loop.schedule(at: deadline) { [changed] in changed.signal() }
         defer { loop.cancel(timer) }
-        // A signal may be left over of what is drawn already.
+        // A signal for progress that is drawn already may be left.
         while isDrawn, loop.clock.now < deadline { try await changed.wait() }
     }
 

@@ -2,14 +2,15 @@ import CLinux
 internal import Glibc
 package import Reactor
 
-/// What a service manager is told (`READY=1` and the like), as sd_notify(3) does it: one datagram each.
+/// Notifies a service manager (`READY=1` and the like) like sd_notify(3): by one datagram each.
 package struct ServiceManager: Sendable {
     private let address: String
-    /// How often `WATCHDOG=1` has to come; nil when the manager does not ask for it.
+    /// How often `WATCHDOG=1` must be sent; nil when the manager does not require it.
     package let watchdog: Duration?
 
-    /// - Parameter environment: with `NOTIFY_SOCKET`, and `WATCHDOG_USEC` and `WATCHDOG_PID` if there is a watchdog.
-    /// - Returns: nil when no service manager wants to hear anything.
+    /// - Parameter environment: with `NOTIFY_SOCKET`, and with `WATCHDOG_USEC` and `WATCHDOG_PID` if there is a
+    ///   watchdog.
+    /// - Returns: nil when there is no service manager to notify.
     package init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@") else {
             return nil
@@ -21,7 +22,7 @@ package struct ServiceManager: Sendable {
             ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
     }
 
-    /// Tells it; what cannot be delivered is lost, as with sd_notify(3).
+    /// Sends a state; an undeliverable one is lost, as with sd_notify(3).
     package func tell(_ state: String) {
         guard let number = try? systemCall("socket", { cw_datagram_socket() }) else { return }
         let socket = Descriptor(owning: number)
@@ -32,9 +33,9 @@ package struct ServiceManager: Sendable {
 
 /// Sockets that a service manager opened for this process. (sd_listen_fds_with_names(3).)
 package enum InheritedSockets {
-    /// What is served at one, by its name (`FileDescriptorName=`).
+    /// The use of a socket, by its name (`FileDescriptorName=`).
     package enum Use: String, CaseIterable {
-        /// The feed, to readers of a socket; also at one of any other name, which has no other use.
+        /// The feed, for readers of a socket; also the use of sockets with any other name.
         case feed
         /// The page.
         case http
@@ -42,7 +43,7 @@ package enum InheritedSockets {
 
     private static let first: Int32 = 3
 
-    /// Takes the first one that listens for a use; nil when there is none for this process. Each can be taken once.
+    /// Returns the first listening socket for a use; nil when there is none for this process. Each can be taken once.
     package static func take(_ use: Use, environment: [String: String]) -> Descriptor? {
         guard environment["LISTEN_PID"] == "\(getpid())" else { return nil }
         for number in numbers(for: use, environment: environment) {
@@ -58,9 +59,9 @@ package enum InheritedSockets {
         return nil
     }
 
-    /// Which descriptors there are for a use, by what the environment says of them.
+    /// The descriptors for a use, according to the environment.
     static func numbers(for use: Use, environment: [String: String]) -> [Int32] {
-        // More than any manager passes on; what is none does not listen.
+        // No manager passes more; numbers that are not sockets fail the check for listening.
         guard let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), 1...1_024 ~= count else { return [] }
         let names = environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
         return (0..<count).filter { place in

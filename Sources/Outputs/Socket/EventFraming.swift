@@ -1,30 +1,30 @@
 internal import Feed
 internal import Glibc
 
-/// Lines as Server-Sent Events (HTML Living Standard, section 9.2): each the data of an event without a name, as types of lines
-/// are anybody's, and `error` is the browser's own.
+/// Lines as Server-Sent Events (HTML Living Standard, section 9.2): each is the data of an event without a name,
+/// because types of lines come from outside, and `error` is the browser's own.
 enum EventFraming {
-    /// Events of some lines, wherever these lie in a span.
+    /// The events of some lines of a span.
     struct Piece {
         var bytes: [UInt8] = []
-        /// How many bytes the lines have that were looked at.
+        /// The bytes of the lines that were read.
         var length = 0
-        /// The number of the line behind them.
+        /// The sequence number of the next line.
         var next: Int
     }
 
-    /// What the first event begins with: how long a browser waits before it comes back. Alone it would be an event without
-    /// data, which a browser passes over and other readers do not.
+    /// The start of the first event: how long a browser waits before it reconnects. By itself it would be an event
+    /// without data, which browsers ignore but other readers do not.
     static let opening = Array("retry: 2000\n".utf8)
 
-    /// Of a piece, about: a line more, however long it is.
+    /// The most bytes of a piece, approximately: one more line of any length may follow.
     static let mostBytes = 16 << 10
 
-    /// Events of the next lines of a span, each with the id `RUN-SEQ`.
+    /// Returns the events of the next lines of a span, each with the id `RUN-SEQ`.
     ///
     /// - Parameters:
-    ///   - offset: where the first one begins.
-    ///   - sequence: its number.
+    ///   - offset: the start of the first line.
+    ///   - sequence: its sequence number.
     static func events(
         of span: LineSpan, from offset: Int, _ sequence: Int, run: String, _ filter: LineFilter?
     ) -> Piece {
@@ -44,12 +44,12 @@ enum EventFraming {
         return piece
     }
 
-    /// What the ids of a run's lines begin with.
+    /// The start of the ids of a run's lines.
     static func idField(_ run: String) -> [UInt8] { Array("id: \(run)-".utf8) }
 
-    /// Adds the event of a line with its newline.
+    /// Appends the event of a line that includes its newline.
     ///
-    /// - Parameter id: as `idField` has it.
+    /// - Parameter id: the result of `idField`.
     static func append(
         _ line: UnsafeRawBufferPointer, _ id: [UInt8], _ sequence: Int, to bytes: inout [UInt8]
     ) {
@@ -59,7 +59,7 @@ enum EventFraming {
         append(line, to: &bytes)
     }
 
-    /// Events of lines that have no number, and so no id.
+    /// The events of lines without a sequence number, and so without an id.
     static func events(of lines: [UInt8]) -> [UInt8] {
         var events: [UInt8] = []
         lines.withUnsafeBytes { bytes in
@@ -73,25 +73,25 @@ enum EventFraming {
         return events
     }
 
-    /// What is left of the event that is under way behind `written` bytes; nothing, when that is where one ends.
+    /// The rest of the event that is partly within `written` bytes; empty when an event ends there.
     static func rest(of bytes: UnsafeRawBufferPointer, from written: Int) -> [UInt8] {
         var end = max(written, 2)
         while end < bytes.count, bytes[end - 2] != 0x0A || bytes[end - 1] != 0x0A { end += 1 }
         return Array(bytes[min(written, end)..<end])
     }
 
-    /// How long the first line is, its newline included.
+    /// The length of the first line, including its newline.
     private static func length(of bytes: UnsafeRawBufferPointer) -> Int {
         guard let start = bytes.baseAddress, let newline = memchr(start, 0x0A, bytes.count) else { return bytes.count }
         return UnsafeRawPointer(newline) - start + 1
     }
 
-    /// An event's data: a line, which ends it, and an empty one.
+    /// Appends an event's data: a line and the empty line that ends the event.
     private static func append(_ line: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes += dataField
         let start = bytes.count
         bytes += line
-        // White space of another agent's line, where an event's field would end.
+        // White space in another agent's line, which would end the event's field.
         if let first = line.baseAddress, memchr(first, 0x0D, line.count) != nil {
             for place in start..<bytes.count where bytes[place] == 0x0D { bytes[place] = 0x20 }
         }

@@ -1,45 +1,45 @@
 package import Feed
 package import Reactor
 
-/// The readers of one server, and what they share: nothing is kept for an idle one but its cursor and a few flags.
+/// The readers of one server, and their shared state: an idle one takes only a cursor and a few flags.
 ///
-/// Unchecked: touched on the loop only, as everything it is called by is.
+/// Unchecked: used on the loop only, as are all its callers.
 package final class FeedReaders: @unchecked Sendable {
     let store: EventStore
     let desk: PollDesk
-    /// Where older lines than the log's are; nil for nowhere.
+    /// The source of lines older than the log's; nil for none.
     let history: HistoryDesk?
     let loop: EventLoop
-    /// A reader that takes nothing for so long is closed.
+    /// A reader that accepts nothing for this long is closed.
     private(set) var stall: Duration
     private let seats: ReaderSeats
-    /// What all read into.
+    /// The shared read buffer.
     let scratch = ReadBuffer()
     private var connections: [ReaderConnection] = []
-    /// Readers that have more to do, and let the others have their turn first.
+    /// Readers with more work, which let the others have a turn first.
     private let turns: TurnWalk<ReaderConnection>
-    /// When readers are to have left, once nobody else is let in.
+    /// When all readers must have left, once no more are admitted.
     private var deadline: LoopInstant?
-    /// Sends slow readers away before that.
+    /// Closes slow readers before the deadline.
     private var dismissal: LoopTimer?
-    /// Whether all were closed: there is nobody left to be sent away.
+    /// Whether all readers were closed already.
     private var isClosed = false
-    /// Signalled when the last one has left.
+    /// Signalled when the last reader has left.
     private let left: Wakeup
-    /// The newest events that everybody wants, as they are made once for all of them: of these numbers of that run.
+    /// The newest unfiltered events, made once for all readers, and the run and sequence numbers of their lines.
     private var newest: (run: String, first: Int, last: Int, piece: EventFraming.Piece)?
-    /// Set while there are streams of events: it goes through all of them.
+    /// Set while there are event streams: sends beats to all of them.
     private var beatTimer: LoopTimer?
     private(set) var beat: [UInt8] = []
 
-    /// How long a stream of events is silent at the most, whatever its filter.
+    /// The longest silence of an event stream, whatever its filter.
     package static let beatEvery = Duration.seconds(10)
-    /// The same where a recording is played back, whose clock a person may have stand still or go faster at any time.
+    /// The same in a replay, whose clock may be stopped or sped up at any time.
     private static let playbackBeat = Duration.seconds(1)
-    /// How many bytes of lines a reader by HTTP gets of those that there are already, about: the log may have 4 GiB. A default
-    /// log has less.
+    /// The most bytes of existing lines that an HTTP reader gets, approximately: the log may have 4 GiB. A default log
+    /// has less.
     package static let mostReplayed = 8 << 20
-    /// What of the time until the end readers have for the line that they are in the middle of, if they are slow.
+    /// The part of the time before the deadline in which slow readers only get the rest of their line.
     private static let timeForALine = Duration.seconds(1)
 
     package init(
@@ -57,21 +57,21 @@ package final class FeedReaders: @unchecked Sendable {
         turns = TurnWalk(on: loop) { $0.takeTurn() }
     }
 
-    /// How many may read at once.
+    /// The most readers at once.
     var limit: Int { seats.limit }
-    /// How many may read here, however many there are places for elsewhere.
+    /// The most readers of this server, whatever the common limit.
     package var mostHere = Int.max
 
     package var count: Int { connections.count }
 
-    /// Why nobody else is let in; nil when somebody is.
+    /// Why no further reader is admitted; nil when one is.
     package var refusal: String? {
         if seats.hasRoom, count < mostHere, !isLeaving { return nil }
         let most = min(seats.limit, mostHere)
         return isLeaving ? "the feed is about to end" : "there are \(most) readers already; try again later"
     }
 
-    /// Other limits from now on; whoever reads already goes on, also when there are too many by now.
+    /// Applies other limits; present readers stay even if they exceed them.
     package func change(to limits: ReaderLimits) {
         stall = limits.stall
         seats.limit = limits.readers
@@ -79,7 +79,7 @@ package final class FeedReaders: @unchecked Sendable {
 
     // MARK: Coming and going
 
-    /// Greets a reader of the socket, or turns it away when there are too many already.
+    /// Greets a reader of the socket, or refuses it when there are too many.
     func admit(_ stream: any WatchedStream) {
         guard seats.hasRoom else {
             _ = try? ControlLine.refusal(.connect, refusal ?? "", time: store.wallTime).withUnsafeBytes {
@@ -90,11 +90,11 @@ package final class FeedReaders: @unchecked Sendable {
         add(ReaderConnection(stream, .socket, among: self)).begin()
     }
 
-    /// Greets a reader by HTTP, whom there is room for.
+    /// Greets an HTTP reader, for which there must be room.
     ///
     /// - Parameters:
-    ///   - head: what comes before the feed.
-    ///   - form: how it gets lines.
+    ///   - head: the bytes before the feed.
+    ///   - form: the form of lines.
     package func admit(
         _ stream: any WatchedStream, behind head: [UInt8], as form: ReaderForm, _ terms: ReaderRequest.Terms
     ) {
@@ -109,10 +109,10 @@ package final class FeedReaders: @unchecked Sendable {
         return connection
     }
 
-    /// Has a reader go on in the next turn.
+    /// Continues a reader in the next turn.
     func goOnLater(_ connection: ReaderConnection) { turns.add(connection) }
 
-    /// Forgets a reader that is closed; another one gets its place.
+    /// Removes a closed reader; the last one moves to its index.
     func remove(_ connection: ReaderConnection) {
         seats.leave()
         defer { if connections.isEmpty { left.signal() } }
@@ -123,13 +123,13 @@ package final class FeedReaders: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Whether all are to leave, and nobody else is let in.
+    /// Whether all readers must leave, and no more are admitted.
     package var isLeaving: Bool { deadline != nil }
 
-    /// Has all leave: `waitUntilLeft` comes back once they have or `time` is over.
+    /// Makes all readers leave: `waitUntilLeft` returns once they have or `time` is over.
     ///
-    /// - Parameter isOver: whether the feed is: then they get all there is and the end, and in the last second the end of the
-    ///   line that they are in the middle of. Otherwise they get that at once, and no more.
+    /// - Parameter isOver: whether the feed has ended: then readers get all lines and the end, and in the last second
+    ///   only the rest of a line partly written. Otherwise they get only that rest, at once.
     package func leave(within time: Duration, isOver: Bool) {
         guard deadline == nil else { return }
         deadline = loop.clock.now.advanced(by: time)
@@ -147,12 +147,12 @@ package final class FeedReaders: @unchecked Sendable {
         while count > 0, loop.clock.now < deadline { try await left.wait() }
     }
 
-    /// Closes every reader as soon as it has the whole of the line that it is in the middle of.
+    /// Closes every reader as soon as it has the rest of a line partly written.
     package func dismissAll() {
         for connection in connections { connection.dismiss() }
     }
 
-    /// Gives every reader what there is and has room, and closes it.
+    /// Writes to every reader what is available and fits, and closes it.
     package func closeAll() {
         isClosed = true
         for timer in [dismissal, beatTimer] { if let timer { loop.cancel(timer) } }
@@ -162,7 +162,7 @@ package final class FeedReaders: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Events of the next lines of a span, see `EventFraming.events`.
+    /// Returns the events of the next lines of a span, see `EventFraming.events`.
     func events(
         of span: LineSpan, from offset: Int, _ sequence: Int, run: String, _ filter: LineFilter?
     ) -> EventFraming.Piece {

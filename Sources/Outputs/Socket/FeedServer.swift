@@ -2,22 +2,22 @@ package import Feed
 internal import Glibc
 package import Reactor
 
-/// Serves the feed to whoever connects: each reader is a cursor, and none costs another one anything.
+/// Serves the feed to clients of a socket: each reader is a cursor, and none delays another one.
 package actor FeedServer {
     private let loop: EventLoop
     private let readers: FeedReaders
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var listener: (any Listener)?
-    /// Open from when on it listens, or cannot.
+    /// Opened once the server listens, or has failed to.
     private let begun: Wakeup
 
-    /// How long to wait when there is no descriptor or memory left for one more reader.
+    /// The pause when there is no descriptor or memory for another reader.
     private static let pauseWithoutRoom = Duration.milliseconds(100)
 
     /// - Parameters:
-    ///   - seats: shared with who else has readers.
-    ///   - history: where older lines than the log's are; nil for nowhere.
+    ///   - seats: shared with the other outputs that have readers.
+    ///   - history: the source of lines older than the log's; nil for none.
     package init(
         store: EventStore, desk: PollDesk, on loop: EventLoop, limits: ReaderLimits = ReaderLimits(),
         seats: ReaderSeats = ReaderSeats(), history: HistoryDesk? = nil
@@ -27,16 +27,16 @@ package actor FeedServer {
         readers = FeedReaders(store: store, desk: desk, on: loop, limits: limits, seats: seats, history: history)
     }
 
-    /// How many readers there are now.
+    /// The number of readers.
     package var readerCount: Int { readers.count }
 
-    /// Other limits from now on.
+    /// Applies other limits.
     package func change(to limits: ReaderLimits) { readers.change(to: limits) }
 
-    /// Waits until `run` has begun: who has connected before is not let in by one that was stopped by then.
+    /// Waits until `run` has begun, so that a client that connected earlier is not answered by a stopped server.
     package func waitUntilBegun() async { try? await begun.wait() }
 
-    /// Lets nobody else in, and has `run` come back once all readers have left or `time` is over; see `FeedReaders.leave`.
+    /// Admits no more readers, and ends `run` once all have left or `time` is over; see `FeedReaders.leave`.
     package func stop(within time: Duration, isOver: Bool) {
         guard !readers.isLeaving else { return }
         defer { listener?.close() }
@@ -44,7 +44,8 @@ package actor FeedServer {
         readers.leave(within: time, isOver: isOver)
     }
 
-    /// Lets in who has connected already, and would get nothing but a reset; no more than may read, as others may go on connecting.
+    /// Admits clients that have connected already, which would get a reset; at most as many as may read, because others
+    /// may go on connecting.
     private func admitWhoWaits() {
         for _ in 0..<readers.limit {
             guard let stream = try? listener?.acceptNow() else { return }
@@ -52,10 +53,10 @@ package actor FeedServer {
         }
     }
 
-    /// Accepts readers until it is stopped or the task is cancelled; readers get what there is when the feed ends.
+    /// Accepts readers until it is stopped or the task is cancelled; at the end of the feed, readers get what is left.
     ///
-    /// - Parameter open: makes the listener, on the loop.
-    /// - Throws: `CancellationError`, or what the listener throws for good.
+    /// - Parameter open: creates the listener; called on the loop.
+    /// - Throws: `CancellationError`, or a permanent error of the listener.
     package func run(_ open: @Sendable (EventLoop) throws -> any Listener) async throws {
         begun.open()
         listener = try open(loop)
@@ -66,13 +67,14 @@ package actor FeedServer {
         }
         while let stream = try await accept() {
             readers.admit(stream.value)
-            // However many come, those that are here get their turn in between.
+            // Lets present readers have a turn, however many come.
             try await loop.sleep(for: .zero)
         }
         try await readers.waitUntilLeft()
     }
 
-    /// The next reader's stream, or nil when nobody else is let in; waits a while when the process has no room for one.
+    /// Returns the next reader's stream, or nil when no more are admitted; pauses when the process has no room for
+    /// another.
     private func accept() async throws -> LoopBound<any WatchedStream>? {
         while !readers.isLeaving, let listener {
             do {
@@ -86,8 +88,8 @@ package actor FeedServer {
         return nil
     }
 
-    /// Whether no later `accept` can work either. (accept(2): all else is a passing lack, of descriptors for one, or some
-    /// network's trouble that another reader need not have.)
+    /// Whether no later `accept` can succeed. (accept(2): all other errors are temporary, such as a lack of
+    /// descriptors, or network errors of a single client.)
     private static func isForGood(_ error: SystemError) -> Bool {
         [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(error.code)
     }

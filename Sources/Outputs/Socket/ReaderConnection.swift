@@ -1,22 +1,22 @@
 internal import Feed
 internal import Reactor
 
-/// How a reader gets the feed.
+/// The form in which a reader gets the feed.
 package enum ReaderForm: Sendable {
-    /// Line by line, and it may ask for something by lines of its own: a reader of the socket.
+    /// Lines, and the reader may send requests as lines: a reader of the socket.
     case socket
-    /// Line by line.
+    /// Lines only.
     case lines
-    /// As Server-Sent Events, with a beat now and then.
+    /// Server-Sent Events, with beats in between.
     case events
 }
 
-/// One reader: writes it the feed by its terms, and reads its requests, if it has any. It has no task and waits for nothing: it is
-/// called when its stream is ready, when there are more lines, and when its time is up.
+/// One reader: writes the feed by its terms, and reads its requests, if any. It has no task and never waits: it is
+/// called when its stream is ready, when there are more lines, and when a timer fires.
 ///
-/// Unchecked: touched on the loop only, as everything it is called by is.
+/// Unchecked: used on the loop only, as are all its callers.
 final class ReaderConnection: @unchecked Sendable {
-    /// What is being written.
+    /// The data being written.
     private enum Outgoing {
         case nothing
         case lines(LineSpan)
@@ -27,7 +27,7 @@ final class ReaderConnection: @unchecked Sendable {
     private enum Answer {
         case terms(ReaderRequest.Terms)
         case refusal(Failure)
-        /// The last thing this reader gets.
+        /// The last answer, after which the reader is closed.
         case lastRefusal(Failure)
     }
 
@@ -40,30 +40,30 @@ final class ReaderConnection: @unchecked Sendable {
 
     let form: ReaderForm
     private let stream: any WatchedStream
-    /// Not unowned, which is counted at every use; `close` takes this one out of there.
+    /// Not unowned, which costs reference counting at every use; `close` removes this reader from there.
     private let readers: FeedReaders
-    /// Where `readers` has it.
+    /// The index in `readers`.
     var place = 0
     private var feed: ReaderFeed?
     private var stage = Stage.open
     private var outgoing = Outgoing.nothing
     /// How much of it has been.
     private var written = 0
-    /// Whether it is the last thing this reader gets.
+    /// Whether `outgoing` is the last data for this reader.
     private var isLast = false
     /// Set while the stream has no room.
     private var stallTimer: LoopTimer?
-    /// Requests that wait for what is being written.
+    /// Answers that wait until `outgoing` is written.
     private var answers: [Answer] = []
     private var splitter = LineSplitter(limit: ReaderRequest.longest)
-    /// Whether there may be something to read, and whether what was read may hold more lines.
+    /// Whether there may be more to read, and whether the bytes read may hold more lines.
     private var isReadable = true
     private var holdsLines = false
     private var hasTurn = false
 
-    /// A reader that asks faster than it reads is not read from meanwhile.
+    /// While a reader has this many unread answers, its requests are not read.
     private static let mostAnswers = 16
-    /// After so many bytes or requests at once, a reader lets the others have their turn.
+    /// After this many bytes or requests at once, a reader lets the others have a turn.
     private static let mostBytes = 16 << 10
     private static let mostRequests = 16
 
@@ -73,11 +73,11 @@ final class ReaderConnection: @unchecked Sendable {
         self.readers = readers
     }
 
-    /// Greets the reader; it is served until it leaves, stalls, or the feed ends.
+    /// Greets the reader, and serves it until it leaves, stalls, or the feed ends.
     ///
     /// - Parameters:
-    ///   - head: what comes before the feed.
-    ///   - terms: nil for all there is.
+    ///   - head: the bytes before the feed.
+    ///   - terms: nil for all lines.
     func begin(behind head: [UInt8] = [], _ terms: ReaderRequest.Terms? = nil) {
         let (feed, beginning) = ReaderFeed.open(form, among: readers, terms) { self.goOn() }
         self.feed = feed
@@ -88,7 +88,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     private func ready(_ readiness: Readiness) {
         if !readiness.isDisjoint(with: [.error, .hangUp]) {
-            // What it said before it left is heard.
+            // Reads requests from before the reader left.
             isReadable = true
             read()
             return close()
@@ -97,7 +97,7 @@ final class ReaderConnection: @unchecked Sendable {
         goOn()
     }
 
-    /// Does what can be done now: reads requests, and writes as much as there is, and room for.
+    /// Does what is possible now: reads requests, and writes what is available and fits.
     private func goOn() {
         guard stage != .closed, !hasTurn else { return }
         read()
@@ -106,19 +106,19 @@ final class ReaderConnection: @unchecked Sendable {
         if stage == .open, hasMore, answers.count < Self.mostAnswers { goOnLater() }
     }
 
-    /// Goes on, as its turn has come.
+    /// Continues in this reader's turn.
     func takeTurn() {
         hasTurn = false
         goOn()
     }
 
-    /// Gives the reader what there is and has room, the end of the feed too, and closes.
+    /// Writes what is available and fits, including the end of the feed, and closes.
     func finish() {
         write(atMost: .max)
         close()
     }
 
-    /// Gives the reader the rest of the line that it is in the middle of, and closes: now, if there is none.
+    /// Closes the reader after the rest of a line partly written; at once, if there is none.
     func dismiss() {
         guard stage != .closed else { return }
         let rest = restOfLine
@@ -131,13 +131,13 @@ final class ReaderConnection: @unchecked Sendable {
         goOn()
     }
 
-    /// Has a beat follow what is being written.
+    /// Adds a beat after `outgoing`.
     func oweBeat() {
         feed?.oweBeat()
         goOnLater()
     }
 
-    /// What is missing of a line of which a part was written.
+    /// The rest of a line that is partly written.
     private var restOfLine: [UInt8] {
         func rest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
             guard written > 0 else { return [] }
@@ -198,7 +198,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     /// Writes what is left of `outgoing`.
     ///
-    /// - Returns: whether that was all of it; if not, the stream calls when there is room, unless it is broken.
+    /// - Returns: whether all is written; if not, the stream calls when there is room, unless it is broken.
     private func flush() -> Bool {
         let count: Int
         let taken: Int
@@ -219,7 +219,7 @@ final class ReaderConnection: @unchecked Sendable {
             return false
         }
         written += taken
-        // One that takes a little is not stalled.
+        // A reader that accepts a little is not stalled.
         if let stallTimer, taken > 0 {
             readers.loop.cancel(stallTimer)
             self.stallTimer = nil
@@ -251,7 +251,7 @@ final class ReaderConnection: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Reads once, and as many requests of what was read as one turn is for.
+    /// Reads once, and handles as many of the requests as fit into one turn.
     private func read() {
         guard stage == .open, answers.count < Self.mostAnswers else { return }
         if isReadable, !holdsLines { receive() }
@@ -264,7 +264,7 @@ final class ReaderConnection: @unchecked Sendable {
             case nil: holdsLines = false
             }
         }
-        // Not its end, which may never come, but its length decides.
+        // Decided by the length so far: the line may never end.
         if !holdsLines, splitter.isSkipping { refuse() }
     }
 
@@ -274,7 +274,7 @@ final class ReaderConnection: @unchecked Sendable {
                 isReadable = false
                 return
             }
-            // Who asked by HTTP has said all there was to say, and goes by saying so.
+            // An HTTP reader sends nothing more; the end of its input means that it has left.
             guard form == .socket else {
                 if count == 0 { close() }
                 return
@@ -282,7 +282,8 @@ final class ReaderConnection: @unchecked Sendable {
             if count > 0 {
                 splitter.push(Bytes(readers.scratch.memory[..<count]))
             } else {
-                // It says no more, but may go on reading: `nc -N`, or `echo … | nc -U …`. What it said last needs no newline.
+                // The reader stops sending but may continue reading: `nc -N`, or `echo … | nc -U …`. Its last request
+                // needs no newline.
                 isReadable = false
                 splitter.push([0x0A])
             }
@@ -311,7 +312,7 @@ final class ReaderConnection: @unchecked Sendable {
         }
     }
 
-    /// Says why, and closes.
+    /// Refuses a request that is too long, and closes.
     private func refuse() {
         stage = .ending
         answers.append(

@@ -1,22 +1,23 @@
 package import Feed
 package import Reactor
 
-/// What a reader of a socket asks for, in one line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
-/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}`, `{"poll":"fibonacci","n":500}` or `{"forget":"web1"}`. See docs/wire-format.md.
+/// A request of a socket's reader, as a line of JSON: `{"since":41,"run":"…"}`, `{"replay":false}`,
+/// `{"types":["latency"],"sources":["fact"]}`, `{"from":"…","until":"…"}`, `{"poll":"fact"}`,
+/// `{"poll":"fibonacci","n":500}` or `{"forget":"web1"}`. See docs/wire-format.md.
 package enum ReaderRequest: Sendable, Equatable {
     /// New terms for the connection, answered by a new `hello`.
     case terms(Terms)
     /// Poll a source now; not answered.
     case poll(source: String, PollRequest)
-    /// Forget an agent of the fleet that says nothing; not answered.
+    /// Forget a silent agent of the fleet; not answered.
     case forget(agent: String)
 
     package struct Terms: Sendable, Equatable {
-        /// Which line comes first: what is asked for holds only within the same run.
+        /// The first line; the request applies only to its run.
         package var start = Start.oldest
-        /// Which lines come at all; nil for every one.
+        /// The lines to deliver; nil for all.
         package var filter: LineFilter?
-        /// Up to when, which is not included: then the connection ends. Nil for one that goes on.
+        /// The exclusive end time, at which the connection ends; nil for no end.
         package var until: Timestamp?
 
         package init() {}
@@ -25,9 +26,9 @@ package enum ReaderRequest: Sendable, Equatable {
     package enum Start: Sendable, Equatable {
         case oldest
         case newest
-        /// Behind this number of this run (nil: whichever there is); everything, when the run is another one.
+        /// Behind this sequence number of this run (nil: the current one); everything, when the run is another one.
         case after(Int, run: String?)
-        /// The first line of this time or later (nil: the oldest), of whichever run.
+        /// From the first line of this time or later (nil: the oldest), of any run.
         case time(Timestamp?)
     }
 
@@ -35,12 +36,13 @@ package enum ReaderRequest: Sendable, Equatable {
     package static let longest = 64 << 10
     /// The most names in a filter.
     private static let mostNames = 1_000
-    /// The bytes of all names in a filter, as lines have them, quotes and escapes included: what is kept of a reader.
+    /// The most bytes of all names in a filter, as in lines, quotes and escapes included: this much is kept for a
+    /// reader.
     private static let longestFilter = 16 << 10
     /// The longest text, in bytes.
     private static let longestText = 256
 
-    /// What one says of the feed, whichever way it is written; checked by `terms`.
+    /// The terms of a request in any notation; checked by `terms`.
     package struct Wish: Sendable {
         package var since: Int?
         package var run: String?
@@ -84,7 +86,7 @@ package enum ReaderRequest: Sendable, Equatable {
         }
     }
 
-    /// Reads one request.
+    /// Parses one request.
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
     package static func parse(_ line: Bytes) throws(Failure) -> ReaderRequest {
@@ -126,7 +128,7 @@ package enum ReaderRequest: Sendable, Equatable {
         return .terms(try wish.terms())
     }
 
-    /// Reads what is said to a poll beside the source's name: nothing, `{}`, or `{"n":500}`.
+    /// Parses the parameters of a poll besides the source's name: nothing, `{}`, or `{"n":500}`.
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
     package static func poll(_ text: Bytes) throws(Failure) -> PollRequest {
@@ -141,7 +143,7 @@ package enum ReaderRequest: Sendable, Equatable {
         return request
     }
 
-    /// Reads a time as RFC 3339 has it.
+    /// Parses a time in RFC 3339 format.
     ///
     /// - Throws: `Failure` with the code `protocol`, which says what is wrong.
     package static func time(_ text: String, _ key: String) throws(Failure) -> Timestamp {
@@ -173,7 +175,7 @@ package enum ReaderRequest: Sendable, Equatable {
         return number
     }
 
-    /// A number in nothing but digits.
+    /// Parses a number that consists only of digits.
     private static func digits(_ value: JSONDocument, _ key: String) throws(Failure) -> Int {
         guard value.kind == .number,
             value.minified.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),

@@ -1,19 +1,19 @@
-/// What readers may take.
+/// The limits for readers.
 package struct ReaderLimits: Sendable {
-    /// How many there may be at once, of the socket and by HTTP together.
+    /// The most readers at once, of the socket and by HTTP together.
     package var readers = 1_024
-    /// A reader that takes nothing for so long is closed.
+    /// A reader that accepts nothing for this long is closed.
     package var stall = Duration.seconds(60)
 
     package init() {}
 }
 
-/// How many may read at once, wherever they come in.
+/// Counts the readers of all servers.
 ///
-/// Unchecked: touched on the loop only, as those who count by it are.
+/// Unchecked: used on the loop only, as are all its callers.
 package final class ReaderSeats: @unchecked Sendable {
     package fileprivate(set) var taken = 0
-    /// Whoever reads already goes on, also when there are too many by now.
+    /// The most readers; present ones stay even if they exceed it.
     package internal(set) var limit = ReaderLimits().readers
 
     package init() {}

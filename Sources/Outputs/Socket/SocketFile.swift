@@ -5,10 +5,10 @@ package import Reactor
 /// A Unix socket in the file system that belongs to this process: claimed without a race, private from the start, and
 /// gone at the end.
 ///
-/// A lock file beside it (`PATH.lock`) settles who may have it; it holds the owner's process number. What is not a socket
-/// is never removed, nor is a socket that somebody answers on.
+/// A lock file beside it (`PATH.lock`) decides who owns it; it holds the owner's process number. Files other than
+/// sockets are never removed, nor is a socket with a listener.
 package struct SocketFile: ~Copyable {
-    /// Why a path cannot be had, in words for a person.
+    /// Why a path cannot be claimed, for a person.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package let description: String
 
@@ -23,7 +23,7 @@ package struct SocketFile: ~Copyable {
     ///
     /// - Parameters:
     ///   - mode: the permissions of the socket; connecting needs the right to write.
-    ///   - take: gets the listening socket.
+    ///   - take: receives the listening socket.
     /// - Throws: `Refusal`.
     package static func claim(
         _ path: String, mode: UInt32 = 0o600, _ take: (consuming Descriptor) -> Void
@@ -58,12 +58,12 @@ package struct SocketFile: ~Copyable {
         self.identity = identity
     }
 
-    /// Gives the socket other permissions, if it is still this one.
+    /// Changes the socket's permissions, if the file is still this one.
     package borrowing func change(mode: UInt32) throws(SystemError) {
         try StreamSocket.setMode(mode, of: StreamSocket.file(at: path, of: identity))
     }
 
-    /// Removes the socket, if it is still this one, and then the lock.
+    /// Removes the socket, if the file is still this one, and then the lock.
     package consuming func remove() {
         if (try? FileIdentity(at: path)) == identity { unlink(path) }
         lock.remove()
@@ -84,7 +84,7 @@ package struct SocketFile: ~Copyable {
         }
     }
 
-    /// Removes a socket that nobody answers on; leaves everything else, and says so.
+    /// Removes a socket without a listener; refuses any other file.
     private static func removeStale(_ path: String) throws(Refusal) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

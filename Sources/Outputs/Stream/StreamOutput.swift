@@ -2,9 +2,9 @@ package import Feed
 internal import Glibc
 package import Reactor
 
-/// Writes the feed to a stream as one connection: `hello`, `stats`, the lines there are, live lines, `bye`.
+/// Writes the feed to a stream as one connection: `hello`, `stats`, the existing lines, live lines, `bye`.
 ///
-/// Whole lines only, straight from the log's memory. A stream that takes nothing is waited for, by this output alone.
+/// Whole lines only, straight from the log's memory. Only this output waits for a stream that accepts nothing.
 package actor StreamOutput {
     /// Why writing ended.
     package enum Ending: Sendable, Equatable {
@@ -12,7 +12,7 @@ package actor StreamOutput {
         case finished
         /// Nobody reads at the other end any more.
         case readerGone
-        /// The stream failed otherwise: a full disk, say.
+        /// The stream failed for another reason, such as a full disk.
         case failed(SystemError)
     }
 
@@ -21,14 +21,14 @@ package actor StreamOutput {
     private let loop: EventLoop
     private let holdsInputs: Bool
     private let escapesForTerminal: Bool
-    /// What is written to, while `run` is under way.
+    /// The stream, while `run` is in progress.
     private var stream: (any ByteStream)?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - name: what `agent` lines call it.
-    ///   - escapesForTerminal: whether a terminal is at the other end, see `TerminalEscaper`.
-    ///   - holdsInputs: whether inputs that can wait do so while this is far behind.
+    ///   - name: the output's name in `agent` lines.
+    ///   - escapesForTerminal: whether the stream is a terminal, see `TerminalEscaper`.
+    ///   - holdsInputs: whether the output exerts backpressure when it is far behind.
     package init(
         _ name: String, store: EventStore, on loop: EventLoop, holdsInputs: Bool,
         escapesForTerminal: Bool = false
@@ -40,12 +40,12 @@ package actor StreamOutput {
         self.holdsInputs = holdsInputs
     }
 
-    /// Writes until the feed ends or the stream does; closes the stream. One call at a time.
+    /// Writes until the feed or the stream ends; closes the stream. One call at a time.
     ///
-    /// A reader that leaves is noticed at once where the system says so (pipes, Unix sockets, terminals), not only at the
-    /// next line.
+    /// A reader that leaves is noticed at once where the system reports it (pipes, Unix sockets, terminals), not only
+    /// at the next line.
     ///
-    /// - Parameter open: makes the stream, on the loop.
+    /// - Parameter open: opens the stream; called on the loop.
     /// - Throws: `CancellationError` when the task is cancelled, which may leave the last line unfinished.
     package func run(
         _ open: @Sendable (EventLoop) throws(SystemError) -> any ByteStream
@@ -70,7 +70,7 @@ package actor StreamOutput {
         return ending
     }
 
-    /// Whichever comes first: the end of writing, or of the reader.
+    /// Waits for the end of writing or of the reader, whichever comes first.
     private func writeOrHangUp(_ reader: ReaderID, _ greeting: [UInt8]) async throws -> Ending {
         try await withThrowingTaskGroup(of: Ending.self) { group in
             group.addTask { try await self.write(reader, greeting) }
@@ -111,7 +111,7 @@ package actor StreamOutput {
         try await stream.write(all: lines.withUnsafeBytes { escapedForTerminal($0) } ?? lines)
     }
 
-    /// What a terminal gets instead of these lines; nil when they may go as they are.
+    /// Returns these lines escaped for a terminal; nil when nothing needs it.
     private func escapedForTerminal(_ lines: UnsafeRawBufferPointer) -> [UInt8]? {
         escapesForTerminal ? TerminalEscaper.escaped(lines) : nil
     }

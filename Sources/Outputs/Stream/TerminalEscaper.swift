@@ -1,10 +1,10 @@
-/// Makes lines of the feed fit for a terminal without changing what they say: a JSON string may hold DEL, C1 control and
-/// bidirectional formatting characters as they are, and a terminal obeys them, so they become `\uXXXX`.
+/// Makes lines of the feed safe for a terminal without changing their meaning: a JSON string may hold unescaped DEL, C1
+/// control and bidirectional formatting characters, which a terminal obeys, so they become `\uXXXX`.
 ///
-/// C0 controls are escaped in every JSON string, and stand only between its parts: in another agent's lines, which come as
-/// they were written. There a tab and a carriage return become a space, which is no less white space. Lines end as they did.
+/// C0 controls are always escaped in JSON strings, and otherwise occur only as white space in another agent's lines,
+/// which are relayed unchanged. A tab or carriage return there becomes a space. Newlines stay.
 package enum TerminalEscaper {
-    /// The bytes with such characters escaped; nil when there are none.
+    /// Returns the bytes with such characters escaped; nil when there are none.
     package static func escaped(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var copied = 0
@@ -32,7 +32,7 @@ package enum TerminalEscaper {
         return result + bytes[copied...]
     }
 
-    /// The scalar at this place and its length in UTF-8, if it is one that a terminal obeys.
+    /// The scalar at this place and its length in UTF-8, if a terminal obeys it.
     private static func hidden(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> (UInt32, Int)? {
         let first = bytes[place]
         if first <= 0x7F { return (UInt32(first), 1) }
