@@ -1,4 +1,5 @@
 internal import Reactor
+internal import Synchronization
 
 /// The identities of a journal's file and of the files beside it. SQLite finds those by name, and would apply the log
 /// of a replaced file to the file that took its place.
@@ -15,5 +16,22 @@ package struct JournalTrace: Sendable, Equatable {
     /// Whether files that lay beside this journal now lie beside another one.
     func isLeft(beside now: JournalTrace) -> Bool {
         file != now.file && beside.contains { now.beside.contains($0) }
+    }
+}
+
+/// Shared between the writer of a journal and its readers on another thread.
+final class JournalSuspicions: Sendable {
+    private let number = Atomic<Int>(0)
+    private let last = Locked<JournalTrace?>(nil)
+
+    /// How often a reader has found damage.
+    var count: Int { number.load(ordering: .relaxed) }
+
+    func add() { number.add(1, ordering: .relaxed) }
+
+    /// The files that the writer opened last.
+    var trace: JournalTrace? {
+        get { last.withLock { $0 } }
+        set { last.withLock { $0 = newValue } }
     }
 }

@@ -223,3 +223,23 @@ extension Command {
         }
     }
 }
+
+extension Command {
+    /// The text to print on stdout before exiting with 0; nil when the command has to run.
+    package var text: String? {
+        switch self {
+        case .watch, .check, .fibonacci, .fibonacciRuns, .log: nil
+        case .nats(let part, let options): NatsDefinition(options).text(of: part)
+        case .help(let all): all ? HelpText.all : HelpText.main
+        case .version: "catwatch \(Version.current)\n"
+        case .completions(let shell): Completions.script(for: shell)
+        case .manual: ManualPage.text
+        }
+    }
+}
+
+/// The version of the program, as `--version`, `hello` lines and the User-Agent header show it.
+package enum Version {
+    /// Semantic version.
+    package static let current = "0.1.0"
+}

@@ -1,4 +1,5 @@
 internal import Feed
+internal import Outputs
 
 /// The merged settings of command line, environment and configuration; every value is checked and in range.
 package struct Options: Sendable, Equatable {
@@ -205,6 +206,23 @@ package struct Options: Sendable, Equatable {
             draft.values.set(\.kind, .feed, from: .option(attach.flag))
             draft.values.set(\.url, url, from: values.entry(of: attach)?.origin ?? .initial)
             return draft
+        }
+    }
+}
+
+extension Options {
+    /// The token that HTTP clients must send; nil when none is required. Blocks.
+    ///
+    /// - Throws: `UsageError` when the file cannot be read or holds no token.
+    func httpToken() throws(UsageError) -> WebToken? {
+        guard let path = self[\.httpTokenFile] else { return nil }
+        return try UsageError.about(SettingTable.rows.httpTokenFile.flag) { () throws(UsageError) in
+            guard let token = try Secret.file(path).read(environment: [:]).flatMap({ WebToken($0) }) else {
+                let lengths = WebToken.lengths
+                throw UsageError(
+                    "a token has \(lengths.lowerBound) to \(lengths.upperBound) letters, digits and signs of ASCII")
+            }
+            return token
         }
     }
 }
