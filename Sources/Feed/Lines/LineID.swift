@@ -1,4 +1,4 @@
-/// A line's run and number, whether that line is there or not.
+/// A run and a sequence number, of a line that may or may not exist.
 package struct LineID: Sendable, Hashable {
     package var run: String
     package var sequence: Int
@@ -6,9 +6,9 @@ package struct LineID: Sendable, Hashable {
     package init(_ run: String, _ sequence: Int) { (self.run, self.sequence) = (run, sequence) }
 }
 
-/// What a name of a run may be: it stands in requests, in file names and in sentences.
+/// The rule for names of runs, which are used in requests, file names and sentences.
 package enum RunName {
-    /// In words, for whoever wrote another one.
+    /// The rule in words, for error messages.
     package static let rule = "1 to 64 letters, digits, - or _"
 
     package static func isValid(_ name: String) -> Bool {

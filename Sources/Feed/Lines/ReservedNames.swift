@@ -1,4 +1,4 @@
-/// What no source may be called, nor an agent of a fleet.
+/// Names that no source and no agent of a fleet may have.
 package enum ReservedNames {
     /// The types of the lines that an agent writes itself, and what it is called as a source.
     package static let all: Set<String> = [

@@ -2,25 +2,25 @@ package import Reactor
 
 /// The longer lines about the agent itself.
 extension Line {
-    /// Who speaks; the first line of every connection.
+    /// The agent's introduction: the first line of every connection.
     package struct Hello: Sendable, Equatable {
-        /// Always 1 here: the decoder refuses other formats.
+        /// Always 1 here: the decoder rejects other formats.
         package var format: Int
-        /// Tells the agent's runs apart: sequence numbers start again with each.
+        /// The name of the agent's run: sequence numbers start again with each run.
         package var run: String
-        /// Whether lines are left out on request, so that holes in the numbers mean nothing.
+        /// Whether lines are left out on request, so that holes in the sequence numbers mean nothing.
         package var filtered: Bool
-        /// How wide windows are.
+        /// The width of a window.
         package var interval: Duration
-        /// How far back the log goes.
+        /// The period that the log keeps.
         package var history: Duration
         /// The oldest sequence number that can be replayed.
         package var firstSeq: Int
-        /// The number that the next event will have.
+        /// The next event's sequence number.
         package var nextSeq: Int
-        /// The oldest sequence number that the journal has of this run; nil without one.
+        /// The oldest sequence number of this run in the journal; nil without a journal.
         package var journalFirstSeq: Int?
-        /// Whether its sources are other agents.
+        /// Whether the agent is a hub, whose sources are other agents.
         package var isFleet = false
         package var host: AgentIdentity.Host
         package var app: App
@@ -37,41 +37,41 @@ extension Line {
         }
     }
 
-    /// How it is with an agent of a fleet.
+    /// The state of an agent of a fleet.
     package struct Peer: Sendable, Equatable {
         /// One of `MemberState.Standing`, or of a later version.
         package var state: String
-        /// Since when it is in that state, by the fleet's time.
+        /// The start of that state, by the hub's clock.
         package var since: Timestamp
-        /// When something came of it last, by the fleet's time; nil before anything has.
+        /// The time when the hub last heard from the agent, by the hub's clock; nil if it never has.
         package var heard: Timestamp?
-        /// What it says of itself; nil and empty where it has not.
+        /// The name of its run, as it says; nil, and `host` and `app` empty, if it has not said so yet.
         package var run: String?
         package var host = AgentIdentity.Host()
         package var app = App()
-        /// By how many milliseconds its clock is ahead of the fleet's; nil when nobody knows.
+        /// The milliseconds by which its clock is ahead of the hub's; nil if unknown.
         package var skew: Double?
-        /// How many of its lines are lost.
+        /// The number of its lines that are lost.
         package var lost = 0
     }
 
     /// All endpoints and sources as of one sequence number; the second line of every connection.
     package struct Stats: Sendable, Equatable {
-        /// The last sequence number that is counted in; 0 before the first.
+        /// The last sequence number included; 0 before the first.
         package var asOf: Int
         package var endpoints: [Endpoint]
-        /// Those in a state that this version knows.
+        /// The sources in a state that this version knows.
         package var sources: [SourceStatus]
-        /// How many further ones the line had no room for.
+        /// The number of further endpoints that did not fit in the line.
         package var moreEndpoints = 0
         package var moreSources = 0
     }
 
-    /// How one endpoint has answered so far.
+    /// The answers of one endpoint so far.
     package struct Endpoint: Sendable, Equatable {
         /// Method, origin and path.
         package var endpoint: String
-        /// Empty where the line does not say.
+        /// Empty where the line does not name it.
         package var source: String
         package var summary: LatencySummary
     }
@@ -87,7 +87,7 @@ extension Line {
         package var series: Int
         package var refusedSeries: Int
         package var refusedEndpoints: Int
-        /// The longest the loop was late in this window, in milliseconds.
+        /// The longest delay of the event loop in this window, in milliseconds.
         package var loopLag: Double
         /// CPU time used, in milliseconds.
         package var cpu: Double
@@ -98,9 +98,9 @@ extension Line {
     package struct Output: Sendable, Equatable {
         package var output: String
         package var state: String
-        /// How many lines it has still to take.
+        /// The number of lines that it has yet to write.
         package var behind: Int
-        /// The number of the last line that outlives the agent's process; nil where that is not said.
+        /// The sequence number of the last line that survives the agent's process; nil if not given.
         package var durable: Int?
     }
 }

@@ -5,18 +5,18 @@ package struct Line: Sendable, Equatable {
     /// The sequence number, from 1; nil in lines that belong to one connection.
     package var seq: Int?
     package var time: Timestamp
-    /// The line's `type`; for a data event what the source calls its events.
+    /// The line's `type`; of a data event, the name that the source gives its events.
     package var type: String
-    /// Which source it is about; nil in lines that belong to one connection.
+    /// The source that the line is about; nil in lines that belong to one connection.
     package var source: String?
     package var body: Body
-    /// What of it not every reader could read.
+    /// The flaws that keep some readers from reading the line.
     package var flaws: JSONFlaws = []
-    /// Which agent of a fleet it came from; nil in lines of an agent's own.
+    /// The agent of a fleet that the line is from; nil in an agent's own lines.
     package var agent: String?
-    /// Whether that one wrote it, and not the fleet about it.
+    /// Whether that agent wrote the line itself, rather than the hub about it.
     package var isForwarded = false
-    /// Whether an answer took less than nothing, or longer than is counted, which is read as 0.
+    /// Whether a response time was negative or at least 10¹² ms, and so was read as 0.
     package var hasNoTime = false
 
     package enum Body: Sendable, Equatable {
@@ -35,13 +35,14 @@ package struct Line: Sendable, Equatable {
         indirect case peer(Peer)
         case gap(Gap)
         case bye(Bye)
-        /// An `error` line of one connection, without number and source: what this reader asked for cannot be had.
+        /// An `error` line of one connection, without sequence number and source: this reader's request cannot be
+        /// fulfilled.
         case refusal(Failure)
-        /// A type that this version does not know; format 1 gains types.
+        /// A type that this version does not know; format 1 may gain types.
         case unknown
     }
 
-    /// What an upstream said.
+    /// The data that an upstream sent.
     package struct Data: Sendable, Equatable {
         /// `source`, or `source/key`.
         package var series: String
@@ -53,19 +54,19 @@ package struct Line: Sendable, Equatable {
         package var truncated: Bool
         /// Whether a lone surrogate was replaced.
         package var altered = false
-        /// Where the value was found, as `SourceStatus.valuePointer` says; only in the first line from there.
+        /// The pointer to the value, as `SourceStatus.valuePointer`; only in the first line with a value from there.
         package var valuePointer: String?
     }
 
-    /// One closed window of one series.
+    /// One closed window of a series.
     package struct Window: Sendable, Equatable {
         package var series: String
         /// When the window starts; it ends `width` later.
         package var start: Timestamp
         package var width: Duration
-        /// The value that counts: the last one by event time.
+        /// The window's value: the last one by event time.
         package var last: Double
-        /// The number of the line with that value.
+        /// The sequence number of the line with that value.
         package var lastSeq: Int
         package var count: Int
         package var min: Double
@@ -73,11 +74,11 @@ package struct Line: Sendable, Equatable {
         package var mean: Double
         package var band: String?
         package var trend: String?
-        /// How often the window was revised by late events; 0 the first time.
+        /// The number of times that late events revised the window; 0 at first.
         package var revision: Int
     }
 
-    /// Lines that a reader missed.
+    /// Sequence numbers of lines that a reader missed.
     package struct Gap: Sendable, Equatable {
         /// The first sequence number missed.
         package var from: Int
@@ -89,7 +90,7 @@ package struct Line: Sendable, Equatable {
     /// The agent's last line on a connection.
     package struct Bye: Sendable, Equatable {
         package var run: String?
-        /// The last sequence number of the run; 0 when there was none.
+        /// The last sequence number of the run; 0 if it had none, nil if the line does not say.
         package var lastSeq: Int?
         package var reason: String?
     }

@@ -166,7 +166,7 @@ extension Line.Endpoint {
 }
 
 extension LatencySummary {
-    /// What the line does not say is 0.
+    /// Values that the line does not give are 0.
     init(_ members: borrowing LineMembers) throws(LineFault) {
         count = try members.int(.count)
         errors = try members.intIfAny(.errors) ?? 0
@@ -188,7 +188,7 @@ extension SourceStatus? {
         let state = SourceStatus.State(rawValue: try members.string(.state))
         let since = try members.timeIfAny(.since)
         self = state.map { SourceStatus(source: source, state: $0, since: since) }
-        // A view without these is better than none: what is wrong with them does not make the line unreadable.
+        // A source without these is better than none: mistakes in them do not make the line unreadable.
         self?.type = try? members.stringIfAny(.type)
         self?.unit = (try? members.stringIfAny(.unit)).map { LineEncoder.cut($0, at: SourceTable.longestUnit) }
         self?.bands = try? BandScale(members)
@@ -203,7 +203,7 @@ extension SourceStatus? {
 }
 
 extension BandScale {
-    /// Nil when there are none, or they make no sense.
+    /// Nil when there are no bands, or invalid ones.
     fileprivate init?(_ members: borrowing LineMembers) throws(LineFault) {
         let most = BandScale.mostBands + 1
         let bands = try members.list(.bands, atMost: most) { members throws(LineFault) in try Band(members) }

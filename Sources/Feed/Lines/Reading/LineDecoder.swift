@@ -1,17 +1,17 @@
 internal import Reactor
 
-/// Reads lines of format 1 (docs/wire-format.md), from wherever they come: nothing in them is trusted.
+/// Decodes lines of format 1 (docs/wire-format.md) from any origin; nothing in them is trusted.
 ///
-/// Unknown keys are passed over and unknown types give `.unknown`, because format 1 gains both.
+/// Unknown keys are skipped and unknown types become `.unknown`, because format 1 may gain both.
 package enum LineDecoder {
-    /// Strings are cut at this many bytes of UTF-8, between characters.
+    /// The length in bytes of UTF-8 at which strings are cut, between characters.
     package static let stringLimit = 4096
 
-    /// Reads one line, with its newline or without.
+    /// Decodes one line, with or without its newline.
     ///
     /// A line with a `series` whose type is not one of the format's own is a data event.
     ///
-    /// - Returns: the line; `data` in it is a slice of `line` and keeps all of that storage alive.
+    /// - Returns: the line; its `data` is a slice of `line` and keeps all of that storage alive.
     /// - Throws: the first fault, with its offset in the line.
     package static func decode(_ line: Bytes) throws(LineFault) -> Line {
         try line.withUnsafeBufferPointer { (bytes) throws(LineFault) in
@@ -27,7 +27,7 @@ package enum LineDecoder {
                 var line = Line(
                     seq: try members.intIfAny(.seq, from: 1), time: try members.time(.time), type: type,
                     source: try members.stringIfAny(.source), body: try body(type, members, in: line),
-                    // Anybody's key in lines of an older version, and of no meaning there.
+                    // In lines of an older version anyone may have written these keys; they mean nothing there.
                     agent: try? members.stringIfAny(.agent),
                     isForwarded: (try? members.intIfAny(.originSeq, from: 1)) != nil)
                 if case .latency = line.body {
@@ -67,7 +67,7 @@ package enum LineDecoder {
         }
     }
 
-    /// What `make` makes of a line that must have a number and a source.
+    /// Returns the result of `make`, for a line that must have a sequence number and a source.
     @inline(__always)
     private static func numbered<Body>(
         _ members: borrowing LineMembers, _ make: (borrowing LineMembers) throws(LineFault) -> Body
@@ -89,12 +89,12 @@ package enum LineDecoder {
 }
 
 extension Line.Gap {
-    /// What a `gap` says; nil for any other line.
+    /// The contents of a `gap` line; nil for any other line.
     package init?(_ line: Bytes) {
         guard case .gap(let gap)? = (try? LineDecoder.decode(line))?.body else { return nil }
         self = gap
     }
 
-    /// The lines that are missing.
+    /// The sequence numbers of the missing lines.
     package var numbers: ClosedRange<Int> { from...to }
 }

@@ -1,6 +1,6 @@
-/// Why a line of the feed cannot be read, and where.
+/// The reason why a line of the feed cannot be read, and its position.
 package struct LineFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A byte of the line, from 0: the first one that is not JSON, or where the value at fault starts.
+    /// A byte offset in the line, from 0: the first byte that is not JSON, or the start of the faulty value.
     package let offset: Int
     package let reason: Reason
 
@@ -23,7 +23,7 @@ package struct LineFault: Error, Sendable, Hashable, CustomStringConvertible {
         case notAnObject
         /// A key that lines of this type always have.
         case missing(key: String)
-        /// A value of the wrong kind or out of range; `expected` in words, with article.
+        /// A value of the wrong kind or out of range; `expected` is a phrase with its article.
         case wrong(key: String, expected: String)
         case tooLong
         /// A `hello` of a format that this version cannot read.

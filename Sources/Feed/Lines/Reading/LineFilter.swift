@@ -1,20 +1,20 @@
 internal import Glibc
 package import Reactor
 
-/// Chooses lines by type, source and time, by the bytes at the place where every numbered line of format 1 has them:
-/// `{"seq":1,"time":"…","type":"fact","source":"fact",…`. Nothing is decoded.
+/// Selects lines by type, source and time, by comparing bytes where every numbered line of format 1 has them:
+/// `{"seq":1,"time":"…","type":"fact","source":"fact",…`. It decodes nothing.
 package struct LineFilter: Sendable, Equatable {
-    /// Nil for any.
+    /// Nil lets any type pass; likewise `sources`.
     private let types: NameSet?
     private let sources: NameSet?
-    /// As lines have times, whose texts are in the order of the times.
+    /// A time as lines write it: such texts sort in the order of the times.
     private let from: [UInt8]?
     private let until: [UInt8]?
 
     /// - Parameters:
-    ///   - types, sources: names to let through; nil for any.
-    ///   - from: the first time to let through; nil for any.
-    ///   - until: the first time not to let through any more.
+    ///   - types, sources: the names that pass; nil for any.
+    ///   - from: the first time that passes; nil for any.
+    ///   - until: the first time that no longer passes; nil for none.
     package init(types: [String]?, sources: [String]?, from: Timestamp? = nil, until: Timestamp? = nil) {
         self.types = types.map { NameSet($0) }
         self.sources = sources.map { NameSet($0) }
@@ -27,10 +27,10 @@ package struct LineFilter: Sendable, Equatable {
         return LineWriter.bytes(atMost: 32) { text.write(time, to: &$0) }
     }
 
-    /// How many bytes its names take.
+    /// The number of bytes that its names take.
     package var bytes: Int { (types?.bytes ?? 0) + (sources?.bytes ?? 0) }
 
-    /// Whether a line, without its newline or with it, is let through.
+    /// Whether a line, with or without its newline, passes.
     package func admits(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let head = LineHead(line), let type = head.type else { return false }
         if from != nil || until != nil {
@@ -43,9 +43,9 @@ package struct LineFilter: Sendable, Equatable {
         return head.source.map { sources.contains($0.token) } ?? false
     }
 
-    /// How many bytes of lines one behind the other are too late, up to the last one.
+    /// The number of bytes at the end of `lines` in lines that are all too late to pass.
     ///
-    /// - Parameter before: how many there were in front of these.
+    /// - Parameter before: the number of bytes in such lines directly before these.
     package func overBytes(in lines: UnsafeRawBufferPointer, behind before: Int = 0) -> Int {
         guard let until else { return 0 }
         var count = before
@@ -57,7 +57,7 @@ package struct LineFilter: Sendable, Equatable {
     }
 
     private static func isEarlier(_ time: UnsafeRawBufferPointer, than other: [UInt8]) -> Bool {
-        // Both are as long.
+        // Both have the same length.
         other.withUnsafeBytes { other in
             guard let time = time.baseAddress, let other = other.baseAddress else { return false }
             return memcmp(time, other, LineHead.timeLength) < 0

@@ -4,17 +4,17 @@ package import Reactor
 /// The head of a numbered line, read where an agent writes it:
 /// `{"seq":1,"time":"2026-11-20T12:52:56.123456Z","type":"…","source":"…","series":"…","value":1`.
 ///
-/// Each part is read when it is asked for. It is nil when something else stands in its place: `Decoded` finds it anywhere in a
-/// line. The line's bytes must stay where they are for as long as this is used. Nothing outside of them is read, whatever they
-/// are; what is said of bytes that are no valid JSON may be anything.
+/// Each part is read on demand, and is nil unless it is exactly in this position: `Decoded` finds it anywhere in a
+/// line. The line's bytes must stay in place while this is in use. It never reads outside of them; for bytes that are
+/// not valid JSON its results are undefined.
 package struct LineHead {
     private let tokens: JSONTokens
-    /// Where the number ends.
+    /// The offset of the sequence number's end.
     private let comma: Int
-    /// The line's number.
+    /// The line's sequence number.
     package let sequence: Int
 
-    /// Nil for a line that does not begin with a number.
+    /// Nil for a line that does not begin with a sequence number.
     @inline(__always)
     package init?(_ line: UnsafeRawBufferPointer) {
         guard var walk = LineWalk(line), walk.skip("{\"seq\":") else { return nil }
@@ -37,7 +37,7 @@ package struct LineHead {
     @inline(__always)
     package var source: Name? { type.flatMap { name(",\"source\":", behind: $0.token) } }
 
-    /// What an event with a value says; nil when one of its names has to be decoded.
+    /// The parts of an event with a value; nil when one of its names needs decoding.
     package var event: Event? {
         guard let text = timeText, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\""),
             let time = RFC3339.parse(
@@ -48,7 +48,7 @@ package struct LineHead {
         let start = walk.place
         guard let type = walk.plainString() else { return nil }
         let name = Name(token: UnsafeRawBufferPointer(walk.bytes(from: start)))
-        // The value of these has another key.
+        // These have their value under another key.
         guard name != "latency", name != "window", walk.skip(",\"source\":"), let source = walk.plainString(),
             walk.skip(",\"series\":"), let series = walk.plainString(), walk.skip(",\"value\":"),
             let value = walk.number()
@@ -67,13 +67,13 @@ package struct LineHead {
         return walk.string() ? Name(token: UnsafeRawBufferPointer(walk.bytes(from: start))) : nil
     }
 
-    /// Where a part of the line ends.
+    /// The offset of the end of a part.
     @inline(__always)
     private func end(of text: UnsafeRawBufferPointer) -> Int {
         text.baseAddress.map { UnsafeRawPointer(tokens.base).distance(to: $0) + text.count } ?? 0
     }
 
-    /// The parts of an event with a value. Its names lie in the line, without their quotes.
+    /// The parts of an event with a value. Its names are slices of the line, without their quotes.
     package struct Event {
         package let time: Timestamp
         package let type: UnsafeRawBufferPointer
@@ -100,18 +100,18 @@ package struct LineHead {
 }
 
 extension LineHead {
-    /// The head of any line, decoded, whatever the order of its keys.
+    /// The decoded head of any line, in any order of its keys.
     package struct Decoded: Sendable, Equatable {
         package var time: Timestamp
         package var type: String
         package var source: String?
         package var series: String?
-        /// Of a data event its value, of a window its last one, of an answer its milliseconds.
+        /// The value of a data event, the last value of a window, the milliseconds of a latency line.
         package var value: Double?
 
         /// Validates the whole line.
         ///
-        /// - Throws: what is wrong with the line.
+        /// - Throws: the first fault in the line.
         package init(_ line: UnsafeBufferPointer<UInt8>) throws(LineFault) {
             var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
             do throws(JSONFault) {
@@ -131,7 +131,7 @@ extension LineHead {
             time = try members.time(.time)
             type = try members.string(.type)
             source = try? members.stringIfAny(.source)
-            // A number in `agent` lines.
+            // `agent` lines have a number under this key.
             series = try? members.stringIfAny(.series)
             value =
                 switch type {

@@ -1,4 +1,4 @@
-/// The keys of format 1, in lines and in the objects inside of them.
+/// The keys of format 1, in lines and in the objects within them.
 ///
 /// Cases have the key's name in camel case: `p50Ms` is `p50_ms`.
 enum LineKey: UInt8, CaseIterable {
@@ -19,7 +19,7 @@ enum LineKey: UInt8, CaseIterable {
     case lastRun, ended, durableSeq, journalFirstSeq
     case agent, originRun, originSeq, originStream, fleet, stalled, future, heard, skewMs, lost
 
-    /// How many there are; raw values are less than that.
+    /// The number of keys; raw values are less.
     static let keyCount = allCases.count
 
     /// The key as it stands in a line.
@@ -33,7 +33,7 @@ enum LineKey: UInt8, CaseIterable {
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let name = PackedName(bytes) else {
-            // Two keys are longer than the table takes, and seldom there.
+            // Two rare keys are too long for the table.
             guard let long = Self.longKeys.first(where: { bytes.elementsEqual($0.name) }) else { return nil }
             self = long.key
             return
@@ -49,7 +49,7 @@ enum LineKey: UInt8, CaseIterable {
         return nil
     }
 
-    /// The key that is a member's name as it is written, with escapes or without.
+    /// The key with this raw name, which may contain escapes.
     @inline(__always)
     init?(name raw: UnsafeBufferPointer<UInt8>) {
         if let key = LineKey(raw) {
@@ -70,7 +70,7 @@ enum LineKey: UInt8, CaseIterable {
     private static let table: [(name: PackedName, key: LineKey)?] = {
         var table = [(name: PackedName, key: LineKey)?](repeating: nil, count: PackedName.slots)
         for key in allCases {
-            // All but the long ones have at most 16 bytes; the tests look each one up.
+            // All keys but the long ones have at most 16 bytes; the tests look up each one.
             guard let name = Array(key.text.utf8).withUnsafeBufferPointer({ PackedName($0) }) else { continue }
             var slot = name.slot
             while table[slot] != nil { slot = (slot + 1) % table.count }
@@ -80,13 +80,13 @@ enum LineKey: UInt8, CaseIterable {
     }()
 }
 
-/// Up to 16 bytes as two numbers, so that names compare at once.
+/// Up to 16 bytes as two integers, for a quick comparison.
 private struct PackedName: Equatable {
     static let slots = 256
     private var low: UInt64 = 0
     private var high: UInt64 = 0
 
-    /// Nil when there are more than 16. A zero byte is no different from none, and no key has one.
+    /// Nil for more than 16 bytes. A trailing zero byte makes no difference, and no key has one.
     @inline(__always)
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= 16 else { return nil }
@@ -96,7 +96,7 @@ private struct PackedName: Equatable {
         }
     }
 
-    /// Where to look first: the product's top bits depend on all of the name.
+    /// The first slot to look in: the product's top bits depend on the whole name.
     @inline(__always)
     var slot: Int { Int(truncatingIfNeeded: ((low ^ (high &* 31)) &* 0x9E37_79B9_7F4A_7C15) >> 56) }
 }

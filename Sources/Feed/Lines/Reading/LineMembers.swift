@@ -1,13 +1,15 @@
 internal import Reactor
 
-/// The members of one object of a line that is valid JSON, by key; unknown keys are left out, of repeated ones the first counts.
+/// The members of one object in a line of valid JSON, by key. Unknown keys are skipped; the first of repeated keys
+/// counts.
 struct LineMembers: ~Copyable {
     let bytes: UnsafeBufferPointer<UInt8>
-    /// Where the object starts.
+    /// The offset of the object's start.
     let offset: Int
-    /// Start and end of each key's value, by the key's raw value; no value ends at 0. Lines are shorter than 4 GiB.
+    /// The start and end of each value, indexed by its key's raw value; the end is 0 if absent. Lines are shorter than
+    /// 4 GiB.
     ///
-    /// Lent by `with` for as long as this exists: an `InlineArray` gets copied whole at every access by Swift 6.3.
+    /// Valid only inside `with`, which allocates it: Swift 6.3 copies a whole `InlineArray` at every access.
     private let ranges: UnsafeMutablePointer<SIMD2<UInt32>>
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, _ ranges: UnsafeMutablePointer<SIMD2<UInt32>>) {
@@ -17,9 +19,9 @@ struct LineMembers: ~Copyable {
         ranges.initialize(repeating: .zero, count: LineKey.keyCount)
     }
 
-    /// What `body` makes of the object at the scanner's cursor, which is behind it then; nil when there is something else.
+    /// Returns the result of `body` for the object at the scanner, which then is past it; nil if it is not an object.
     ///
-    /// - Parameter isLine: whether nothing may follow; all of the line is validated before anything is made of it.
+    /// - Parameter isLine: whether the object must be the whole line, which is validated before `body` runs.
     static func with<Value>(
         _ bytes: UnsafeBufferPointer<UInt8>, _ scanner: inout JSONScanner, isLine: Bool = false,
         _ body: (borrowing LineMembers) throws(LineFault) -> Value
@@ -58,7 +60,7 @@ struct LineMembers: ~Copyable {
         }
     }
 
-    /// Where a key's value is; nil when there is none.
+    /// The range of a key's value; nil when there is none.
     @inline(__always)
     func range(_ key: LineKey) -> Range<Int>? {
         let range = ranges[Int(key.rawValue)]
@@ -78,7 +80,7 @@ struct LineMembers: ~Copyable {
     func double(_ key: LineKey) throws(LineFault) -> Double { try required(key, doubleIfAny(key)) }
     func time(_ key: LineKey) throws(LineFault) -> Timestamp { try required(key, timeIfAny(key)) }
 
-    /// A whole number from `least` on.
+    /// A whole number, at least `least`.
     func int(_ key: LineKey, from least: Int = 0) throws(LineFault) -> Int {
         try required(key, intIfAny(key, from: least))
     }
@@ -91,7 +93,7 @@ struct LineMembers: ~Copyable {
 
     // MARK: Values that may be there
 
-    /// Cut at `LineDecoder.stringLimit` bytes of UTF-8.
+    /// A string, cut at `LineDecoder.stringLimit` bytes of UTF-8.
     func stringIfAny(_ key: LineKey) throws(LineFault) -> String? {
         guard let token = value(key) else { return nil }
         guard token.first == UInt8(ascii: "\"") else { throw wrong(key, "a string") }
@@ -113,12 +115,12 @@ struct LineMembers: ~Copyable {
 
     func milliseconds(_ key: LineKey) throws(LineFault) -> Double { try required(key, millisecondsIfAny(key)) }
 
-    /// A time in milliseconds; 0 for one that an agent would have written as 0: sums and conversions overflow otherwise.
+    /// A time in milliseconds; 0 if an agent would have written it as 0, because sums and conversions would overflow.
     func millisecondsIfAny(_ key: LineKey) throws(LineFault) -> Double? {
         try doubleIfAny(key).map { Self.milliseconds($0) }
     }
 
-    /// Whether it is a time in milliseconds that an agent writes as it is.
+    /// Whether an agent would write this time in milliseconds unchanged.
     static func isTime(_ milliseconds: Double) -> Bool { 0..<LineWriter.mostMilliseconds ~= milliseconds }
 
     @inline(__always)
@@ -151,7 +153,7 @@ struct LineMembers: ~Copyable {
         return time
     }
 
-    /// A number of units that are `microseconds` long each, from 0 to 1,000 years.
+    /// A duration from 0 to 1,000 years, given in units of `microseconds` µs.
     func durationIfAny(_ key: LineKey, unit microseconds: Double) throws(LineFault) -> Duration? {
         guard let number = try doubleIfAny(key) else { return nil }
         let total = number * microseconds
@@ -159,7 +161,7 @@ struct LineMembers: ~Copyable {
         return .microseconds(Int64(total.rounded()))
     }
 
-    /// The same where it must be there.
+    /// The same for a required value.
     func duration(_ key: LineKey, unit microseconds: Double) throws(LineFault) -> Duration {
         guard let duration = try durationIfAny(key, unit: microseconds) else {
             throw LineFault(offset: offset, reason: .missing(key: key.text))
@@ -167,7 +169,7 @@ struct LineMembers: ~Copyable {
         return duration
     }
 
-    /// What `make` makes of the object at `key`; nil when there is none.
+    /// Returns the result of `make` for the object at `key`; nil when there is none.
     func objectIfAny<Value>(
         _ key: LineKey, _ make: (borrowing LineMembers) throws(LineFault) -> Value
     ) throws(LineFault) -> Value? {
@@ -177,7 +179,7 @@ struct LineMembers: ~Copyable {
         return object
     }
 
-    /// What `make` makes of each object in the array at `key`, of the first `most`; nothing when there is no array.
+    /// Returns the results of `make` for the first `most` objects in the array at `key`; empty without an array.
     func list<Element>(
         _ key: LineKey, atMost most: Int = 10_000, _ make: (borrowing LineMembers) throws(LineFault) -> Element
     ) throws(LineFault) -> [Element] {

@@ -1,8 +1,10 @@
-/// Makes lines of another agent what every reader can read.
+/// Turns flawed lines of another agent into lines that every reader can read.
 package enum LineMending {
-    /// A line with flaws encoded anew: without `data` and what else cannot be part of it, lone surrogates replaced, each key once.
+    /// Encodes a flawed line again: without `data` and any value that cannot stay, lone surrogates replaced, each key
+    /// once.
     ///
-    /// - Returns: nil when its type is unknown, so that nobody can say what it means without that; and when it gets too long.
+    /// - Returns: nil if the line's type is unknown, since its meaning without those values is too; and if it gets too
+    ///   long.
     package static func mended(_ relayed: RelayedLine) -> Bytes? {
         if case .unknown = relayed.line.body { return nil }
         var isTruncated = false

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Cuts a stream of bytes into lines, whatever chunks it comes in.
+/// Splits a stream of bytes into lines, however it is divided into chunks.
 ///
-/// A line that lies inside one chunk is a slice of it; only one that crosses chunks is copied. Holds at most `limit` bytes of an
-/// unfinished line, besides the chunk it was given last. A longer line is skipped up to its newline and reported once.
+/// A line within one chunk is a slice of the chunk; only a line that crosses chunks is copied. Besides the latest chunk
+/// it holds at most `limit` bytes of an unfinished line. A longer line is skipped up to its newline and reported once.
 package struct LineSplitter: Sendable {
     package enum Item: Sendable, Equatable {
         /// A whole line without its newline; may be empty.
@@ -15,27 +15,27 @@ package struct LineSplitter: Sendable {
     /// The longest line in bytes, newline not counted.
     package let limit: Int
 
-    /// What is left of the last chunk.
+    /// The rest of the last chunk.
     private var chunk: Bytes = []
-    /// The start of a line whose end has not come.
+    /// The start of an unfinished line.
     private var partial: [UInt8] = []
-    /// How much of an over-long line has gone by; 0 when there is none.
+    /// The number of bytes skipped of an over-long line; 0 when there is none.
     private var skipped = 0
 
     package init(limit: Int = 1 << 20) { self.limit = limit }
 
-    /// How many bytes of unfinished lines and unread chunks it holds.
+    /// The number of bytes that it holds, in an unfinished line and an unread chunk.
     package var held: Int { chunk.count + partial.count }
 
-    /// Whether the line that has not ended yet is too long already, so that it will be reported as such when it ends.
+    /// Whether the unfinished line is too long already, so that its end will be reported as `tooLong`.
     package var isSkipping: Bool { skipped > 0 }
 
-    /// Takes the next bytes of the stream; call `next` until it gives nil before pushing more, or the rest is copied.
+    /// Adds the next bytes of the stream. Call `next` until it returns nil before adding more, or the rest is copied.
     package mutating func push(_ bytes: Bytes) {
         if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
     }
 
-    /// The next whole line; nil when more bytes are needed.
+    /// Returns the next whole line; nil when more bytes are needed.
     package mutating func next() -> Item? {
         guard !chunk.isEmpty else { return nil }
         guard let newline = newline() else {
@@ -48,13 +48,13 @@ package struct LineSplitter: Sendable {
         return end(with: line)
     }
 
-    /// The last line, when the stream has ended without a newline after it. Leaves the splitter as new.
+    /// Returns the last line, when the stream has ended without a newline. Then resets the splitter.
     package mutating func finish() -> Item? {
         while let item = next() { return item }
         return partial.isEmpty && skipped == 0 ? nil : end(with: [])
     }
 
-    /// The line that ends with these bytes.
+    /// Returns the line that ends with these bytes.
     private mutating func end(with bytes: Bytes) -> Item {
         if skipped == 0, partial.isEmpty {
             return bytes.count <= limit ? .line(bytes) : .tooLong(length: bytes.count)
@@ -67,7 +67,7 @@ package struct LineSplitter: Sendable {
         return skipped > 0 ? .tooLong(length: skipped) : .line(partial[...])
     }
 
-    /// Remembers a part of a line, or only its length when the line is too long.
+    /// Keeps a part of a line, or only its length when the line is too long.
     private mutating func keep(_ bytes: Bytes) {
         if skipped == 0, partial.count + bytes.count <= limit {
             partial += bytes
@@ -77,7 +77,7 @@ package struct LineSplitter: Sendable {
         }
     }
 
-    /// Where the chunk's first newline is; `memchr` is several times as fast as a loop.
+    /// The index of the chunk's first newline; `memchr` is several times as fast as a loop.
     private func newline() -> Int? {
         chunk.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress, let found = memchr(base, 0x0A, bytes.count) else { return nil }

@@ -1,25 +1,25 @@
 internal import Glibc
 internal import Reactor
 
-/// Goes over a line from left to right, over what its writer puts there. What is found in the place of that is not gone over.
+/// A cursor that moves through a line from left to right, past each part that matches what an agent writes there.
 struct LineWalk {
     let tokens: JSONTokens
-    /// Where it is, in bytes from the line's start.
+    /// The cursor's offset in bytes from the line's start.
     var place: Int
-    /// What was gone over and is no sound JSON.
+    /// The JSON flaws in the parts passed so far.
     var flaws: JSONFlaws = []
 
     @inline(__always)
     init(_ tokens: JSONTokens, at place: Int) { (self.tokens, self.place) = (tokens, place) }
 
-    /// At the start of a line; nil for one without a byte.
+    /// Starts at the beginning of a line; nil for an empty buffer without an address.
     @inline(__always)
     init?(_ line: UnsafeRawBufferPointer) {
         guard let base = line.baseAddress else { return nil }
         self.init(JSONTokens(base: base.assumingMemoryBound(to: UInt8.self), count: line.count), at: 0)
     }
 
-    /// Over a text, if it is the next.
+    /// Moves past `text`, if that comes next.
     @inline(__always)
     mutating func skip(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
@@ -30,7 +30,7 @@ struct LineWalk {
         return true
     }
 
-    /// Over a whole number from 1 to what has 18 digits.
+    /// Moves past a whole number from 1, of at most 18 digits.
     @inline(__always)
     mutating func sequence() -> Int? {
         let start = place
@@ -43,7 +43,7 @@ struct LineWalk {
         return number
     }
 
-    /// Over a time in the form in which an agent writes it, without its quotes.
+    /// Moves past a time as agents write it, without its quotes.
     @inline(__always)
     mutating func time() -> Timestamp? {
         guard place &+ 27 <= tokens.count,
@@ -53,7 +53,7 @@ struct LineWalk {
         return time
     }
 
-    /// Over a string.
+    /// Moves past a string.
     @inline(__always)
     mutating func string() -> Bool {
         guard tokens[place] == UInt8(ascii: "\""), let end = try? tokens.string(from: place &+ 1, &flaws) else {
@@ -63,7 +63,7 @@ struct LineWalk {
         return true
     }
 
-    /// Over a string of plain ASCII that the decoder takes as it is; its text.
+    /// Moves past a string of plain ASCII that needs no decoding; returns its text.
     @inline(__always)
     mutating func plainString() -> UnsafeRawBufferPointer? {
         guard tokens[place] == UInt8(ascii: "\"") else { return nil }
@@ -74,7 +74,7 @@ struct LineWalk {
         return UnsafeRawBufferPointer(start: tokens.base + start, count: end &- start)
     }
 
-    /// Over a number, whatever it is.
+    /// Moves past a number in any form.
     @inline(__always)
     mutating func skipNumber() -> Bool {
         guard tokens[place] == UInt8(ascii: "-") || tokens[place] &- UInt8(ascii: "0") < 10,
@@ -90,13 +90,13 @@ struct LineWalk {
         return skipNumber() ? JSONNumber.double(bytes(from: start)) : nil
     }
 
-    /// What lies between `start` and here.
+    /// The bytes from `start` to the cursor.
     @inline(__always)
     func bytes(from start: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: tokens.base + start, count: place &- start)
     }
 
-    /// Over a whole number from 0 on.
+    /// Moves past a whole number from 0.
     @inline(__always)
     mutating func count() -> Bool {
         if tokens[place] != UInt8(ascii: "0") { return sequence() != nil }
@@ -104,7 +104,7 @@ struct LineWalk {
         return true
     }
 
-    /// Over any value.
+    /// Moves past any value.
     @inline(__always)
     mutating func value() -> Bool {
         var scanner = JSONScanner(UnsafeBufferPointer(start: tokens.base, count: tokens.count), at: place)

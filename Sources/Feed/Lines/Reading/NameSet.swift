@@ -1,11 +1,13 @@
-/// Names that lines are chosen by, to be looked up by the bytes that a line has for them: what that costs does not grow with
-/// how many there are, whoever chose them.
+/// A set of names to filter lines by, looked up by the bytes of the name in a line. The cost of a look-up does not grow
+/// with the number of names, even if an attacker chose them.
 struct NameSet: Sendable, Equatable {
-    /// `"fact""aqi"`: as JSON, quotes included, one behind the other: many readers may each have many.
+    /// All names as JSON with their quotes, concatenated (`"fact""aqi"`) to save memory: many readers may have many
+    /// each.
     private let names: [UInt8]
-    /// Where each of them begins, and the last one ends.
+    /// The offset of each name's start, and of the last one's end.
     private let starts: [Int32]
-    /// Numbers of names, -1 in a free slot: a power of two of them, at most half in use, so that a search always ends.
+    /// Indices of names, -1 in a free slot. The count is a power of two and at most half are in use, so that a search
+    /// always ends.
     private let slots: [Int32]
     private let hash: KeyHash
 
@@ -28,12 +30,12 @@ struct NameSet: Sendable, Equatable {
         (self.names, self.starts, self.slots, self.hash) = (names, starts, slots, hash)
     }
 
-    /// How many bytes its names take.
+    /// The number of bytes that its names take.
     var bytes: Int { names.count }
 
     func contains(_ name: UnsafeRawBufferPointer) -> Bool { search(for: name).isFound }
 
-    /// Whether it has a name, and how many places were looked at, for tests of that.
+    /// Whether the set has a name, and the number of slots examined, for tests.
     @inline(__always)
     func search(for name: UnsafeRawBufferPointer) -> (isFound: Bool, steps: Int) {
         var slot = Self.first(name, hash, slots.count)

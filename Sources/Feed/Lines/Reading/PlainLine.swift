@@ -1,24 +1,25 @@
 package import Reactor
 
-/// A line of a data event, an answer or a window as an agent writes it, gone over once: all of it is JSON that every reader
-/// takes, and its keys are those of the format in their order. Any other line is `LineDecoder`'s.
+/// A data, latency or window line exactly as an agent writes it, parsed in one pass: all of it is JSON that every
+/// reader accepts, with the format's keys in their order. `LineDecoder` decodes any other line.
 ///
-/// What its names say is not looked at, only where they stand: of lines of which one was decoded they say the same again.
+/// It does not decode names, only locates them: lines with the same bytes there have the same names as one decoded
+/// before.
 package struct PlainLine: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         case data
         case latency
-        /// One that the decoder takes: nothing of it is known but its number and its time.
+        /// Left to the decoder: only its sequence number and time are known.
         case window
     }
 
     package let kind: Kind
     package let sequence: Int
     package let time: Timestamp
-    /// Where `"type":"…","source":"…","series":"…"` stands in the line; of an answer `"type":"latency","source":"…",
-    /// "endpoint":"…","status":200`; of a window its type.
+    /// The range of `"type":"…","source":"…","series":"…"` in the line; in a latency line that of
+    /// `"type":"latency","source":"…","endpoint":"…","status":200`; in a window line that of its type.
     let names: Range<Int>
-    /// Of an answer its milliseconds; nil of a window.
+    /// In a latency line its milliseconds; in a window line nil.
     let value: Double?
 
     /// Nil for every other line.
@@ -64,7 +65,7 @@ package struct PlainLine: Sendable, Equatable {
 }
 
 extension LineWalk {
-    /// Behind an answer's `ms`.
+    /// Moves past the members after a latency line's `ms`.
     @inline(__always)
     fileprivate mutating func restOfLatency() -> Bool {
         skip(",\"dns_ms\":") && skipNumber() && skip(",\"connect_ms\":") && skipNumber()
@@ -73,7 +74,7 @@ extension LineWalk {
             && skip(",\"reused\":") && (skip("true") || skip("false")) && skip(",\"late_ms\":") && skipNumber()
     }
 
-    /// Behind a window's type.
+    /// Moves past the members after a window line's type.
     @inline(__always)
     fileprivate mutating func restOfWindow() -> Bool {
         guard skip("\"source\":"), string(), skip(",\"series\":"), string(), skip(",\"start\":\""), time() != nil,

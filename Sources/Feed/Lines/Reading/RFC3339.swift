@@ -2,10 +2,10 @@ package import Reactor
 
 /// Times as text: `2026-07-30T09:15:00.123456Z` (RFC 3339).
 package enum RFC3339 {
-    /// The time that `text` says; nil unless all of it is a date and time of RFC 3339 section 5.6.
+    /// Parses a time; nil unless all of `text` is a date and time of RFC 3339 section 5.6.
     ///
-    /// Takes `Z` and numeric offsets, letters of either case and fractions of 1 to 9 digits, of which what is below a microsecond
-    /// is cut off. A leap second, which only 23:59:60 UTC can be, is the second that follows.
+    /// Accepts `Z` and numeric offsets, letters of either case, and fractions of 1 to 9 digits, cut to microseconds. A
+    /// leap second, which is possible only at 23:59:60 UTC, becomes the second after it.
     package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Timestamp? {
         // The shortest form is 1970-01-01T00:00:00Z, the longest has nine digits and a numeric offset.
         guard 20...35 ~= text.count, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
@@ -20,15 +20,15 @@ package enum RFC3339 {
         var position = 19
         guard let micros = fraction(text, &position), let offset = offset(text, position) else { return nil }
         let seconds = daysSinceEpoch(year, month, day) * 86_400 + Int64(hour * 3_600 + minute * 60 + second) - offset
-        // What follows a leap second is the first second of a day.
+        // The second after a leap second is the first of a day.
         guard second < 60 || seconds.quotientAndRemainder(dividingBy: 86_400).remainder == 0 else { return nil }
         return Timestamp(microseconds: seconds * 1_000_000 + micros)
     }
 
-    /// The time that `text` says; nil unless all of it is a date and time of RFC 3339 section 5.6.
+    /// Parses a time; nil unless all of `text` is a date and time of RFC 3339 section 5.6.
     package static func parse(_ text: Bytes) -> Timestamp? { text.withUnsafeBufferPointer { parse($0) } }
 
-    /// Two digits.
+    /// Parses two digits.
     @inline(__always)
     private static func pair(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int? {
         let tens = text[position] &- UInt8(ascii: "0")
@@ -36,7 +36,7 @@ package enum RFC3339 {
         return tens < 10 && ones < 10 ? Int(tens * 10 + ones) : nil
     }
 
-    /// The microseconds of the fraction that may be at `position`, which goes behind it.
+    /// The microseconds of an optional fraction at `position`, which moves past it.
     private static func fraction(_ text: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> Int64? {
         guard text[position] == UInt8(ascii: ".") else { return 0 }
         position += 1
@@ -52,7 +52,7 @@ package enum RFC3339 {
         return value
     }
 
-    /// How many seconds local time is ahead of UTC; nil unless the text ends with its offset.
+    /// The seconds by which local time is ahead of UTC; nil unless the text ends with this offset.
     private static func offset(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int64? {
         let rest = text.count - position
         guard rest > 0 else { return nil }
@@ -74,13 +74,14 @@ package enum RFC3339 {
         }
     }
 
-    /// Days from 1970-01-01 in the Gregorian calendar. Counts years from March on, so that a leap day is a year's last.
+    /// Days since 1970-01-01 in the Gregorian calendar. Years start in March, so that a leap day is the last of its
+    /// year.
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
-        // Year 0 has no days before its March but January and February of it belong to year -1: floor, not truncate.
+        // January and February of year 0 belong to year -1, so the division must round down, not truncate.
         let leapDays = floor(marchYear, 4) - floor(marchYear, 100) + floor(marchYear, 400)
-        // From March on months have 31, 30, 31, 30, 31 days and again: 153 in five.
+        // From March, months have 31, 30, 31, 30 and 31 days, repeatedly: 153 in five.
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
         // 719,468 days lie between 0000-03-01 and 1970-01-01.
         return Int64(marchYear * 365 + leapDays + dayOfYear - 719_468)

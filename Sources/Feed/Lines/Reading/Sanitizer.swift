@@ -1,12 +1,13 @@
-/// Makes text from outside safe to show on a terminal: what would act on it or hide in it becomes a visible symbol.
+/// Makes text from outside safe to show on a terminal: characters that would act on it or hide in it become visible
+/// symbols.
 ///
-/// Replaced are C0 controls and DEL by their control pictures (ESC is `␛`), and C1 controls, bidirectional controls,
-/// line and paragraph separators, and characters without a width by `\u{202e}`-like forms. Bytes that are not UTF-8
-/// become `\xff`-like forms. Everything else stays as it is. NDJSON lines need none of this: JSON escapes there.
+/// It replaces C0 controls and DEL by their control pictures (ESC is `␛`), and C1 controls, bidirectional controls,
+/// line and paragraph separators, and characters without a width by forms like `\u{202e}`. Bytes that are not UTF-8
+/// become forms like `\xff`. Everything else stays unchanged. NDJSON lines need none of this: JSON escapes there.
 package enum Sanitizer {
     /// The visible form of `text`.
     ///
-    /// - Parameter limit: at most this many characters of the source are taken; `…` says that some were left out.
+    /// - Parameter limit: the most characters of the source to use; `…` marks that more were left out.
     package static func visible(_ text: String, limit: Int = .max) -> String {
         guard needsWork(text.utf8, limit: limit) else { return text }
         var output = ""
@@ -14,10 +15,10 @@ package enum Sanitizer {
         return output
     }
 
-    /// The visible form of a text of several lines, whose ends stay: what may go to a terminal as it is then.
+    /// The visible form of a text of several lines, with their line ends; the result is safe for a terminal.
     ///
-    /// What was made visible before does not change. A line end from outside must have been made visible by whoever put it
-    /// into the text: here it looks like any other.
+    /// Text that is visible already does not change. The caller must already have made line ends from outside visible:
+    /// here they look like any other.
     package static func lines(_ text: String) -> String {
         guard text.utf8.contains(where: { ($0 < 0x20 && $0 != 0x0A) || $0 >= 0x7F }) else { return text }
         var output = ""
@@ -29,13 +30,13 @@ package enum Sanitizer {
 
     /// The visible form of bytes that are meant to be UTF-8.
     ///
-    /// - Parameter limit: at most this many characters (or faulty bytes) are taken; `…` says that some were left out.
+    /// - Parameter limit: the most characters (or faulty bytes) to use; `…` marks that more were left out.
     package static func visible(bytes: some Collection<UInt8>, limit: Int = .max) -> String {
         var output = ""
         var taken = 0
         var decoder = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()
-        // The parser swallows a faulty sequence whole and tells only its length, so the bytes are followed here too.
+        // The parser consumes a faulty sequence and returns only its length, so the position is tracked here too.
         var position = bytes.startIndex
         while true {
             let step = decoder.parseScalar(from: &rest)
@@ -57,7 +58,7 @@ package enum Sanitizer {
         }
     }
 
-    /// Whether a character would act on a terminal or be invisible on it.
+    /// Whether a character would act on a terminal or be invisible there.
     package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
@@ -97,10 +98,10 @@ package enum Sanitizer {
         }
     }
 
-    /// Whether anything has to be replaced or cut: most text needs nothing and is handed back as it is.
+    /// Whether anything must be replaced or cut: most text needs nothing and is returned unchanged.
     private static func needsWork(_ text: String.UTF8View, limit: Int) -> Bool {
         if text.count > limit { return true }
-        // Any byte from 0x80 may begin a hidden character; they are looked at one by one then.
+        // Any byte from 0x80 may begin a hidden character; the full pass looks at each.
         return text.contains { $0 < 0x20 || $0 >= 0x7F }
     }
 

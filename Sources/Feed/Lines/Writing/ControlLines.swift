@@ -1,14 +1,14 @@
 package import Reactor
 
-/// Who writes the feed; in every `hello` line.
+/// The identity of the agent that writes the feed; part of every `hello` line.
 package struct AgentIdentity: Sendable, Equatable {
-    /// Names this run of the agent; another run has another one, and its numbers start again.
+    /// The name of this run of the agent. Each run has its own name, and its sequence numbers start again.
     package var run: String
     package var version: String
     package var started: Timestamp
     package var host: Host
 
-    /// The machine, in words a person knows; empty where the system does not say.
+    /// The machine's names for a person to read; empty where the system does not say.
     package struct Host: Sendable, Equatable {
         package var name = ""
         package var device = ""
@@ -20,7 +20,7 @@ package struct AgentIdentity: Sendable, Equatable {
             (self.name, self.device, self.os, self.kernel, self.arch) = (name, device, os, kernel, arch)
         }
 
-        /// Its members.
+        /// Writes the members of the `host` object.
         func write(to writer: inout LineWriter) {
             writer.string("name", name)
             writer.string("device", device)
@@ -38,7 +38,8 @@ package struct AgentIdentity: Sendable, Equatable {
     }
 }
 
-/// The lines that belong to one connection and have no number: `hello`, `stats`, `gap` and `bye`.
+/// The lines without a sequence number, which belong to one connection: `hello`, `stats`, `gap`, `bye`, and some
+/// errors.
 package enum ControlLine {
     private static func line(
         _ type: StaticString, _ time: Timestamp, atMost most: Int, _ body: (inout LineWriter) -> Void
@@ -80,19 +81,19 @@ package enum ControlLine {
         }
     }
 
-    /// The second line of a connection: what all lines up to number `asOf` came to.
+    /// The second line of a connection: the statistics up to and including line `asOf`.
     ///
-    /// Sources take up to three quarters of the longest line, endpoints the rest; what does not fit is left out, and counted
-    /// with what whoever was passed on had left out: `moreEndpoints`, `moreSources`.
+    /// Sources take up to three quarters of the longest line, endpoints the rest. The line counts what did not fit, and
+    /// adds `moreEndpoints` and `moreSources`, which an agent further upstream left out.
     ///
-    /// - Parameter longest: how long it may be, in bytes, if that is less than the longest line.
+    /// - Parameter longest: the most bytes of the line, if that is less than the longest line.
     package static func stats(
         time: Timestamp, asOf: Int, endpoints: [EndpointStatistics], sources: [SourceStatus], moreEndpoints: Int = 0,
         moreSources: Int = 0, atMost longest: Int = .max
     ) -> [UInt8] {
-        // What it has besides lists is less than a quarter of that.
+        // Everything outside the two lists takes less than a quarter of this.
         let longest = max(min(longest, LineEncoder.longestLine), 1_024)
-        // They stand behind the endpoints, which get what they leave.
+        // Sources are written after the endpoints, but get their space first.
         let mostListed = min(sources.reduce(64) { $0 + $1.mostEncoded }, longest / 4 * 3)
         var sourcesLeft = 0
         let listed = LineWriter.bytes(atMost: mostListed) { writer in
@@ -105,7 +106,7 @@ package enum ControlLine {
         }
         let most = endpoints.reduce(256) { $0 + $1.mostEncoded } + listed.count
         return line("stats", time, atMost: min(most, longest)) { writer in
-            // Behind the type and the time.
+            // After the type and the time.
             let start = writer.next - 64
             writer.integer("as_of", asOf)
             let endpointsLeft = writer.list("endpoints", endpoints) {
@@ -123,7 +124,7 @@ package enum ControlLine {
         }
     }
 
-    /// Names the lines that a reader does not get.
+    /// Names the lines that a reader misses.
     package static func gap(time: Timestamp, missing: ClosedRange<Int>, reason: String) -> [UInt8] {
         line("gap", time, atMost: 256) { writer in
             writer.integer("from", missing.lowerBound)
@@ -132,11 +133,11 @@ package enum ControlLine {
         }
     }
 
-    /// No line of a feed, but what a stream of events says when it has nothing to say.
+    /// A heartbeat on an event stream without news; not a line of the feed.
     ///
     /// - Parameters:
-    ///   - rate: by how much `time` goes on faster than time; said where it does.
-    ///   - playback: how a recording is played back, at most 16 bytes; nil for any other feed.
+    ///   - rate: how much faster than real time `time` advances; written unless it is 1.
+    ///   - playback: the state of a recording's playback, at most 16 bytes; nil for any other feed.
     package static func beat(
         time: Timestamp, nextSequence: Int, rate: Double = 1, playback: String? = nil
     ) -> [UInt8] {
@@ -150,7 +151,7 @@ package enum ControlLine {
         }
     }
 
-    /// An `error` line without a number, for one connection: what it asked for cannot be had.
+    /// An `error` line without a sequence number, for one connection: its request cannot be fulfilled.
     package static func refusal(_ code: Failure.Code, _ message: String, time: Timestamp) -> [UInt8] {
         let message = LineEncoder.message(message)
         return line("error", time, atMost: 256 + LineWriter.mostEscaped(message.utf8.count + code.rawValue.utf8.count))
@@ -161,7 +162,7 @@ package enum ControlLine {
         }
     }
 
-    /// The last line of a connection that ends in order.
+    /// The last line of a connection that ends normally.
     package static func bye(time: Timestamp, run: String, lastSequence: Int, reason: String) -> [UInt8] {
         line("bye", time, atMost: 256 + LineWriter.mostEscaped(run.utf8.count + reason.utf8.count)) { writer in
             writer.string("run", run)
@@ -177,10 +178,10 @@ package struct EndpointStatistics: Sendable, Equatable {
     package var source: String
     package var histogram: LatencyHistogram
 
-    /// The bytes that `write` may write, its braces, and a comma.
+    /// The most bytes that `write` may write, plus braces and a comma.
     var mostEncoded: Int { LineEncoder.most(endpoint.utf8.count, source.utf8.count) }
 
-    /// The members of one element of a `stats` line's `endpoints`.
+    /// Writes the members of one element of a `stats` line's `endpoints`.
     func write(to writer: inout LineWriter) {
         writer.string("endpoint", endpoint)
         writer.string("source", source)

@@ -1,15 +1,15 @@
 internal import Reactor
 
-/// Data lines, of which there are the most by far.
+/// Data lines, by far the most frequent lines.
 extension LineEncoder {
-    /// Whose line it is.
+    /// The type, source and series of a line.
     enum Names {
         /// `"type":"…","source":"…","series":"…"`, at most 32 KiB.
         case whole(UnsafeBufferPointer<UInt8>)
-        /// The same of the source without the closing quote, and the key behind it, if any, at most 1 KiB.
+        /// The same up to the source without the closing quote, and the key after it, if any, at most 1 KiB.
         case parts(UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?)
 
-        /// The bytes they may need.
+        /// The most bytes that `write` may write.
         @inline(__always)
         var most: Int {
             switch self {
@@ -33,16 +33,16 @@ extension LineEncoder {
         }
     }
 
-    /// The bytes that `datum` may write with these lengths.
+    /// The most bytes that `datum` may write with these lengths.
     @inline(__always)
     func mostDatum(names: Int, text: Int, data: Int) -> Int {
         let texts = LineWriter.mostEscaped(min(max(0, text), Self.longestText))
         return min(Self.fixed + tailCount + names + texts + max(0, data), Self.longestLine)
     }
 
-    /// A data line.
+    /// Writes a data line.
     ///
-    /// - Parameter flaws: what the data had, which were mended or left out for them.
+    /// - Parameter flaws: the flaws of the original JSON, which were mended or made `data` be left out.
     @inline(__always)
     mutating func datum(
         value: Double?, text: UnsafeBufferPointer<UInt8>?, data: UnsafeBufferPointer<UInt8>?,
@@ -65,7 +65,8 @@ extension LineEncoder {
             writer.string(cut)
         }
         if let data {
-            // What comes besides: `,"data":` and `}` and the newline; `,"truncated":true` and `,"altered":true` when that is said.
+            // The other bytes: `,"data":`, `}` and the newline; `,"truncated":true` and `,"altered":true` if they
+            // apply.
             let rest = data.count + (isTruncated ? 27 : 10) + (isAltered ? 15 : 0) + tailCount
             if writer.next - start.next + rest <= Self.longestLine {
                 writer.raw(",\"data\":")

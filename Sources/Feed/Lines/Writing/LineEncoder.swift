@@ -1,8 +1,8 @@
 package import Reactor
 
-/// Encodes what the store knows to lines of format 1, into memory that the log has reserved.
+/// Encodes the store's values as lines of format 1, into memory that the log has reserved.
 ///
-/// Keys stand in the order of docs/wire-format.md. Every `most…` says how much its namesake may write.
+/// Keys come in the order of docs/wire-format.md. Every `most…` gives the most bytes that its namesake may write.
 package struct LineEncoder: Sendable {
     /// The longest line, its newline included, in bytes.
     package static let longestLine = 1 << 20
@@ -16,25 +16,25 @@ package struct LineEncoder: Sendable {
     static let fixed = 640
 
     var timeText = TimestampText()
-    /// The last members of lines that came from an agent of a fleet, with a comma before each; none for one's own.
+    /// The last members of lines that a hub relays, each after a comma; empty for the agent's own lines.
     private(set) var tail: [UInt8] = []
-    /// How many bytes these are.
+    /// The number of bytes in `tail`.
     private(set) var tailCount = 0
 
     package init() {}
 
-    /// Has lines end with these members from now on.
+    /// Ends all further lines with these members.
     mutating func setTail(_ tail: [UInt8]) {
         self.tail = tail
         tailCount = tail.count
     }
 
-    /// What ends the lines of an agent of a fleet.
+    /// The last members of a line that came from an agent of a fleet.
     ///
     /// - Parameters:
-    ///   - place: which line it was there.
-    ///   - stream: by which message of a stream it came.
-    ///   - time: the line's own time, where it has another one here.
+    ///   - place: the line's run and sequence number at that agent.
+    ///   - stream: the number of the stream message that carried the line.
+    ///   - time: the line's original time, if the hub gave it another.
     static func tail(
         agent: String, _ place: LineID? = nil, stream: Int? = nil, time: Timestamp? = nil
     ) -> [UInt8] {
@@ -43,14 +43,14 @@ package struct LineEncoder: Sendable {
             $0.raw("\"agent\":")
             $0.string(agent)
             $0.string("origin_run", place?.run)
-            // A line that names several has no number of its own.
+            // A line about several lines has no sequence number of its own.
             $0.integer("origin_seq", place.flatMap { $0.sequence > 0 ? $0.sequence : nil })
             $0.integer("origin_stream", stream)
             $0.time("origin_time", time)
         }
     }
 
-    /// What the first line with a value from there has besides.
+    /// The last member of the first line whose value came from this pointer.
     static func tail(valuePointer: String) -> [UInt8] {
         LineWriter.bytes(atMost: 32 + LineWriter.mostEscaped(valuePointer.utf8.count)) {
             $0.raw(",\"value_pointer\":")
@@ -89,14 +89,14 @@ package struct LineEncoder: Sendable {
         return writer
     }
 
-    /// The text up to 4 KiB, cut before a scalar that would lie across that.
+    /// The first 4 KiB of the text, cut before a scalar that would cross that limit.
     @inline(__always)
     static func cut(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         guard text.count > longestText else { return text }
         return cut(text, at: longestText)
     }
 
-    /// The text up to `limit` bytes of UTF-8 (at least 4), cut before a scalar that would lie across that.
+    /// The first `limit` bytes of UTF-8 (at least 4), cut before a scalar that would cross that limit.
     static func cut(_ text: UnsafeBufferPointer<UInt8>, at limit: Int) -> UnsafeBufferPointer<UInt8> {
         guard text.count > limit else { return text }
         var end = limit
@@ -111,14 +111,15 @@ package struct LineEncoder: Sendable {
         return text.withUTF8 { String(decoding: cut($0, at: limit), as: UTF8.self) }
     }
 
-    /// A message as an `error` line has it: up to 1,000 characters, which are code points; `…` is the last of a longer one.
+    /// A message as `error` lines have it: at most 1,000 characters (code points); a longer one is cut and ends with
+    /// `…`.
     static func message(_ text: String) -> String {
-        // A character has one byte at least.
+        // A character takes at least one byte.
         guard text.utf8.count > longestMessage, text.unicodeScalars.count > longestMessage else { return text }
         return String(text.unicodeScalars.prefix(longestMessage - 1)) + "…"
     }
 
-    /// The bytes that a line with these texts may need.
+    /// The most bytes that a line with texts of these lengths may need.
     package static func most(_ texts: Int...) -> Int {
         fixed + LineWriter.mostEscaped(texts.reduce(0, +))
     }
@@ -182,7 +183,7 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// The bytes that a window line with names and a band of this length may need; they are escaped already.
+    /// The most bytes of a window line with names and a band of these lengths, both escaped already.
     package static func mostWindow(names: Int, band: Int = 0) -> Int { fixed + names + band }
 
     /// A closed window. `names` is `"source":"…","series":"…"`, `band` the name of its band with its quotes.
@@ -214,7 +215,8 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// How the journal was found. Its run's name is one, and why that ended is cut as texts are.
+    /// The state in which the agent found its journal. `restart.lastRun` is a valid run name; `restart.ended` is cut as
+    /// texts are.
     package mutating func restart(
         _ restart: Restart, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
@@ -225,7 +227,7 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// Lines of an agent's that are missing; the run is among what ends the line.
+    /// Lines of a fleet's agent that are missing. The tail names the agent and the run.
     package mutating func lost(
         _ lost: Lost, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
@@ -235,14 +237,14 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// The bytes that the texts of a `peer` line may need.
+    /// The most bytes that the texts of a `peer` line may need.
     static func mostPeer(_ peer: Line.Peer) -> Int {
         let (host, app) = (peer.host, peer.app)
         let texts = [peer.state, peer.run ?? "", host.name, host.device, host.os, host.kernel, host.arch]
         return most((texts + [app.name ?? "", app.version ?? ""]).reduce(0) { $0 + $1.utf8.count })
     }
 
-    /// How it is with an agent of a fleet; which one is among what ends the line.
+    /// The state of an agent of a fleet. The tail names the agent.
     package mutating func peer(
         _ peer: Line.Peer, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
@@ -264,7 +266,7 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// How another agent was doing, as its own line said it.
+    /// The self-metrics of another agent, from its own `agent` line.
     package mutating func foreignAgent(
         _ agent: Line.Agent, sequence: Int, time: Timestamp, source: String, to start: LineWriter
     ) -> LineWriter {
@@ -277,9 +279,9 @@ package struct LineEncoder: Sendable {
             outputs: OutputState.of(agent), sequence: sequence, time: time, source: source, to: start)
     }
 
-    /// How the agent is doing: its own sample, what the store counts, and its outputs.
+    /// The agent's self-metrics: its own sample, the store's counts, and its outputs.
     ///
-    /// - Parameter events: how many lines it has numbered; nil for those before this one.
+    /// - Parameter events: the number of lines with a sequence number so far; nil for all before this one.
     package mutating func agent(
         _ sample: AgentSample, _ counts: StoreCounts, events: Int? = nil, outputs: [OutputState], sequence: Int,
         time: Timestamp, source: String, to start: LineWriter
@@ -305,7 +307,7 @@ package struct LineEncoder: Sendable {
         return end(writer)
     }
 
-    /// The bytes that `agent` may need for these outputs.
+    /// The most bytes that `agent` may write for these outputs.
     package static func mostAgent(source: String, outputs: [OutputState]) -> Int {
         outputs.reduce(most(source.utf8.count)) { $0 + most($1.name.utf8.count, $1.state.utf8.count) }
     }

@@ -1,12 +1,13 @@
 extension LineWriter {
-    /// Appends the escaped form of `count` bytes at `start`: eight at a time while none needs a second look.
+    /// Appends the escaped form of `count` bytes at `start`: eight at a time as long as none of them needs an escape.
     ///
-    /// Plain integers, since `SIMD16<UInt8>` compares compiled to one branch a byte (measured: 8 times slower).
+    /// Uses plain integers, because comparing `SIMD16<UInt8>` compiled to one branch per byte (measured: 8 times
+    /// slower).
     mutating func escape(_ start: UnsafePointer<UInt8>, _ count: Int) {
         let raw = UnsafeRawPointer(start)
         var index = 0
         while index < count {
-            // In bounds: eight bytes are only loaded where eight are left, and stored where six times as many fit.
+            // In bounds: eight bytes are loaded only where eight are left, and stored where six times as many fit.
             while count - index >= 8 {
                 let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 guard Self.isPlain(word) else { break }
@@ -60,9 +61,10 @@ extension LineWriter {
         }
     }
 
-    /// Copies one scalar of several bytes, or writes U+FFFD for the longest start of one that is broken.
+    /// Copies one multi-byte scalar, or writes U+FFFD for the longest valid start of a broken one (Unicode 15, table
+    /// 3-7).
     ///
-    /// - Returns: how many bytes of the input that was, at least 1. (Unicode 15, table 3-7.)
+    /// - Returns: the number of input bytes consumed, at least 1.
     private mutating func scalar(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let length = UTF8Scalar.length(start, count)
         guard length > 0 else {
@@ -83,7 +85,7 @@ extension LineWriter {
 
 /// The well-formed byte sequences of UTF-8 (Unicode 15, table 3-7).
 package enum UTF8Scalar {
-    /// The length of the scalar at `start`, or, negated, of the longest start of one when it is broken (at least 1).
+    /// The length of the scalar at `start`; for a broken one, minus the length of its longest valid start (at least 1).
     package static func length(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let first = start[0]
         let needed: Int

@@ -1,20 +1,20 @@
 internal import Reactor
 
-/// Writes the pieces of a line into memory that somebody else has reserved.
+/// Writes the pieces of a line into memory that its caller has reserved.
 ///
-/// It does not look at bounds: whoever makes one reserves the most that the pieces can need, with the `most…` figures
-/// here, so that the hot path is nothing but stores.
+/// It does no bounds checks, so that the hot path consists only of stores: the caller reserves the most that the pieces
+/// can need, by the `most…` figures here.
 package struct LineWriter {
     package private(set) var next: UnsafeMutablePointer<UInt8>
 
     package init(_ start: UnsafeMutablePointer<UInt8>) { next = start }
 
-    /// The most bytes that `text` makes of `count` bytes: every one as `\u00XX`.
+    /// The most bytes that `count` bytes of text become: each one as `\u00XX`.
     package static func mostEscaped(_ count: Int) -> Int { count * 6 }
     /// The most bytes of a number, an integer or a `Double`.
     package static let mostNumber = 32
 
-    /// Runs `body` over room for `most` bytes and returns what it wrote.
+    /// Runs `body` with room for `most` bytes and returns the bytes that it wrote.
     package static func bytes(atMost most: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
             guard let start = buffer.baseAddress else { return }
@@ -36,14 +36,14 @@ package struct LineWriter {
         next += 1
     }
 
-    /// Text of the program's own, ASCII and in need of no escape.
+    /// Writes a literal of the program: ASCII that needs no escape.
     @inline(__always)
     package mutating func raw(_ text: StaticString) {
         next.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
         next += text.utf8CodeUnitCount
     }
 
-    /// Bytes that are JSON already.
+    /// Writes bytes that are JSON already.
     @inline(__always)
     package mutating func raw(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
@@ -51,13 +51,13 @@ package struct LineWriter {
         next += bytes.count
     }
 
-    /// Bytes that are JSON already.
+    /// Writes bytes that are JSON already.
     @inline(__always)
     package mutating func raw(_ bytes: Bytes) {
         bytes.withUnsafeBufferPointer { raw($0) }
     }
 
-    /// A decimal integer.
+    /// Writes a decimal integer.
     package mutating func integer(_ value: Int) {
         if value < 0 { byte(UInt8(ascii: "-")) }
         var rest = value.magnitude
@@ -79,29 +79,30 @@ package struct LineWriter {
         }
     }
 
-    /// A finite number, in the fewest digits that read back as an equal number; whole ones without a fraction, so that
-    /// a negative zero is 0.
+    /// Writes a finite number, in the fewest digits that read back as an equal number; whole numbers without a
+    /// fraction, so that a negative zero becomes 0.
     package mutating func number(_ value: Double) {
         if let whole = Int(exactly: value), whole.magnitude < 1 << 53 {
             return integer(whole)
         }
-        var text = value.description  // shortest round trip, and JSON's grammar for what is finite
+        var text = value.description  // shortest round trip; valid JSON if finite
         text.withUTF8 { raw($0) }
     }
 
-    /// What durations in milliseconds are less than.
+    /// The upper bound of durations in milliseconds, exclusive.
     static let mostMilliseconds = 1e12
 
-    /// Whole microseconds of a duration in milliseconds; 0 for one that is negative, not finite, or 10¹² and more.
+    /// Whole microseconds of a duration in milliseconds; 0 if it is negative, not finite, or at least 10¹².
     private static func microseconds(_ milliseconds: Double) -> Int {
         let clamped = milliseconds > 0 && milliseconds < mostMilliseconds ? milliseconds : 0
         return Int((clamped * 1_000).rounded())
     }
 
-    /// The number that is read back where `milliseconds` wrote `value`.
+    /// The number that a decoder reads where `milliseconds` wrote `value`.
     package static func readBack(milliseconds value: Double) -> Double { Double(microseconds(value)) / 1_000 }
 
-    /// Milliseconds to the microsecond, without trailing zeros; 0 for what is negative, not finite, or 10¹² and more.
+    /// Writes milliseconds with up to three decimals, without trailing zeros; 0 if negative, not finite, or at least
+    /// 10¹².
     package mutating func milliseconds(_ value: Double) {
         let microseconds = Self.microseconds(value)
         integer(microseconds / 1_000)
@@ -120,13 +121,13 @@ package struct LineWriter {
         if value { raw("true") } else { raw("false") }
     }
 
-    /// A JSON string with its quotes; see `mostEscaped`.
+    /// Writes a JSON string with its quotes; see `mostEscaped`.
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string($0) }
     }
 
-    /// A JSON string with its quotes, of UTF-8; what is not UTF-8 becomes U+FFFD.
+    /// Writes UTF-8 as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
         byte(UInt8(ascii: "\""))
         if let start = text.baseAddress { escape(start, text.count) }
@@ -134,7 +135,7 @@ package struct LineWriter {
     }
 }
 
-/// Members of an object, behind its brace or another member: a key that needs no escape, and the value; nothing for nil.
+/// Members of an object, after its brace or another member: a key that needs no escape, and the value; nothing for nil.
 extension LineWriter {
     @inline(__always)
     mutating func key(_ key: StaticString) {
@@ -162,7 +163,7 @@ extension LineWriter {
         member(key, value) { text.write($1, to: &$0) }
     }
 
-    /// An object, with the members that `write` gives it.
+    /// Writes an object with the members that `write` adds.
     mutating func object(_ key: StaticString, _ write: (inout LineWriter) -> Void) {
         self.key(key)
         raw("{")
@@ -170,9 +171,9 @@ extension LineWriter {
         raw("}")
     }
 
-    /// An array of objects: the members of each by `write`, for as long as that `fits`; returns how many do not.
+    /// Writes an array of objects, their members by `write`, until one no longer `fits`; returns the number left out.
     ///
-    /// - Parameter isFirst: whether nothing is before it, so that it has no comma.
+    /// - Parameter isFirst: whether nothing precedes the array, so that it needs no comma.
     @discardableResult
     mutating func list<Element>(
         _ key: StaticString, isFirst: Bool = false, _ elements: [Element],

@@ -1,8 +1,8 @@
 package import Reactor
 
-/// What a reader of a socket writes, a line each: docs/wire-format.md, Requests.
+/// The lines that a reader of a socket sends: docs/wire-format.md, Requests.
 package enum RequestLine {
-    /// Goes on behind a line of a run.
+    /// Asks to resume after a line of a run.
     package static func resume(after sequence: Int, of run: String) -> [UInt8] {
         line(atMost: run.utf8.count) { writer in
             writer.integer("since", sequence)
@@ -10,7 +10,7 @@ package enum RequestLine {
         }
     }
 
-    /// Has a source polled now.
+    /// Asks to poll a source now.
     package static func poll(_ source: String, _ request: PollRequest) -> [UInt8] {
         line(atMost: source.utf8.count) { writer in
             writer.string("poll", source)
@@ -18,7 +18,7 @@ package enum RequestLine {
         }
     }
 
-    /// The lines of a source (nil: of all) and a span of time, the newest of what there is.
+    /// Asks for the lines of a source (nil: of all) in a span of time, the newest that exist.
     package static func lines(of source: String?, from: Timestamp?, until: Timestamp) -> [UInt8] {
         line(atMost: source?.utf8.count ?? 0) { writer in
             writer.time("from", from)

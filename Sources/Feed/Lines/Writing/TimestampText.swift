@@ -2,7 +2,7 @@ package import Reactor
 
 /// Writes times as RFC 3339 in UTC with microseconds, always 27 bytes: `2026-11-20T12:52:56.123456Z`.
 ///
-/// Keeps the text of the last second it wrote: consecutive events mostly share it.
+/// Caches the text of the last second: consecutive events mostly share it.
 package struct TimestampText: Sendable {
     private var second = Int64.min
     /// `"YYYY-MM-DDTHH:MM:SS.`, the opening quote included.
@@ -10,7 +10,7 @@ package struct TimestampText: Sendable {
 
     package init() {}
 
-    /// Writes the time in quotes, 29 bytes. Years before 0000 and after 9999 are taken as the first and last of those.
+    /// Writes the time in quotes, 29 bytes. Times outside the years 0000 to 9999 are clamped to them.
     package mutating func write(_ time: Timestamp, to writer: inout LineWriter) {
         let clamped = min(max(time.microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
         var (second, fraction) = clamped.quotientAndRemainder(dividingBy: 1_000_000)
@@ -59,7 +59,7 @@ package struct TimestampText: Sendable {
         }
     }
 
-    /// The proleptic Gregorian date of a day since 1970-01-01, by counting years from 1 March in eras of 400 years.
+    /// The proleptic Gregorian date of a day counted from 1970-01-01, in years from 1 March and eras of 400 years.
     private static func civil(days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468  // since 0000-03-01
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
