@@ -1,19 +1,19 @@
-/// How many mistakes lie between two words, and which known word a mistaken one was probably meant to be.
+/// Counts the typing mistakes between two words, and suggests the known word that was probably meant.
 package enum EditDistance {
-    /// The Damerau-Levenshtein distance: the least number of insertions, deletions, substitutions and swaps of two
-    /// neighbours that turn one word into the other; letters may be edited again after a swap, so it is a metric.
+    /// Returns the Damerau-Levenshtein distance: the least number of insertions, deletions, substitutions and swaps of
+    /// two neighbours that turn one word into the other; letters may be edited again after a swap, so it is a metric.
     ///
-    /// Takes O(n·m) time and memory: for words, not for documents.
+    /// It needs O(n·m) time and memory: use it for words, not for documents.
     package static func between(_ left: some StringProtocol, _ right: some StringProtocol) -> Int {
         let left = Array(left.unicodeScalars)
         let right = Array(right.unicodeScalars)
         let columns = right.count + 2
         let unreachable = left.count + right.count
-        // One row and one column more than usual: a border that no swap can win from.
+        // One row and one column more than usual: a border from which no swap can win.
         var table = [Int](repeating: unreachable, count: (left.count + 2) * columns)
         for row in 0...left.count { table[(row + 1) * columns + 1] = row }
         for column in 0...right.count { table[columns + column + 1] = column }
-        // For every letter, the last row in which it stood in `left`.
+        // For every letter, the last row in which it occurred in `left`.
         var lastRow: [Unicode.Scalar: Int] = [:]
         for (row, letter) in left.enumerated() {
             // The last column of this row in which the letters matched.
@@ -35,9 +35,9 @@ package enum EditDistance {
         return table[(left.count + 1) * columns + right.count + 1]
     }
 
-    /// The known word that `word` was probably meant to be: the nearest, when no more than a third of it is wrong.
+    /// Returns the known word that `word` was probably meant to be: the nearest, if at most a third of it is wrong.
     ///
-    /// Words of which several are equally near are decided in the order given; nil when none is near enough.
+    /// Of several equally near words the first counts; nil when none is near enough.
     package static func suggestion(for word: some StringProtocol, among known: [String]) -> String? {
         let length = word.unicodeScalars.count
         guard (1...64).contains(length) else { return nil }
@@ -46,7 +46,7 @@ package enum EditDistance {
         for candidate in known {
             guard abs(candidate.unicodeScalars.count - length) <= limit else { continue }
             let distance = between(word, candidate)
-            // A word of which nothing is left is no suggestion: `-x` is not close to `-u`.
+            // A word with every letter changed is no suggestion: `-x` is not close to `-u`.
             guard distance <= limit, distance < candidate.unicodeScalars.count else { continue }
             if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
         }

@@ -1,6 +1,6 @@
 /// One JSON value, valid and minified, or a part of one.
 package struct JSONDocument: Sendable {
-    /// The value's bytes: shared with the document that it is part of, not copied.
+    /// The value's bytes: shared with the document that contains it, not copied.
     package let minified: Bytes
 
     /// Validates and minifies `input`.
@@ -10,7 +10,7 @@ package struct JSONDocument: Sendable {
         minified = try JSONMinifier.minify(input)[...]
     }
 
-    /// Validates and minifies `input`, and looks for what is selected on the way.
+    /// Validates and minifies `input`, and searches for the selected values at the same time.
     ///
     /// - Throws: the first fault.
     package init(
@@ -30,12 +30,12 @@ package struct JSONDocument: Sendable {
         try minified.withUnsafeBufferPointer(body)
     }
 
-    /// What the value is.
+    /// The kind of the value.
     package var kind: JSONKind { JSONKind(firstByte: minified.first) }
 
-    /// The value where `pointer` leads; of duplicate keys the first one counts.
+    /// Returns the value that `pointer` leads to; the first of duplicate keys counts.
     ///
-    /// - Throws: `.pointer`, saying how far the pointer led.
+    /// - Throws: `.pointer`, with the number of steps that resolved in words.
     package func value(at pointer: JSONPointer) throws(Failure) -> JSONDocument {
         guard !pointer.steps.isEmpty else { return self }
         return try withUnsafeBytes { (document) throws(Failure) in
@@ -46,9 +46,9 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// The number where `pointer` leads.
+    /// Returns the number that `pointer` leads to.
     ///
-    /// - Throws: `.pointer` when nothing is there, something else, or a number above the range of a double.
+    /// - Throws: `.pointer` when nothing is there, or another kind of value, or a number beyond the range of a double.
     package func number(at pointer: JSONPointer) throws(Failure) -> Double {
         let value = try value(at: pointer)
         guard value.kind == .number else {
@@ -60,9 +60,10 @@ package struct JSONDocument: Sendable {
         return number
     }
 
-    /// The text of the string where `pointer` leads, as plain UTF-8; shares the document's bytes unless something is escaped.
+    /// Returns the text of the string that `pointer` leads to, as plain UTF-8; shares the document's bytes unless
+    /// something is escaped.
     ///
-    /// - Throws: `.pointer` when nothing is there, or something else.
+    /// - Throws: `.pointer` when nothing is there, or another kind of value.
     package func string(at pointer: JSONPointer) throws(Failure) -> Bytes {
         let value = try value(at: pointer)
         guard value.kind == .string else {
@@ -71,8 +72,8 @@ package struct JSONDocument: Sendable {
         return JSONText.unescape(value.minified.dropFirst().dropLast())
     }
 
-    /// The elements of the array or the members of the object that it is, in the document's order, duplicate keys included;
-    /// of a scalar there are none.
+    /// The elements of an array or the members of an object in the document's order, duplicate keys included; empty for
+    /// a scalar.
     package var members: [JSONMember] {
         withUnsafeBytes { document in
             guard var items = JSONItems(of: document, at: 0) else { return [] }
@@ -95,6 +96,6 @@ package struct JSONDocument: Sendable {
 package struct JSONMember {
     /// The key as plain UTF-8; empty for an element.
     package let key: Bytes
-    /// Its bytes are the whole document's.
+    /// The value; shares the whole document's bytes.
     package let value: JSONDocument
 }

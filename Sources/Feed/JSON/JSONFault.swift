@@ -1,6 +1,7 @@
-/// Why some bytes are not JSON, and where that shows first.
+/// The reason why some bytes are not JSON, and the first position that shows it.
 package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The first byte, from 0, with which no JSON text can go on; the length of the input where it is cut off.
+    /// The offset, from 0, of the first byte that no JSON text can have there; the length of an input that ends too
+    /// early.
     package let offset: Int
     package let reason: Reason
 
@@ -9,7 +10,7 @@ package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// What an `error` line says of it.
+    /// The failure for an `error` line.
     package var failure: Failure { Failure(.notJSON, description) }
 
     /// One sentence: `not JSON at byte 17: 'x' where ',' or '}' should be`.
@@ -20,9 +21,9 @@ package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
         case empty
         /// A U+FEFF at the start, which RFC 8259 section 8.1 forbids to send.
         case byteOrderMark
-        /// The input ends where something was still to come.
+        /// The input ends where more must follow.
         case cutOff(Expectation)
-        /// A byte that cannot be where it is.
+        /// A byte that is not allowed at its position.
         case unexpected(UInt8, Expectation)
         /// A control character, below U+0020, in a string without an escape (RFC 8259 section 7).
         case controlCharacter(UInt8)
@@ -48,7 +49,7 @@ package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
             }
         }
 
-        /// Never the byte itself unless it is printable ASCII: upstream bytes are hostile to terminals.
+        /// Names a byte; shows it only if it is printable ASCII, because upstream bytes may attack terminals.
         private static func name(of byte: UInt8) -> String {
             switch byte {
             case 0x21...0x7E: "'\(Unicode.Scalar(byte))'"
@@ -59,7 +60,7 @@ package struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What could have stood at a fault's place.
+    /// The tokens that a fault's position could have had.
     package enum Expectation: String, Sendable, Hashable, CustomStringConvertible {
         case value = "a value"
         case valueOrBracket = "a value or ']'"

@@ -1,37 +1,38 @@
-/// Goes through the elements of an array or the members of an object without holding more than its place.
+/// Iterates over the elements of an array or the members of an object, and stores only its position.
 package struct JSONItems {
     /// One element or member; the ranges are into the document's minified bytes.
     package struct Item: Sendable, Equatable {
-        /// Its position, from 1.
+        /// The item's position, from 1.
         package var position: Int
-        /// What is between the quotes of a member's name; nil for an element.
+        /// The range between the quotes of a member's name; nil for an element.
         package var name: Range<Int>?
         package var value: Range<Int>
-        /// What not every reader of a line with that name would take.
+        /// Flaws in the name, which some readers of a line would not accept.
         package var nameFlaws: JSONFlaws
     }
 
-    /// An array's elements or an object's members.
+    /// Whether these are an array's elements or an object's members.
     package let kind: JSONKind
     private var place: Int
     private var count = 0
 
-    /// The items of the array or object that begins at `place` of a valid document; nil when something else does.
+    /// Starts at the array or object at `place` in a valid document; nil if something else begins there.
     package init?(of document: UnsafeBufferPointer<UInt8>, at place: Int) {
         kind = JSONKind(firstByte: document[place])
         guard kind == .array || kind == .object else { return nil }
         self.place = place + 1
     }
 
-    /// Whether there is an item behind the one that `next` gave last.
+    /// Whether another item follows the one that `next` returned last.
     package func hasMore(in document: UnsafeBufferPointer<UInt8>) -> Bool {
-        // In bounds: behind an item of a valid document comes another one, or the bracket.
+        // In bounds: an item of a valid document is followed by another one, or by the bracket.
         document[place] == UInt8(ascii: ",")
     }
 
-    /// The next item, with what `selection` finds in it: places in the item; nil behind the last one.
+    /// Returns the next item, with the values that `selection` finds in it (ranges within the item); nil after the last
+    /// one.
     ///
-    /// - Parameter document: the same every time.
+    /// - Parameter document: the same document every time.
     package mutating func next(
         in document: UnsafeBufferPointer<UInt8>, _ selection: JSONSelection? = nil, _ found: JSONSelection.Found? = nil
     ) -> Item? {
@@ -52,7 +53,7 @@ package struct JSONItems {
             place = scanner.position
             return Item(position: count, name: name, value: start..<place, nameFlaws: nameFlaws)
         } catch {
-            // Not where the document is valid.
+            // Impossible in a valid document.
             return nil
         }
     }

@@ -1,4 +1,4 @@
-/// What a JSON value is.
+/// The kind of a JSON value.
 package enum JSONKind: String, Sendable, Hashable, CustomStringConvertible {
     case object = "an object"
     case array = "an array"
@@ -8,10 +8,10 @@ package enum JSONKind: String, Sendable, Hashable, CustomStringConvertible {
     case `false` = "false"
     case null = "null"
 
-    /// With its article, for messages.
+    /// The kind with its article, for messages.
     package var description: String { rawValue }
 
-    /// What a value of valid JSON is, by its first byte.
+    /// The kind of a valid JSON value, by its first byte.
     package init(firstByte: UInt8?) {
         self =
             switch firstByte {

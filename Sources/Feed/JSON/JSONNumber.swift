@@ -1,22 +1,24 @@
 /// Turns JSON numbers into doubles.
 package enum JSONNumber {
-    /// The double nearest to a number of valid JSON; nil when that is infinite, or when `token` is no number.
+    /// Returns the double nearest to a number of valid JSON; nil when that is infinite, or when `token` is not a
+    /// number.
     ///
-    /// A number too small for a double is 0, as everywhere.
+    /// A number too small for a double becomes 0, as everywhere.
     package static func double(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
         if let quick = exact(token) { return quick }
         let first = token.count > 1 && token[0] == UInt8(ascii: "-") ? token[1] : token.first ?? 0
-        // The standard library reads more than JSON's numbers: names, hexadecimal digits, a plus before them.
+        // The standard library accepts more than JSON's numbers: names, hexadecimal digits, a leading plus.
         guard first &- UInt8(ascii: "0") < 10, token.allSatisfy("0123456789+-.eE".utf8.contains) else { return nil }
         return Double(String(decoding: token, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// How many digits a whole number may have that no double is too small for.
+    /// The most digits of a whole number that are always within the range of a double.
     static let longestFinite = 308
 
-    /// Whether a number of valid JSON, without its sign, is more than a double holds, so that it would be infinite.
+    /// Whether a number of valid JSON, without its sign, exceeds the range of a double, so that it would be infinite.
     static func overflows(_ token: UnsafeBufferPointer<UInt8>) -> Bool {
-        // It is 0.DIGITS times ten to the power of `scale`, without zeros in front; 17 of the digits say nearly always enough.
+        // The number is 0.DIGITS times ten to the power of `scale`, without leading zeros; 17 digits nearly always
+        // decide.
         var digits: UInt64 = 0
         var count = 0
         var scale = 0
@@ -38,20 +40,20 @@ package enum JSONNumber {
         if place < token.count {
             place += token[place + 1] == UInt8(ascii: "+") ? 2 : 1
             let isNegative = token[place] == UInt8(ascii: "-")
-            // More than any document has digits, and little enough to be added.
+            // More than the number of digits in any document, and small enough to add.
             let most = 1 << 50
             let said = integer(UnsafeBufferPointer(rebasing: token[place...])) ?? (isNegative ? -most : most)
             scale += min(max(-most, said), most)
         }
         guard scale == longestFinite + 1 else { return scale > longestFinite + 1 }
         for _ in count..<17 { digits *= 10 }
-        // The least number that is infinite begins with these.
+        // The first digits of the least number that becomes infinite.
         let least: UInt64 = 17_976_931_348_623_158
         return digits == least ? double(token) == nil : digits > least
     }
 
-    /// The double that a string holds: when the text of its body is one JSON number with ASCII white space around it or
-    /// not; nil for everything else.
+    /// Returns the double in a string: if its text is one JSON number, with or without ASCII white space around it; nil
+    /// for any other text.
     package static func lenient(_ body: UnsafeBufferPointer<UInt8>) -> Double? {
         guard body.contains(UInt8(ascii: "\\")) else { return trimmed(body) }
         return JSONText.unescape(Bytes(body)).withUnsafeBufferPointer { trimmed($0) }
@@ -63,15 +65,15 @@ package enum JSONNumber {
         while let byte = token.last, isSpace(byte) { token.removeLast() }
         guard let first = token.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else { return nil }
         let bytes = UnsafeBufferPointer(rebasing: token)
-        // What begins like this and is a JSON value is a number.
+        // A JSON value that begins like this is a number.
         guard (try? JSONMinifier.validate(bytes)) != nil else { return nil }
         return double(bytes)
     }
 
-    /// A space, a tab, or any of what moves to another line.
+    /// A space, a tab, or any control character that moves to another line.
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
 
-    /// The integer that a number is when it is written without fraction and exponent and fits; nil otherwise.
+    /// Returns the integer written without fraction and exponent; nil for other forms and if it does not fit.
     package static func integer(_ token: UnsafeBufferPointer<UInt8>) -> Int? {
         let negative = token.first == UInt8(ascii: "-")
         let digits = token.dropFirst(negative ? 1 : 0)
@@ -80,7 +82,7 @@ package enum JSONNumber {
         for byte in digits {
             let digit = Int(byte) - Int(UInt8(ascii: "0"))
             guard 0...9 ~= digit else { return nil }
-            // Downwards, because the least integer has no positive counterpart.
+            // Counts down, because the least integer has no positive counterpart.
             let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
             let (difference, underflowed) = product.subtractingReportingOverflow(digit)
             guard !overflowed, !underflowed else { return nil }
@@ -90,19 +92,19 @@ package enum JSONNumber {
         return value == .min ? nil : -value
     }
 
-    /// Powers of ten that a double holds exactly.
+    /// Powers of ten that a double represents exactly.
     private static let powers: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20,
         1e21, 1e22,
     ]
 
-    /// The common case: all digits fit into 53 bits and the power of ten is exact, so that one operation rounds once
-    /// (Clinger, "How to read floating point numbers accurately", 1990). Nil when that does not hold.
+    /// Handles the common case: all digits fit into 53 bits and the power of ten is exact, so that one operation rounds
+    /// once (Clinger, "How to read floating point numbers accurately", 1990). Nil for any other.
     private static func exact(_ token: UnsafeBufferPointer<UInt8>) -> Double? {
         let isNegative = token.first == UInt8(ascii: "-")
         let start = isNegative ? 1 : 0
-        // So many digits always fit into 64 bits, and so does an exponent's number.
+        // 19 digits always fit into 64 bits, and so does an exponent of this length.
         guard token.count - start <= 19 else { return nil }
         var digits: UInt64 = 0
         var exponent = 0

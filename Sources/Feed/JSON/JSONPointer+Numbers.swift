@@ -1,11 +1,11 @@
 extension JSONPointer {
-    /// Where the first numbers of a document are, in its order; those that a double cannot hold are passed over.
+    /// Returns pointers to the first numbers of a document, in its order; skips those that a double cannot hold.
     ///
     /// - Parameters:
     ///   - document: valid JSON.
-    ///   - isLenient: whether strings that hold a number count, see `JSONNumber.lenient`.
-    ///   - most: how many are wanted.
-    ///   - limit: how many bytes of the document are looked at.
+    ///   - isLenient: whether strings that contain a number count, see `JSONNumber.lenient`.
+    ///   - most: the most pointers to return.
+    ///   - limit: the number of bytes of the document to search.
     package static func numbers(
         in document: UnsafeBufferPointer<UInt8>, isLenient: Bool = false, atMost most: Int, within limit: Int = .max
     ) -> [JSONPointer] {
@@ -15,10 +15,10 @@ extension JSONPointer {
         return pointers
     }
 
-    /// A way through a document, from one number to the next.
+    /// Walks through a document, from one number to the next.
     private struct NumberWalk {
         private enum Step {
-            /// What lies between the quotes of a key.
+            /// The range between the quotes of a key.
             case key(Range<Int>)
             case index(Int)
         }
@@ -74,7 +74,7 @@ extension JSONPointer {
             return nil
         }
 
-        /// Goes behind a string from behind its first quote, and returns what lies between the quotes.
+        /// Moves past a string from just after its first quote, and returns the range between the quotes.
         private mutating func string() -> Range<Int> {
             let start = place
             while document[place] != UInt8(ascii: "\"") { place += document[place] == UInt8(ascii: "\\") ? 2 : 1 }

@@ -1,20 +1,20 @@
-/// A JSON Pointer (RFC 6901): where in a document a value is.
+/// A JSON Pointer (RFC 6901): the path of a value in a document.
 package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-    /// As it was written: `/data/0/breed`.
+    /// The pointer as written: `/data/0/breed`.
     package let text: String
     /// The whole document.
     package static let root = JSONPointer()
 
-    /// The reference tokens, unescaped, one behind the other.
+    /// The unescaped reference tokens, concatenated.
     let bytes: [UInt8]
     let steps: [Step]
 
     /// One reference token.
     struct Step: Sendable, Hashable {
-        /// Where it lies in `bytes`.
+        /// The token's offset in `bytes`.
         var offset: Int
         var length: Int
-        /// The array index that it is; nil for `01` and `-`, which never are one here.
+        /// The token as an array index; nil for `01` and `-`, which never count as one here.
         var index: Int?
     }
 
@@ -24,7 +24,8 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         steps = []
     }
 
-    /// Parses a pointer: empty for the whole document, or tokens that start with `/`, with `~0` for `~` and `~1` for `/`.
+    /// Parses a pointer: empty for the whole document, or tokens that start with `/`, where `~0` is `~` and `~1` is
+    /// `/`.
     ///
     /// - Throws: `.pointer` with a message that says what to write instead.
     package init(_ text: String) throws(Failure) {
@@ -89,25 +90,25 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         hasher.combine(steps)
     }
 
-    /// The first `count` tokens as they were written.
+    /// The first `count` tokens as written.
     private func prefix(_ count: Int) -> String {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         return parts.prefix(count + 1).joined(separator: "/")
     }
 
-    /// What it leads to, for messages: itself in quotes, or the document.
+    /// The pointer's target for messages: the pointer in quotes, or "the document".
     package var place: String { place(steps.count) }
 
-    /// What the first `count` tokens lead to, for messages.
+    /// The target of the first `count` tokens, for messages.
     func place(_ count: Int) -> String { count == 0 ? "the document" : "\"\(prefix(count))\"" }
 
-    /// The name or index that a step asks for, for messages.
+    /// The key or index that a step asks for, for messages.
     func name(of step: Int) -> String {
         let step = steps[step]
         return String(decoding: bytes[step.offset..<step.offset + step.length], as: UTF8.self)
     }
 
-    /// Why nothing is where it leads: how many steps led somewhere, and what is there.
+    /// Explains why the pointer has no value, from the number of steps that resolved and what they led to.
     func missing(resolved: Int, kind: JSONKind, elements: Int) -> String {
         let place = place(resolved)
         let name = name(of: resolved)
@@ -122,13 +123,13 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return "\"\(self)\" not found: \(reason)"
     }
 
-    /// Why what it leads to is no value, which is a number that a double cannot hold.
+    /// The failure for a target that is a number outside the range of a double.
     package func outOfRange(_ token: Bytes) -> Failure {
         let text = String(decoding: token.prefix(40), as: UTF8.self) + (token.count > 40 ? "…" : "")
         return Failure(.pointer, "\(place) is \(text), which is out of the range of a double")
     }
 
-    /// Digits without a leading zero (RFC 6901 section 4).
+    /// Parses digits without a leading zero (RFC 6901 section 4).
     private static func index(_ token: ArraySlice<UInt8>) -> Int? {
         guard token.count == 1 || token.first != UInt8(ascii: "0"), token.first != UInt8(ascii: "-") else { return nil }
         return token.withUnsafeBufferPointer { JSONNumber.integer($0) }

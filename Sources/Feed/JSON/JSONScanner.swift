@@ -1,52 +1,53 @@
-/// The one pass over JSON: it decides what is JSON (RFC 8259, strictly), removes the white space from it, and tells on the way
-/// where values lie.
+/// The only pass over JSON: it validates (RFC 8259, strictly), removes white space, and reports the positions of
+/// values.
 ///
-/// `value` and `rest` go over whatever there is in a loop that does not recurse: what encloses the cursor is one bit a level.
-/// Who wants to know what is inside steps down by `enter` and `step` as far as that leads. It copies runs between white
-/// space and not single bytes, so an input that is minified already costs one `memcpy`.
+/// `value` and `rest` skip everything in a loop without recursion: one bit per level says what encloses the cursor. To
+/// look inside a value, callers step down by `enter` and `step` as far as they need. It copies the runs between white
+/// space rather than single bytes, so that an input that is minified already costs one `memcpy`.
 struct JSONScanner {
     static let maximumDepth = 512
 
     private let tokens: JSONTokens
-    /// Where minified bytes go; nil to leave white space where it is.
+    /// The destination of minified bytes; nil to leave white space in place.
     private let output: UnsafeMutablePointer<UInt8>?
-    /// Where the cursor is in the input.
+    /// The cursor's offset in the input.
     private(set) var position: Int
-    /// How far places are below positions: by the white space that was removed, and by what `origin` says.
+    /// The difference between input positions and places: the white space removed, or the origin set by `setOrigin`.
     private var shift = 0
-    /// Where the run starts that is not in the output yet.
+    /// The start of the run that is not in the output yet.
     private var pending: Int
     private var depth = 0
-    /// How many levels there may be without a flaw.
+    /// The number of levels allowed without a flaw.
     private let levelLimit: Int
-    /// Whether what encloses the cursor is an object, a bit a level, the innermost lowest; the outer ones by 64.
+    /// One bit per level around the cursor, set for an object, the innermost lowest; outer levels in groups of 64.
     private var levels: UInt64 = 0
     private var outerLevels = InlineArray<8, UInt64>(repeating: 0)
-    /// What could stand where a value begins.
+    /// The tokens possible at the start of a value.
     private var expectation = JSONFault.Expectation.value
-    /// What is between the quotes of the name that `step` went over last, in the input.
+    /// The input range between the quotes of the last name that `step` passed.
     private(set) var nameRange = 0..<0
-    /// Whether that is ASCII without an escape.
+    /// Whether that name is ASCII without an escape.
     private(set) var isNamePlain = true
 
-    /// What was gone over that not every reader of a line would take.
+    /// The flaws, for some readers of a line, in all that was scanned.
     var flaws: JSONFlaws = []
 
-    /// What is still looked for.
+    /// The first values still searched for.
     var wanted: JSONSelection.Firsts = []
     private(set) var firstNumber: Double?
-    /// The place of what is between its quotes.
+    /// The range between its quotes, as places.
     private(set) var firstString: Range<Int>?
 
     /// - Parameters:
-    ///   - position: where to begin: before a value or white space.
-    ///   - output: has room for as many bytes as the input and does not overlap it.
-    ///   - levelLimit: how many levels there may be without a flaw: those of a line, or of what goes into one.
+    ///   - position: the start: a value or the white space before it.
+    ///   - output: room for as many bytes as the input, not overlapping it.
+    ///   - levelLimit: the number of levels allowed without a flaw: for a whole line, or for a value that goes into
+    ///     one.
     init(
         _ input: UnsafeBufferPointer<UInt8>, at position: Int = 0, output: UnsafeMutablePointer<UInt8>? = nil,
         levelLimit: Int = LineEncoder.mostLevels - 1
     ) {
-        // An empty input has no address, and none of it is read.
+        // An empty input has no address, and is never read.
         tokens = JSONTokens(base: input.baseAddress ?? UnsafePointer(Self.nothing), count: input.count)
         self.output = output
         self.position = position
@@ -54,7 +55,8 @@ struct JSONScanner {
         self.levelLimit = levelLimit
     }
 
-    /// Goes on inside of a container, behind its brace or bracket or one of its values; each of those may go into a line.
+    /// Starts inside a container, after its brace or bracket or one of its values; each of its values may go into a
+    /// line.
     init(_ input: UnsafeBufferPointer<UInt8>, at position: Int, inObject: Bool) {
         self.init(input, at: position, levelLimit: LineEncoder.mostLevels)
         depth = 1
@@ -63,7 +65,7 @@ struct JSONScanner {
 
     nonisolated(unsafe) private static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)  // never read
 
-    /// Where the cursor is in the output, or without one in the input.
+    /// The cursor's offset in the output, or without an output in the input.
     @inline(__always)
     var place: Int { position &- shift }
 
@@ -71,18 +73,18 @@ struct JSONScanner {
     @inline(__always)
     var byte: UInt8 { tokens[position] }
 
-    /// The bytes of that name, as they are written.
+    /// The raw bytes of the last name.
     @inline(__always)
     var name: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: tokens.base + nameRange.lowerBound, count: nameRange.count)
     }
 
-    /// Has places count from the cursor on; there is no output.
+    /// Makes places count from the cursor; only without an output.
     mutating func setOrigin() { shift = position }
 
     // MARK: Whole documents
 
-    /// To the document's value.
+    /// Moves to the document's value.
     @inline(__always)
     mutating func begin() throws(JSONFault) {
         position = next(position)
@@ -92,9 +94,9 @@ struct JSONScanner {
         }
     }
 
-    /// From behind the document's value to the end of the input.
+    /// Moves from the end of the document's value to the end of the input.
     ///
-    /// - Returns: how many bytes the output has.
+    /// - Returns: the number of bytes in the output.
     @inline(__always)
     mutating func end() throws(JSONFault) -> Int {
         position = next(position)
@@ -105,10 +107,10 @@ struct JSONScanner {
 
     // MARK: Values
 
-    /// Over the value that is here.
+    /// Moves past the value at the cursor.
     @inline(__always)
     mutating func value() throws(JSONFault) {
-        // The common ones without a call.
+        // Handles the common ones without a call.
         switch byte {
         case UInt8(ascii: "\"") where wanted.isEmpty: position = try tokens.string(from: position &+ 1, &flaws)
         case UInt8(ascii: "0")...UInt8(ascii: "9") where wanted.isEmpty:
@@ -117,13 +119,13 @@ struct JSONScanner {
         }
     }
 
-    /// Over the rest of the container, from behind one of its values.
+    /// Moves past the rest of the container, from the end of one of its values.
     @inline(__always)
     mutating func rest() throws(JSONFault) { try run(to: depth - 1, isBehindValue: true) }
 
-    /// Over the brace or bracket that is here.
+    /// Moves past the brace or bracket at the cursor.
     ///
-    /// - Returns: nil when there is none; whether it opens an object.
+    /// - Returns: whether it opens an object; nil when there is none.
     @inline(__always)
     mutating func enter() throws(JSONFault) -> Bool? {
         let isObject = byte == UInt8(ascii: "{")
@@ -133,9 +135,9 @@ struct JSONScanner {
         return isObject
     }
 
-    /// To the next value in the container that was entered.
+    /// Moves to the next value in the container that was entered.
     ///
-    /// - Returns: false when there is none; the cursor is behind the container then.
+    /// - Returns: false when there is none; then the cursor is past the container.
     @inline(__always)
     mutating func step(isFirst: Bool) throws(JSONFault) -> Bool {
         var place = position
@@ -146,7 +148,7 @@ struct JSONScanner {
 
     @inline(__always)
     private mutating func step(isFirst: Bool, _ place: inout Int) throws(JSONFault) -> Bool {
-        // A member as most are written: without an escape, and without white space before its value.
+        // The most common form of a member: no escape, and no white space before its value.
         if levels & 1 != 0, let start = tokens.memberStart(isFirst: isFirst, at: place) {
             let end = tokens.plainEnd(from: start)
             if tokens.isNameEnd(at: end) {
@@ -185,7 +187,7 @@ struct JSONScanner {
         return true
     }
 
-    /// From where a key should be to its value.
+    /// Moves from the expected start of a key to its value.
     @inline(__always)
     private mutating func key(_ expectation: JSONFault.Expectation, at start: Int) throws(JSONFault) -> Int {
         guard tokens[start] == UInt8(ascii: "\"") else { throw tokens.fault(expecting: expectation, at: start) }
@@ -206,14 +208,14 @@ struct JSONScanner {
         depth &+= 1
     }
 
-    /// Over a brace or bracket at a level that makes it a flaw, or a fault.
+    /// Records a flaw for a brace or bracket that is nested too deep, or throws a fault beyond `maximumDepth`.
     @inline(never)
     private mutating func goDeep(at place: Int) throws(JSONFault) {
         guard depth < Self.maximumDepth else { throw tokens.fault(.tooDeep, at: place) }
         flaws.insert(.deep)
     }
 
-    /// Goes on until the level is `bottom` again, behind a value.
+    /// Scans until the level is `bottom` again, after a value.
     @inline(never)
     private mutating func run(to bottom: Int, isBehindValue: Bool) throws(JSONFault) {
         let tokens = tokens
@@ -275,7 +277,7 @@ struct JSONScanner {
 
     // MARK: White space and the output
 
-    /// The first place from `place` on that is not white space.
+    /// The first position from `place` that is not white space.
     @inline(__always)
     private mutating func next(_ place: Int) -> Int {
         place < tokens.count && tokens.base[place] <= 0x20 ? skip(from: place) : place
@@ -304,13 +306,13 @@ struct JSONScanner {
         }
     }
 
-    /// Copies the run that ends here to the output. It fits: the output never has more bytes than have been read.
+    /// Copies the run that ends here to the output. It fits: the output never has more bytes than were read.
     @inline(__always)
     private func flush(upTo end: Int) {
         guard let output else { return }
         let length = end &- pending
         if length <= 16, pending &+ 16 <= tokens.count {
-            // One load and one store; what lies beyond the run gets overwritten by the next one.
+            // One load and one store; the next run overwrites the bytes beyond this one.
             let run = UnsafeRawPointer(tokens.base + pending).loadUnaligned(as: SIMD16<UInt8>.self)
             UnsafeMutableRawPointer(output + (pending &- shift)).storeBytes(of: run, as: SIMD16<UInt8>.self)
         } else {

@@ -1,13 +1,13 @@
-/// Places in a document that are wanted together: found in the pass that decides whether it is JSON and minifies it.
+/// Values to find in a document in the same pass that validates and minifies it.
 ///
-/// Of duplicate keys the first one counts, as everywhere.
+/// The first of duplicate keys counts, as everywhere.
 ///
-/// A class with plain memory, because it is asked for every line of a bulk input: arrays would be retained each time.
+/// A class with plain memory, because it is used for every line of a bulk input: arrays would be retained each time.
 package final class JSONSelection: @unchecked Sendable {  // never changes
-    /// How many pointers there may be.
+    /// The most pointers that a selection may have.
     package static let mostPointers = 6
 
-    /// Which values are wanted besides those that pointers lead to.
+    /// Values to find besides the pointers' targets.
     package struct Firsts: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -17,25 +17,25 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         package static let number = Firsts(rawValue: 1)
         /// The first string that is a value and not a key.
         package static let string = Firsts(rawValue: 2)
-        /// Besides `number`: a string that holds one counts, see `JSONNumber.lenient`.
+        /// With `number`: strings that contain a number count too, see `JSONNumber.lenient`.
         package static let lenient = Firsts(rawValue: 4)
     }
 
-    /// What was found last: places in the minified document.
+    /// The values found last, as ranges in the minified document.
     ///
-    /// In memory of its own, as a structure of this size would be copied again and again.
+    /// A class with its own memory, because a structure of this size would be copied again and again.
     package final class Found {
         fileprivate struct Place {
-            /// Where the value is that the first `depth` steps lead to, which is as far as they lead.
+            /// The start of the value that the first `depth` steps lead to; no further step resolved.
             var start = 0
             var depth = 0
-            /// Where the value ends that all steps lead to; −1 when they lead nowhere.
+            /// The end of the value that all steps lead to; −1 when they lead nowhere.
             var end = -1
-            /// Of an array that has no element for the next step: how many it has.
+            /// The number of elements of an array that has none for the next step.
             var elements = 0
         }
 
-        /// The pointers', and behind them the first string's.
+        /// The pointers' places, followed by the first string's.
         fileprivate let places = UnsafeMutablePointer<Place>.allocate(capacity: mostPointers + 1)
         fileprivate let number = UnsafeMutablePointer<Double>.allocate(capacity: 1)
         fileprivate let foundFlaws = UnsafeMutablePointer<JSONFlaws>.allocate(capacity: 1)
@@ -55,23 +55,23 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
             foundFlaws.initialize(to: [])
         }
 
-        /// The first number, when it is wanted and there is one.
+        /// The first number, if selected and present.
         package var firstNumber: Double? { number.pointee.isNaN ? nil : number.pointee }
-        /// What not every reader of a line with this value would take.
+        /// Flaws of the value, which some readers of a line would not accept.
         package var flaws: JSONFlaws { foundFlaws.pointee }
-        /// What is between the quotes of the first string, when it is wanted and there is one.
+        /// The range between the quotes of the first string, if selected and present.
         package var firstString: Range<Int>? { self[mostPointers] }
 
-        /// Where the value lies that the pointer with this index leads to; nil when there is none.
+        /// The range of the value that the pointer with this index leads to; nil when there is none.
         package subscript(pointer: Int) -> Range<Int>? {
             let place = places + pointer
-            // Never the wrong way round: a value ends behind its start.
+            // Never reversed: a value ends after its start.
             return place.pointee.end < 0 ? nil : Range(uncheckedBounds: (place.pointee.start, place.pointee.end))
         }
 
-        /// Why a pointer leads nowhere in `document`, saying how far it led.
+        /// The failure of a pointer that leads nowhere in `document`, with how far it resolved.
         ///
-        /// - Parameter suggests: whether the key that may be meant is looked for, which takes up to a millisecond.
+        /// - Parameter suggests: whether to search for the key that may be meant, which takes up to a millisecond.
         package func missing(
             _ pointer: JSONPointer, at index: Int, in document: UnsafeBufferPointer<UInt8>, suggests: Bool
         ) -> Failure {
@@ -87,7 +87,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
             return Failure(.pointer, message)
         }
 
-        /// The first keys of the object there.
+        /// The first keys of the object at `place`: at most 32, of at most 64 bytes each.
         private static func keys(of document: UnsafeBufferPointer<UInt8>, at place: Int) -> [String] {
             guard var items = JSONItems(of: document, at: place) else { return [] }
             var keys: [String] = []
@@ -102,13 +102,13 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
 
     private let names: UnsafeMutableBufferPointer<UInt8>
     private let steps: UnsafeMutableBufferPointer<JSONPointer.Step>
-    /// Where the steps of a pointer begin, and those of the next one.
+    /// The index of each pointer's first step, and one more for the end.
     private let bounds: UnsafeMutableBufferPointer<Int>
-    /// A set of pointers is a byte, a bit for each.
+    /// A set of pointers is one byte, with a bit for each pointer.
     private let pointers: UInt8
     private let firsts: Firsts
 
-    /// - Parameter pointers: at most `mostPointers`; for a nil nothing is found.
+    /// - Parameter pointers: at most `mostPointers`; a nil finds nothing.
     package init(_ pointers: [JSONPointer?], firsts: Firsts = []) {
         precondition(pointers.count <= Self.mostPointers, "a selection has one bit for each pointer")
         var names: [UInt8] = []
@@ -141,11 +141,11 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         return memory
     }
 
-    /// Validates and minifies a document, and looks for all of it.
+    /// Validates and minifies a document, and searches for the selected values.
     ///
-    /// - Parameter output: has room for `input.count` bytes and does not overlap it; nil to leave white space where it is.
+    /// - Parameter output: room for `input.count` bytes, not overlapping the input; nil to leave white space in place.
     /// - Returns: the number of bytes of the minified document.
-    /// - Throws: the first fault; what was written and found until then means nothing.
+    /// - Throws: the first fault; the bytes written and values found until then are meaningless.
     @inline(__always)
     package func read(
         _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutablePointer<UInt8>? = nil, _ found: Found
@@ -156,7 +156,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         return try scanner.end()
     }
 
-    /// Looks for all of it in the value that is at the scanner's cursor.
+    /// Searches for the selected values in the value at the scanner's cursor.
     func value(of scanner: inout JSONScanner, _ found: Found) throws(JSONFault) {
         scanner.wanted = firsts
         found.reset()
@@ -169,7 +169,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         }
     }
 
-    /// Over a value to which the first `depth` steps of these pointers lead.
+    /// Moves past a value that the first `depth` steps of these pointers lead to.
     private func value(
         _ scanner: inout JSONScanner, _ places: UnsafeMutablePointer<Found.Place>, _ pointers: UInt8, _ depth: Int
     ) throws(JSONFault) {
@@ -188,12 +188,12 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         Self.forEach(ending) { places[$0].end = scanner.place }
     }
 
-    /// Over what is in an object or array, from behind its brace or bracket on.
+    /// Moves past the contents of an object or array, from just after its brace or bracket.
     private func inside(
         _ scanner: inout JSONScanner, _ places: UnsafeMutablePointer<Found.Place>, _ pointers: UInt8, _ depth: Int,
         _ isObject: Bool
     ) throws(JSONFault) {
-        // Only the first of duplicate keys counts, so a pointer whose key was here is gone.
+        // Only the first of duplicate keys counts, so a pointer whose key has been seen is done.
         var left = pointers
         var index = 0
         while try scanner.step(isFirst: index == 0) {
@@ -222,7 +222,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         }
     }
 
-    /// Which of the pointers ask for this key next.
+    /// The pointers whose next step is this key.
     @inline(__always)
     private func matching(_ pointers: UInt8, _ key: UnsafeBufferPointer<UInt8>, _ depth: Int) -> UInt8 {
         var matching: UInt8 = 0
@@ -240,7 +240,7 @@ package final class JSONSelection: @unchecked Sendable {  // never changes
         JSONText.unescape(Bytes(key)).withUnsafeBufferPointer { matching(pointers, $0, depth) }
     }
 
-    /// Which of the pointers ask for this index next.
+    /// The pointers whose next step is this index.
     @inline(__always)
     private func matching(_ pointers: UInt8, _ index: Int, _ depth: Int) -> UInt8 {
         var matching: UInt8 = 0

@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// The text that a JSON string stands for.
+/// Decodes the text of JSON strings.
 package enum JSONText {
-    /// U+FEFF in UTF-8, which some programs begin a text with.
+    /// U+FEFF in UTF-8, with which some programs begin a text.
     package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The plain UTF-8 of a JSON string's body, which is what stands between its quotes; shares `body` when nothing is escaped.
+    /// Returns the plain UTF-8 of a JSON string's body (the bytes between its quotes); shares `body` when nothing is
+    /// escaped.
     ///
-    /// Surrogate pairs are joined, a lone surrogate becomes U+FFFD (RFC 8259 section 8.2 leaves that open). A body that
-    /// `JSONMinifier` did not accept gives some text too: the letter of an unknown or broken escape stays.
+    /// Joins surrogate pairs; a lone surrogate becomes U+FFFD (RFC 8259 section 8.2 leaves that open). A body that
+    /// `JSONMinifier` rejects gives some text too: an unknown or broken escape keeps its letter.
     package static func unescape(_ body: Bytes) -> Bytes {
         body.withUnsafeBufferPointer { bytes in
             guard let first = bytes.firstIndex(of: UInt8(ascii: "\\")) else { return body }
@@ -28,11 +29,11 @@ package enum JSONText {
         }
     }
 
-    /// How many of the first `limit` bytes of some UTF-8 are whole characters.
+    /// The number of the first `limit` bytes of some UTF-8 that are whole characters.
     package static func prefixCount(_ text: UnsafeBufferPointer<UInt8>, limit: Int) -> Int {
         guard text.count > limit else { return text.count }
         var end = max(limit, 0)
-        // A character has at most three continuation bytes; bytes that go on for longer are no UTF-8 and are cut anywhere.
+        // A character has at most three continuation bytes; a longer series of them is not UTF-8 and is cut anywhere.
         let lowest = max(end - 3, 0)
         while end > lowest, text[end] & 0xC0 == 0x80 { end -= 1 }
         return text[end] & 0xC0 == 0x80 ? max(limit, 0) : end
@@ -49,7 +50,7 @@ package enum JSONText {
         }
     }
 
-    /// Makes every lone surrogate in valid JSON U+FFFD, whose escape is as long.
+    /// Replaces every lone surrogate in valid JSON by U+FFFD, whose escape has the same length.
     static func replaceLoneSurrogates(in json: UnsafeMutableBufferPointer<UInt8>) {
         var place = 0
         guard let start = json.baseAddress else { return }
@@ -58,7 +59,7 @@ package enum JSONText {
             place = backslash + 2
             guard json[backslash + 1] == UInt8(ascii: "u") else { continue }
             let digits = place
-            // Written as U+FFFD it stays as it is.
+            // An escape that is U+FFFD already stays unchanged.
             guard scalar(in: UnsafeBufferPointer(json), at: &place) == "\u{FFFD}",
                 json[digits] | 0x20 == UInt8(ascii: "d")
             else { continue }
@@ -110,7 +111,8 @@ package enum JSONText {
         }
     }
 
-    /// The character whose escape's digits start at `position`, joined with the low surrogate that may follow; nil without digits.
+    /// The character whose escape has its digits at `position`, joined with a following low surrogate; nil without
+    /// digits.
     static func scalar(in body: UnsafeBufferPointer<UInt8>, at position: inout Int) -> Unicode.Scalar? {
         guard let high = unit(in: body, at: position) else { return nil }
         position += 4

@@ -1,32 +1,32 @@
-/// The strings, numbers and literals of an input (RFC 8259 sections 3, 6 and 7, RFC 3629): each function goes from where one
-/// begins to behind it, and adds to the flaws what not every reader would take.
+/// The strings, numbers and literals of an input (RFC 8259 sections 3, 6 and 7, RFC 3629). Each function moves from a
+/// token's start past its end, and adds flaws that some readers would not accept.
 ///
 /// All reads are below `count`; words are read only where eight bytes are left.
 struct JSONTokens {
     let base: UnsafePointer<UInt8>
     let count: Int
 
-    /// The byte at `place`; a zero, which stands nowhere in JSON, behind the end.
+    /// The byte at `place`; past the end a zero, which is never valid in JSON.
     @inline(__always)
     subscript(place: Int) -> UInt8 { place < count ? base[place] : 0 }
 
     func fault(_ reason: JSONFault.Reason, at place: Int) -> JSONFault { JSONFault(offset: place, reason: reason) }
 
-    /// That `place` has something else, or that the input ends there.
+    /// The fault of another byte at `place`, or of an input that ends there.
     func fault(expecting expectation: JSONFault.Expectation, at place: Int) -> JSONFault {
         fault(place < count ? .unexpected(base[place], expectation) : .cutOff(expectation), at: place)
     }
 
     // MARK: Strings
 
-    /// Over a string, from behind its opening quote.
+    /// Moves past a string, from just after its opening quote.
     @inline(__always)
     func string(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         let place = plainEnd(from: start)
         return self[place] == UInt8(ascii: "\"") ? place &+ 1 : try anyString(from: place, &flaws)
     }
 
-    /// Where ASCII that means nothing in a string ends, looked at eight bytes at a time.
+    /// The end of plain ASCII, which has no special meaning in a string; checks eight bytes at a time.
     @inline(__always)
     func plainEnd(from start: Int) -> Int {
         var place = start
@@ -36,13 +36,13 @@ struct JSONTokens {
             place &+= 8
         }
         guard place < count, count >= 8 else { return place }
-        // The last bytes with zeros behind them, which are control characters and end it.
+        // The last bytes, followed by zeros, which count as control characters and so end the run.
         let last = load(at: count &- 8) >> UInt64(truncatingIfNeeded: (place &+ 8 &- count) &* 8)
         return place &+ special(in: last).trailingZeroBitCount >> 3
     }
 
-    /// A byte's top bit is set where the byte is a quote, a backslash, below 0x20 or above 0x7F. A borrow can set it wrongly
-    /// too, but only above a byte where it is set rightly, and the lowest one is what counts.
+    /// Sets the top bit of each byte that is a quote, a backslash, below 0x20 or above 0x7F. A borrow can also set it
+    /// wrongly, but only above a byte that has it rightly, and only the lowest one counts.
     @inline(__always)
     private func special(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -52,7 +52,7 @@ struct JSONTokens {
         return (quote | backslash | control | word) & (ones &* 0x80)
     }
 
-    /// Over what is left of a string.
+    /// Moves past the rest of a string.
     @inline(never)
     func anyString(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         var place = start
@@ -68,7 +68,7 @@ struct JSONTokens {
         }
     }
 
-    /// Over an escape, from its backslash on.
+    /// Moves past an escape, from its backslash.
     @inline(__always)
     private func escape(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         switch self[start + 1] {
@@ -82,7 +82,7 @@ struct JSONTokens {
             guard self[start + 2] | 0x20 == UInt8(ascii: "d"), self[start + 3] >= UInt8(ascii: "8") else {
                 return start + 6
             }
-            // Half of a pair, and the other half with it when that follows.
+            // Half of a surrogate pair; moves past the other half too if it follows.
             var end = start + 2
             let scalar = JSONText.scalar(in: UnsafeBufferPointer(start: base, count: count), at: &end)
             if scalar == "\u{FFFD}" { flaws.insert(.surrogate) }
@@ -91,7 +91,7 @@ struct JSONTokens {
         }
     }
 
-    /// Over all characters from here on that are not ASCII.
+    /// Moves past all non-ASCII characters from here.
     @inline(__always)
     private func multibyte(from start: Int) throws(JSONFault) -> Int {
         var place = start
@@ -114,10 +114,10 @@ struct JSONTokens {
         return place
     }
 
-    /// Over one character that is not ASCII, slowly; finds the exact byte at fault.
+    /// Moves past one non-ASCII character, slowly; finds the exact faulty byte.
     @inline(never)
     private func anyMultibyte(from start: Int) throws(JSONFault) -> Int {
-        // The second byte's range is what rules out overlong forms, surrogates and what is above U+10FFFF.
+        // The second byte's range excludes overlong forms, surrogates and scalars above U+10FFFF.
         let following: Int
         let second: ClosedRange<UInt8>
         switch base[start] {
@@ -141,7 +141,7 @@ struct JSONTokens {
 
     // MARK: Names
 
-    /// Where a name begins when a comma and its quote are here, or for the first one only the quote; nil otherwise.
+    /// The start of a name, if a comma and a quote are here, or for the first name only the quote; nil otherwise.
     @inline(__always)
     func memberStart(isFirst: Bool, at place: Int) -> Int? {
         let start = place &+ (isFirst ? 1 : 2)
@@ -149,7 +149,7 @@ struct JSONTokens {
         return isFirst || base[place] == UInt8(ascii: ",") ? start : nil
     }
 
-    /// Whether a quote, a colon and something that is no white space are here.
+    /// Whether a quote, a colon and a byte that is not white space are here.
     @inline(__always)
     func isNameEnd(at place: Int) -> Bool {
         guard place &+ 4 <= count else { return false }
@@ -159,7 +159,7 @@ struct JSONTokens {
 
     // MARK: Numbers and literals
 
-    /// Over a number, from its `-` or first digit on.
+    /// Moves past a number, from its `-` or first digit.
     @inline(__always)
     func number(from start: Int, _ flaws: inout JSONFlaws) throws(JSONFault) -> Int {
         var place = start
@@ -167,14 +167,14 @@ struct JSONTokens {
         let first = place
         place = try digits(from: place)
         if base[first] == UInt8(ascii: "0"), place > first &+ 1 { throw fault(.leadingZero, at: first + 1) }
-        // So many digits and no exponent are never too much for a double.
+        // This many digits without an exponent never exceed a double.
         let isShort = place &- first <= JSONNumber.longestFinite
         if self[place] == UInt8(ascii: ".") { place = try digits(from: place &+ 1) }
         if isShort, self[place] | 0x20 != UInt8(ascii: "e") { return place }
         return try longNumber(from: first, to: place, isShort: isShort, &flaws)
     }
 
-    /// Over what is left of a number that has an exponent, or very many digits.
+    /// Moves past the rest of a number that has an exponent, or very many digits.
     @inline(never)
     private func longNumber(
         from start: Int, to end: Int, isShort: Bool, _ flaws: inout JSONFlaws
@@ -190,7 +190,7 @@ struct JSONTokens {
         return place
     }
 
-    /// Over one digit or more.
+    /// Moves past one or more digits.
     @inline(__always)
     private func digits(from start: Int) throws(JSONFault) -> Int {
         var place = start
@@ -199,7 +199,7 @@ struct JSONTokens {
         return place
     }
 
-    /// Over `true`, `false` or `null`: `word` is its last four letters, the first one lowest.
+    /// Moves past `true`, `false` or `null`; `word` is its last four letters, the first one lowest.
     @inline(__always)
     func literal(_ word: UInt32, _ name: JSONFault.Expectation, from start: Int) throws(JSONFault) -> Int {
         let end = start &+ (name == .false ? 5 : 4)
@@ -207,7 +207,7 @@ struct JSONTokens {
         return end
     }
 
-    /// The fault of something that starts like a literal and is none.
+    /// The fault of a token that starts like a literal but is not one.
     private func misspelt(_ name: JSONFault.Expectation, from start: Int) -> JSONFault {
         let right = name.rawValue.utf8.enumerated().prefix { self[start + $0.offset] == $0.element }
         return fault(expecting: name, at: start + right.count)
@@ -215,13 +215,13 @@ struct JSONTokens {
 
     // MARK: Words
 
-    /// Eight bytes as a number whose lowest byte comes first; `place + 8 <= count`.
+    /// Eight bytes as a little-endian integer; needs `place + 8 <= count`.
     @inline(__always)
     func load(at place: Int) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
     }
 
-    /// Four bytes as a number whose lowest byte comes first; `place + 4 <= count`.
+    /// Four bytes as a little-endian integer; needs `place + 4 <= count`.
     @inline(__always)
     private func load32(at place: Int) -> UInt32 {
         UInt32(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt32.self))
