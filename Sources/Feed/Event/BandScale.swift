@@ -1,19 +1,19 @@
-/// Which band a value is in: named ranges that touch one another and cover every number.
+/// A scale of bands: named, adjacent ranges that cover every number.
 package struct BandScale: Sendable, Equatable {
     /// Ascending by `upTo`; the last one has no upper end. Never empty.
     package let bands: [Band]
     /// Whether a higher band is an improvement.
     package let higherIsBetter: Bool
 
-    /// How many bands there are at the most.
+    /// The most bands of a scale.
     package static let mostBands = 64
     /// The longest name, in bytes of UTF-8.
     package static let longestName = 64
-    /// The longest letter, in bytes of UTF-8: one character, but that may be of many scalars.
+    /// The longest letter, in bytes of UTF-8: one character, which may consist of many scalars.
     package static let longestLetter = 16
 
-    /// - Parameter bands: in ascending order, of which all but the last have an end.
-    /// - Returns: nil when there are none or too many, an end is not above the one before it, is no finite number, or is
+    /// - Parameter bands: in ascending order; all but the last have an end.
+    /// - Returns: nil when there are none or too many, an end is not above the previous one, is not a finite number, is
     ///   missing or superfluous, or when a name or letter is empty or too long.
     package init?(_ bands: [Band], higherIsBetter: Bool) {
         guard let last = bands.last, last.upTo == nil, bands.count <= Self.mostBands else { return nil }
@@ -31,9 +31,9 @@ package struct BandScale: Sendable, Equatable {
         self.higherIsBetter = higherIsBetter
     }
 
-    /// The index of the band that a finite value is in; a value that is a band's end belongs to that band.
+    /// The index of the band that contains a finite value; a band's end belongs to that band.
     package func index(of value: Double) -> Int {
-        // A handful of bands: looking at each is the fastest there is.
+        // There are only a few bands, so a linear search is the fastest.
         for (index, band) in bands.enumerated() {
             guard let end = band.upTo, value > end else { return index }
         }
@@ -43,12 +43,12 @@ package struct BandScale: Sendable, Equatable {
 
 /// One range of a scale.
 package struct Band: Sendable, Equatable {
-    /// What it is called: `very poor`.
+    /// The band's name: `very poor`.
     package var name: String
-    /// One character that stands for it where there is no colour.
+    /// One character for the band where there is no colour.
     package var letter: Character
     package var color: Color
-    /// The highest value in it; nil for the last band, which has no end.
+    /// The highest value in the band; nil for the last one, which has no end.
     package var upTo: Double?
 
     package init(name: String, letter: Character, color: Color, upTo: Double?) {
@@ -58,7 +58,7 @@ package struct Band: Sendable, Equatable {
         self.upTo = upTo
     }
 
-    /// A colour as screens have it, 0 to 255 each.
+    /// An RGB colour, 0 to 255 each.
     package struct Color: Sendable, Equatable {
         package var red: UInt8
         package var green: UInt8

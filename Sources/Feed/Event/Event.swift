@@ -1,40 +1,40 @@
 package import Reactor
 
-/// Bytes of text or JSON that an event carries; a slice, so that a whole document can be shared by its events.
+/// Bytes of text or JSON in an event; a slice, so that a document's events can share it.
 package typealias Bytes = ArraySlice<UInt8>
 
-/// What an input publishes: one thing that happened at one source at one time.
+/// An input's result: one thing that happened at one source at one time.
 ///
-/// An event has no number yet: `EventStore.publish` gives it its sequence number and encodes it to its line, once.
+/// An event has no sequence number yet: `EventStore.publish` assigns it and encodes the event as a line, once.
 package struct Event: Sendable {
-    /// When it happened, by the wall clock.
+    /// The time when it happened, by the wall clock.
     package var time: Timestamp
-    /// Which source it came from; from `EventStore.register`.
+    /// The source that it came from, as `EventStore.register` returned it.
     package var source: SourceID
     package var body: Body
 
     package enum Body: Sendable {
-        /// What the upstream said.
+        /// Data from the upstream.
         case data(Datum)
-        /// How long one request took.
+        /// The time that one request took.
         indirect case latency(LatencySample)
-        /// How much memory the agent uses.
+        /// The memory that the agent uses.
         case memory(MemorySample)
-        /// Something failed; a person is meant to understand it.
+        /// A failure, with a message for a person.
         indirect case error(Failure)
-        /// How far a paged input has come.
+        /// The progress of a paged input.
         case progress(Progress)
-        /// A source answers again that had failed.
+        /// A source answers again after failures.
         case recovered(Recovery)
-        /// How the agent itself is doing; the store adds what it counts.
+        /// The agent's own metrics; the store adds its counts.
         case agent(AgentSample)
-        /// What the journal has of the run before.
+        /// The journal's state from the previous run.
         indirect case restart(Restart)
-        /// What another agent, whose line it is, has counted.
+        /// The counts of another agent, from its own line.
         indirect case foreignAgent(Line.Agent)
-        /// How it is with another agent.
+        /// The state of another agent.
         indirect case peer(Line.Peer)
-        /// Lines of another agent's that are missing.
+        /// Missing lines of another agent.
         case lost(Lost)
     }
 
@@ -54,7 +54,7 @@ package struct SourceID: Sendable, Hashable {
 
 /// One value of one series.
 package struct Datum: Sendable {
-    /// Names the series within its source (a city, a breed); nil for the source's own series. UTF-8.
+    /// The name of the series within its source (a city, a breed); nil for the source's own series. UTF-8.
     package var key: Bytes?
     /// Finite, or absent.
     package var value: Double?
@@ -62,7 +62,8 @@ package struct Datum: Sendable {
     package var text: Bytes?
     /// One valid, minified JSON value, as `JSONMinifier` makes it.
     package var data: Bytes?
-    /// What `JSONSelection` found in `data` that not every reader would take; the line says what became of it.
+    /// Flaws that `JSONSelection` found in `data`, which some readers would not accept; the line says what became of
+    /// them.
     package var flaws: JSONFlaws
 
     package init(
@@ -76,28 +77,28 @@ package struct Datum: Sendable {
     }
 }
 
-/// The phases of one answered request. Phases are in milliseconds and add up to `ms`, less what was spent on redirects.
+/// The times of one answered request. Phases are in milliseconds and add up to `ms`, except time spent on redirects.
 package struct LatencySample: Sendable, Equatable {
-    /// What HTTP has for statuses (RFC 9110 section 15).
+    /// The range of HTTP statuses (RFC 9110 section 15).
     package static let statuses = 100...599
 
     /// Method, origin and path, without query and credentials: `GET https://catfact.ninja/fact`.
     package var endpoint: String
     /// One of `statuses`.
     package var status: Int
-    /// From the start of the request to the last byte of the answer.
+    /// The time from the start of the request to the last byte of the answer.
     package var ms: Double
     package var dns: Double
     package var connect: Double
     package var tls: Double
-    /// From the request being sent to the first byte of the answer.
+    /// The time from the sent request to the first byte of the answer.
     package var wait: Double
     package var receive: Double
-    /// Bytes of the answer's body as they came over the wire.
+    /// The number of bytes of the answer's body on the wire.
     package var bytes: Int
-    /// Whether the request went over a connection that was open already.
+    /// Whether the request used a connection that was open already.
     package var reused: Bool
-    /// How long after its scheduled time the request was started.
+    /// The delay between the request's scheduled time and its start.
     package var late: Double
 
     package init(
@@ -118,7 +119,7 @@ package struct LatencySample: Sendable, Equatable {
     }
 }
 
-/// What a process holds in memory, in bytes.
+/// The memory of a process, in bytes.
 package struct MemorySample: Sendable, Equatable {
     /// Resident now, shared pages included.
     package var resident: Int
@@ -139,11 +140,11 @@ package struct Failure: Error, Sendable, Equatable {
     package var code: Code
     /// One sentence for a person: what happened, to whom, and where it helps, what to do.
     package var message: String
-    /// The endpoint that failed, when there is one; counts the error there.
+    /// The endpoint that failed, if any; the error counts there.
     package var endpoint: String?
-    /// How many times in a row it has failed now, from 1.
+    /// The number of consecutive failures so far, from 1.
     package var attempt: Int?
-    /// When the next try comes.
+    /// The time until the next attempt.
     package var retryIn: Duration?
 
     package init(
@@ -183,10 +184,10 @@ package struct Failure: Error, Sendable, Equatable {
     }
 }
 
-/// How far a paged input has come.
+/// The progress of a paged input.
 package struct Progress: Sendable, Equatable {
     package var done: Int
-    /// Absent while the upstream has not said.
+    /// Nil while the upstream has not said.
     package var total: Int?
     package var page: Int
 
@@ -201,7 +202,7 @@ package struct Progress: Sendable, Equatable {
 package struct Recovery: Sendable, Equatable {
     /// From the first failure to the good answer.
     package var down: Duration
-    /// How many tries failed, from 1.
+    /// The number of failed attempts, from 1.
     package var attempts: Int
 
     package init(down: Duration, attempts: Int) {
@@ -210,13 +211,13 @@ package struct Recovery: Sendable, Equatable {
     }
 }
 
-/// How a journal was found at the start of a run, which is what a lost tail can be told by.
+/// The journal's state at the start of a run, from which a reader can tell whether its end was lost.
 package struct Restart: Sendable, Equatable {
-    /// The name of the run before; nil when there is none, or the disk did not say in time.
+    /// The name of the previous run; nil when there is none, or the disk did not answer in time.
     package var lastRun: String?
-    /// The number of its last line that is kept, 0 for none; nil without such a run.
+    /// The sequence number of its last line in the journal, 0 for none; nil without such a run.
     package var lastSequence: Int?
-    /// Why it ended, as its `bye` said; nil when it did not come so far.
+    /// The reason in its `bye` line; nil when it never wrote one.
     package var ended: String?
 
     package init(lastRun: String? = nil, lastSequence: Int? = nil, ended: String? = nil) {
@@ -224,20 +225,20 @@ package struct Restart: Sendable, Equatable {
     }
 }
 
-/// Lines of an agent of a fleet that never came, or could not be taken.
+/// Lines of an agent of a fleet that never came, or could not be accepted.
 package struct Lost: Sendable, Equatable {
-    /// Of which of its runs; nil where a line does not say.
+    /// The run of that agent; nil where a line does not say.
     package var run: String?
     package var numbers: ClosedRange<Int>
 
     package init(run: String?, numbers: ClosedRange<Int>) { (self.run, self.numbers) = (run, numbers) }
 }
 
-/// What the agent knows of itself besides what its store counts.
+/// The agent's metrics about itself, besides the store's counts.
 package struct AgentSample: Sendable, Equatable {
-    /// The most that a timer of the loop was late since the last sample, in milliseconds.
+    /// The longest delay of a timer of the event loop since the last sample, in milliseconds.
     package var loopLag: Double
-    /// Processor time the agent has used since its start, user and system, in milliseconds.
+    /// Processor time that the agent has used since its start, user and system, in milliseconds.
     package var cpu: Double
 
     package init(loopLag: Double, cpu: Double) {

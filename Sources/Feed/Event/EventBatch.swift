@@ -1,43 +1,43 @@
 internal import Glibc
 package import Reactor
 
-/// Events in the order they happened, laid out so that publishing them costs no reference counting.
+/// Events in the order they happened, laid out so that publishing them needs no reference counting.
 ///
-/// The bytes of all data events lie in one array, and what is left of an event is a few plain numbers. Measured against
-/// an array of `Event`: 1.8 million facts a second became 14.
+/// The bytes of all data events are in one array, and the rest of an event is a few plain numbers. Measured against an
+/// array of `Event`: 1.8 million facts a second became 14 million.
 package struct EventBatch: Sendable {
-    /// Where in `bytes` something lies, from its record's offset on; nothing when the length is negative.
+    /// A range in `bytes`, relative to its record's offset; absent when the length is negative.
     struct Piece: Sendable {
         var start: Int32 = 0
         var length: Int32 = -1
     }
 
-    /// A data event, or the place of another one.
+    /// A data event, or a reference to another one.
     struct Record: Sendable {
         var time: Timestamp
-        /// No number when there is no value.
+        /// NaN when there is no value.
         var value = Double.nan
-        /// Where its bytes begin.
+        /// The offset of its bytes.
         var offset = 0
         var source: Int32
-        /// Where `others` has the event; −1 for a data event.
+        /// The event's index in `others`; −1 for a data event.
         var other: Int32 = -1
         var key = Piece()
         var text = Piece()
         var data = Piece()
-        /// What the data had; they are mended already, or left out.
+        /// The flaws of its data, which are mended already, or left out.
         var flaws: JSONFlaws = []
     }
 
     private(set) var records: [Record] = []
-    /// As long as there was ever need for; what was added ends at `byteCount`.
+    /// As long as was ever needed; the bytes in use end at `byteCount`.
     @usableFromInline var bytes: [UInt8] = []
     private(set) var others: [Event] = []
-    /// Where each record came from, when all are an agent's of a fleet; none otherwise.
+    /// The origin of each record if all came from an agent of a fleet; empty otherwise.
     private(set) var origins: [LineOrigin] = []
-    /// The records that say where their value was found, see `SourceStatus.valuePointer`.
+    /// The pointers of records that state theirs, by record index; see `SourceStatus.valuePointer`.
     private(set) var valuePointers: [Int: String] = [:]
-    /// How many bytes of text and JSON there are.
+    /// The number of bytes of text and JSON.
     package internal(set) var byteCount = 0
 
     package init() {}
@@ -47,18 +47,18 @@ package struct EventBatch: Sendable {
         for event in events { add(event) }
     }
 
-    /// How many events there are.
+    /// The number of events.
     package var count: Int { records.count }
 
-    /// Whether it is as much as is read before it is published: whoever reads has no more in memory than this and one event.
+    /// Whether to publish it before reading more: so a reader never holds more than a full batch and one event.
     @inline(__always)
     package var isFull: Bool { byteCount >= Self.fullBytes || count >= Self.fullCount }
 
-    /// What makes a batch full, in bytes and in events.
+    /// The size of a full batch, in bytes and in events.
     package static let fullBytes = 128 << 10
     package static let fullCount = 1_024
 
-    /// Empties it and keeps its memory.
+    /// Removes all events and keeps the memory.
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         others.removeAll(keepingCapacity: true)
@@ -67,16 +67,16 @@ package struct EventBatch: Sendable {
         byteCount = 0
     }
 
-    /// Adds an event of an agent of a fleet; all of a batch are such, or none.
+    /// Adds an event from an agent of a fleet; in a batch, either all events are such or none.
     ///
-    /// - Parameter isCut: whether something of it was left out before it came here.
+    /// - Parameter isCut: whether a part of it was left out upstream.
     package mutating func add(_ event: Event, from origin: LineOrigin, isCut: Bool = false) {
         add(event)
         origins.append(origin)
         if isCut { records[records.count - 1].flaws.insert(.cut) }
     }
 
-    /// Has the last event, which has a value, say where that was found.
+    /// Makes the last event, which has a value, state the pointer to it.
     package mutating func setValuePointer(_ pointer: String) { valuePointers[records.count - 1] = pointer }
 
     /// Adds an event of any kind.
@@ -114,8 +114,8 @@ package struct EventBatch: Sendable {
         if !flaws.isEmpty { mendLast(flaws) }
     }
 
-    /// Adds a data event that is one valid, minified JSON value. Its key and its text lie in that: ranges into `data`,
-    /// between the quotes of a string where it is one; what is escaped there gets unescaped.
+    /// Adds a data event that is one valid, minified JSON value. Its key and its text are ranges in `data`, between the
+    /// quotes of a string if it is one; escapes in them are decoded.
     package mutating func add(
         time: Timestamp, source: SourceID, key: Range<Int>? = nil, value: Double?, text: Range<Int>?,
         data: UnsafeBufferPointer<UInt8>, flaws: JSONFlaws = []
@@ -125,10 +125,10 @@ package struct EventBatch: Sendable {
         addLast(data.count, time: time, source: source, key: key, value: value, text: text, flaws)
     }
 
-    /// Minifies a document into the batch's own memory, where `addMinified` makes an event of it, and looks for what is
-    /// selected on the way.
+    /// Minifies a document into the batch's own memory, and searches for the selected values at the same time.
+    /// `addMinified` then makes it an event.
     ///
-    /// - Returns: how many bytes the minified document has.
+    /// - Returns: the number of bytes of the minified document.
     /// - Throws: the first fault; nothing is added.
     @inline(__always)
     package mutating func minify(
@@ -137,13 +137,13 @@ package struct EventBatch: Sendable {
         reserve(input.count)
         let end = byteCount
         return try bytes.withUnsafeMutableBufferPointer { (bytes) throws(JSONFault) in
-            // In bounds: there is room for all of the input behind what is used; without room there is no input either.
+            // In bounds: there is room for the whole input after the bytes in use; without any room the input is empty.
             guard let base = bytes.baseAddress else { throw JSONFault(offset: 0, reason: .empty) }
             return try selection.read(input, into: base + end, found)
         }
     }
 
-    /// Lends what was minified last and is no event yet.
+    /// Lends the document that was minified last and is not an event yet.
     @inlinable
     @inline(__always)
     package func withMinified<Value, Failure: Error>(
@@ -154,7 +154,7 @@ package struct EventBatch: Sendable {
         }
     }
 
-    /// Adds a data event that is what was minified last; see the `add` that takes ranges.
+    /// Adds the document that was minified last as a data event; see the `add` that takes ranges.
     @inline(__always)
     package mutating func addMinified(
         _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?,
@@ -164,7 +164,7 @@ package struct EventBatch: Sendable {
         addLast(count, time: time, source: source, key: key, value: value, text: text, flaws)
     }
 
-    /// Adds a data event whose data are the last `count` bytes.
+    /// Adds a data event whose data is the last `count` bytes.
     @inline(__always)
     private mutating func addLast(
         _ count: Int, time: Timestamp, source: SourceID, key: Range<Int>?, value: Double?, text: Range<Int>?,
@@ -180,8 +180,8 @@ package struct EventBatch: Sendable {
         if !flaws.isEmpty { mendLast(flaws) }
     }
 
-    /// Makes the data of the last event what every reader can read, or leaves them out. Its key and its text may lie in
-    /// them, where nothing is escaped, and stay.
+    /// Makes the data of the last event readable for every reader, or removes it. Its key and text may be ranges in it
+    /// without escapes, and stay.
     @inline(never)
     private mutating func mendLast(_ flaws: JSONFlaws) {
         let last = records.count - 1
@@ -198,7 +198,7 @@ package struct EventBatch: Sendable {
         }
     }
 
-    /// What lies in the bytes from `offset` on already, or its unescaped text behind all that there is.
+    /// The piece for a range from `offset`; escaped text is decoded and appended after all other bytes.
     @inline(__always)
     private mutating func piece(_ range: Range<Int>, of offset: Int) -> Piece {
         let isEscaped = bytes.withUnsafeBufferPointer { bytes in
@@ -212,7 +212,7 @@ package struct EventBatch: Sendable {
     }
 
     private mutating func append(_ piece: UnsafeRawBufferPointer, from offset: Int) -> Piece {
-        // More than 2 GiB in one event is no line of ours: what is cut off here is left out there.
+        // An event of more than 2 GiB cannot become a line: the bytes cut off here would be left out there.
         let count = min(piece.count, Int(Int32.max) - (byteCount - offset))
         reserve(count)
         bytes.withUnsafeMutableBytes {
@@ -233,7 +233,7 @@ package struct EventBatch: Sendable {
     private mutating func grow(_ count: Int) {
         let needed = byteCount + count
         let wanted = bytes.isEmpty ? needed : max(needed, bytes.count * 2)
-        // By memcpy and memset: appending repeated elements takes them one by one where nothing is optimised.
+        // With memcpy and memset: without optimisation, appending repeated elements goes one by one.
         bytes = [UInt8](unsafeUninitializedCapacity: wanted) { [bytes, byteCount] room, count in
             bytes.withUnsafeBytes { old in
                 guard let target = room.baseAddress else { return }

@@ -1,24 +1,24 @@
 package import Reactor
 
-/// A time in which something cannot be had: how often it was tried, and what was said of it.
+/// A period without success: its start, the failed attempts, and the last cause reported.
 ///
-/// - Parameter Cause: what tells one thing that is said from another.
+/// - Parameter Cause: distinguishes one report from another.
 package struct Outage<Cause: Equatable & Sendable>: Sendable {
-    /// When it began; nil while there is none.
+    /// The start of the outage; nil while there is none.
     package private(set) var since: LoopInstant?
-    /// Tries in a row that came to nothing.
+    /// The number of failed attempts in a row.
     package private(set) var attempts = 0
-    /// What was said of it last.
+    /// The last cause reported.
     private var told: Cause?
 
     package init() {}
 
-    /// Notes a try that came to nothing.
+    /// Records a failed attempt.
     ///
     /// - Parameters:
-    ///   - first: which try in a row is the first one worth a line.
-    ///   - isBrief: whether the line is worth nothing once anything was said.
-    /// - Returns: whether that is to be said: once, and again when it is something else.
+    ///   - first: the number in a row of the first failure to report.
+    ///   - isBrief: whether to skip the report if any was made before.
+    /// - Returns: whether to report it: once, and again when the cause changes.
     package mutating func fail(by cause: Cause, at now: LoopInstant, from first: Int = 1, isBrief: Bool = false) -> Bool
     {
         since = since ?? now
@@ -28,9 +28,9 @@ package struct Outage<Cause: Equatable & Sendable>: Sendable {
         return true
     }
 
-    /// It is over, if there is one.
+    /// Ends the outage, if there is one.
     ///
-    /// - Returns: what is to be said of it; nil when nothing was said before.
+    /// - Returns: the recovery to report; nil when no failure was reported.
     package mutating func end(at now: LoopInstant) -> Recovery? {
         defer { self = Self() }
         guard let since, told != nil else { return nil }

@@ -1,18 +1,18 @@
-/// What the values of a series are, as its name says.
+/// The kind of a series' values, given by its name.
 package enum SeriesKind: Int, Sendable {
-    /// What a source says.
+    /// Data from the source.
     case data
-    /// How long its requests take, in milliseconds.
+    /// The response times of its requests, in milliseconds.
     case latency
-    /// How much memory its process holds, in bytes.
+    /// The memory of its process, in bytes.
     case memory
 
-    /// The kind of the series that lines call `name`.
+    /// The kind of the series called `name` in lines.
     package init(of name: String) {
         self = [.latency, .memory].first { name.utf8.starts(with: $0.prefix.utf8) } ?? .data
     }
 
-    /// What the names of such series have before the source: `latency:`, `memory:`, or nothing.
+    /// The prefix before the source in the names of such series: `latency:`, `memory:`, or empty.
     package var prefix: String {
         switch self {
         case .data: ""

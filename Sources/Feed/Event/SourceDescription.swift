@@ -1,35 +1,35 @@
-/// When something new is to be expected of a source.
+/// When to expect new data from a source.
 package enum Rhythm: Sendable, Equatable {
-    /// Whenever it has something: a stream.
+    /// At any time: a stream.
     case stream
-    /// So much time after the last one.
+    /// This long after the last data.
     case every(Duration)
-    /// Never again, once it has come.
+    /// Never again after the first data.
     case once
 
-    /// Of a source that is asked again after so much time; nil for one that is not asked again.
+    /// The rhythm of a source that is polled again after this time; nil for one that is polled once.
     package init(every: Duration?) { self = every.map { .every($0) } ?? .once }
 }
 
-/// What a feed says of one of its sources: how lines name it, and how its values are to be read.
+/// The description of a source: its names in lines, and the meaning of its values.
 package struct SourceDescription: Sendable, Equatable {
     /// The source's name, which begins the names of its series; unique within a feed.
     package var name: String
     /// The `type` of its data lines.
     package var type: String
-    /// What its values are measured in, as it is shown behind them: `ms`, `µg/m³`; nil for none.
+    /// The unit of its values, shown after them: `ms`, `µg/m³`; nil for none.
     package var unit: String?
-    /// What its values mean; nil when nobody has said.
+    /// The meaning of its values; nil if not configured.
     package var bands: BandScale?
     /// See `SourceStatus.valuePointer`.
     package var valuePointer: String?
-    /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
+    /// Whether its polls accept a number `n`, from 0 to `PollRequest.mostN`.
     package var takesN: Bool
     package var rhythm: Rhythm
-    /// The agent of a fleet that it stands for, whose feed is a source; nil for any other source.
+    /// The fleet's agent whose feed this source is; nil for any other source.
     package var agent: String?
 
-    /// - Parameter type: nil for the name.
+    /// - Parameter type: nil to use the name.
     package init(
         name: String, type: String? = nil, unit: String? = nil, bands: BandScale? = nil, valuePointer: String? = nil,
         takesN: Bool = false, rhythm: Rhythm = .stream
@@ -43,7 +43,7 @@ package struct SourceDescription: Sendable, Equatable {
         self.rhythm = rhythm
     }
 
-    /// An agent of a fleet, for what it says of itself and what is said of it.
+    /// The source for an agent of a fleet: for the agent's lines about itself, and the hub's about it.
     package init(agent: String) {
         self.init(name: "\(agent).\(EventStore.ownName)", type: "memory")
         self.agent = agent
