@@ -1,16 +1,17 @@
 package import Reactor
 
 extension Board {
-    /// The windows of one series at any width, aligned to the Unix epoch, ascending; those that overlap `range`.
+    /// Returns the windows of one series at any width, aligned to the Unix epoch, ascending, which overlap `range`.
     ///
-    /// The points kept make windows as `WindowRing` does. Where `width` is a multiple of the width of the agent's own
-    /// windows, these are put together likewise (last of the last, weighed mean), and of two windows for the same time
-    /// the one with the greater count is taken, the one from points when equal: each side can only lack events, the
-    /// points those before the board was attached, trimmed or lost in a gap, the agent's those of the window not closed
-    /// yet. A window nobody saw an event in is absent. At the agent's own width `band` and `trend` are the agent's.
+    /// It makes windows from the points kept, as `WindowRing` does. Where `width` is a multiple of the width of the
+    /// agent's own windows, it also merges those (last of the last, weighted mean). Of two windows for the same time it
+    /// picks the one with the greater count, or the one from points if equal: each side can only lack events. The
+    /// points lack those before the board was attached, trimmed or lost in a gap; the agent's windows lack those of the
+    /// window that is still open. A window without any known event is absent. At the agent's own width, `band` and
+    /// `trend` are the agent's.
     ///
-    /// `series` is an index into `series`; `width` is taken as 1 µs if less. There are at most as many windows as points
-    /// and window lines kept of the series.
+    /// `series` is an index into `series`; a `width` below 1 µs counts as 1 µs. There are at most as many windows as
+    /// points and window lines kept of the series.
     package func windows(of series: Int, width: Duration, over range: Range<Timestamp>) -> [BoardWindow] {
         guard self.series.indices.contains(series) else { return [] }
         let width = Swift.max(width.microseconds, 1)
@@ -42,12 +43,12 @@ extension Board {
         }
     }
 
-    /// The series' points as windows, ascending.
+    /// Returns the series' points as windows, ascending.
     private func windowsOfPoints(_ series: Int, width: Int64) -> [Window] {
         var windows: [Window] = []
         for point in points(of: series) {
             let index = Window.index(of: point.time, width: width)
-            // Points come nearly in order, so the place is nearly always the last.
+            // Points arrive nearly in order, so the index is nearly always the last.
             var place = windows.endIndex
             while place > 0, windows[place - 1].index > index { place -= 1 }
             if place > 0, windows[place - 1].index == index {

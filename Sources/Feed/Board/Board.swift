@@ -1,68 +1,68 @@
 package import Reactor
 
-/// What every view shows: a fold over the lines of a feed, the same wherever it is done.
+/// The state that every view shows: a fold over the lines of a feed, the same wherever it is computed.
 ///
-/// A pure function of the lines, without clock: two boards that were given the same lines are equal. The page's
-/// JavaScript has a twin; both are tested with Tests/Vectors/board. The rules, in the order of a line's way:
+/// A pure function of the lines, without a clock: two boards given the same lines are equal. The page's JavaScript has
+/// a twin; Tests/Vectors/board tests both. The rules, in the order in which they apply to a line:
 ///
-/// 1. **Runs.** A `hello` with another `run` than the last one's empties the board: nothing of the old run is kept but
-///    `runChanges`, which goes up by one (not for the first run). With the same run, everything is kept and only `hello`
-///    is replaced. Either way `bye` is forgotten. `bye` keeps its reason and changes nothing else.
-/// 2. **Numbers.** A numbered line with a number not above `lastSequence` is ignored entirely. Otherwise its number
-///    becomes `lastSequence`; if it is not the first of its run, the reader unfiltered, and the number higher than the
-///    next one, a gap with the reason `hole` is noted. A `gap` line with a `to` above `lastSequence` is noted from its
-///    `from`, or from behind `lastSequence` if that is higher, and `lastSequence` becomes `to`. Any other is ignored.
-/// 3. **Clock.** A line's time becomes `clock`, also a later one's earlier time, as the agent's clock may step. But the
-///    time of a data line is its event's and only moves `clock` forward, as does that of a line which has an `agent`: that one's
-///    clock is another.
-/// 4. **Events and points.** A data line is an event of its series, with a value or without; `event` is the one that is
-///    latest by time, then number. Its `data` is not kept when it has more than `dataPerEvent` bytes. When all series' kept
-///    data has more than `data` bytes together, the one with the lowest number goes, and so on until it fits, which may be
-///    the new one itself; either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one.
-///    The same holds for all series' newest texts and `texts`.
-///    A data line with a value is a point of its series besides, a latency line one of `latency:SOURCE` (its `ms`), a
-///    memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is not later than `clock` less the history
-///    (the hello's, or 120 s) is not kept. See `BoardHistories` for the bounds. `newest` is the point that is latest by
-///    time, then number, kept or not.
-/// 5. **Window lines** replace one of the same start unless its revision is higher. One of another width than those kept
-///    for the series replaces them all. When there is a new one, those that ended no later than `clock` less the history
-///    go, but for the last. Over `windowsPerSeries`, or over `windows` for all series together, the series'
-///    window of the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
-///    and there are none where they would be one more different word than `words`.
-/// 6. **Endpoints** are told apart by their source and their name. A `stats` line with an `as_of` of at least `lastSequence` replaces all endpoints: one that is known
-///    with the same count and errors stays as it is, any other begins as `LatencyHistogram(summary)`, one not listed is
-///    gone; newest phases stay. Latency lines with a higher number than the last such `as_of` are counted on top, and
-///    likewise the errors of error lines that name an endpoint.
-/// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of UTF-8),
-///    bands, `valuePointer` (none when it has more than 256 bytes), `takesN` and rhythm, all six to none where they are
-///    missing; a source that they do not name has none either and is no longer `isListed`. A data line with a
-///    higher number than the last `as_of` may set its source's `valuePointer` too.
-///    Entries with another state than these three are passed over. Bands that break a rule of `BandScale` (1 to 64 of
-///    them, ascending ends that only the last one is without, names of 1 to 64 bytes, letters of one character and at most
-///    16 bytes, colours of `#` and six hexadecimal digits) are none. A data, progress or recovered line, and a latency line
-///    with status 304, make their source `ok`, and so does a memory line one that is `starting`; an error line `failing`,
-///    with its code, message, attempt and time of retry (line's time plus `retry_in_ms`). When all sources' messages have more than `messages` bytes together, the one with the
-///    lowest number goes, and so on. A latency line with status 304 sets `confirmed` besides, a progress line
-///    `answered`, a recovered line `outage`.
-///    `since` changes only when the state does. A source begins as `starting` at its first line's time.
-///    The times, numbers and codes (cut at 64 code points) of its errors are kept over the history as points are.
-/// 8. **Agents.** A numbered line that has an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
-///    counted) is about that agent of a fleet. One that has an `origin_seq` besides came of it: then `clock` is when it was
-///    heard, unless it was heard later, and the line is one of its stretch of 10 s of `clock`. A `peer` line sets what it says, its
-///    texts cut at 256 bytes, and `heard` if it has one; with the state `forgotten` the agent is gone. A `lost` line adds to
-///    what is lost. An agent that is new comes behind the others; when there are as many as may be, those go before of which the
-///    newest line was a day or more before `clock`, and if none is, the new one is refused.
+/// 1. **Runs.** A `hello` with another `run` than the previous one empties the board: of the old run only `runChanges`
+///    stays, which goes up by one (not for the first run). With the same run, only `hello` is replaced. Either way
+///    `bye` is cleared. A `bye` line keeps its reason and changes nothing else.
+/// 2. **Numbers.** A numbered line whose sequence number is not above `lastSequence` is ignored entirely. Otherwise its
+///    number becomes `lastSequence`; if it is not the first of its run, the reader is unfiltered, and the number skips
+///    some, they become a gap with the reason `hole`. A `gap` line with a `to` above `lastSequence` is recorded from
+///    its `from`, or from after `lastSequence` if that is higher, and `lastSequence` becomes `to`. Any other is
+///    ignored.
+/// 3. **Clock.** A line's time becomes `clock`, even if it is earlier, as the agent's clock may step. But a data line
+///    has its event's time, and a line with an `agent` that agent's: these only move `clock` forward.
+/// 4. **Events and points.** A data line is an event of its series, with or without a value; `event` is the latest one
+///    by time, then number. Its `data` is not kept if it has more than `dataPerEvent` bytes. While all series' kept
+///    data has more than `data` bytes together, the one with the lowest number goes, which may be the new one itself.
+///    Either way the event `isCut`, as it is when the line is `truncated`, and `dataLeftOut` goes up by one. The same
+///    holds for all series' newest texts and `texts`. A data line with a value is also a point of its series, a latency
+///    line one of `latency:SOURCE` (its `ms`), a memory line one of `memory:SOURCE` (its `rss_bytes`). A point that is
+///    not later than `clock` minus the history (the hello's, or 120 s) is not kept. See `BoardHistories` for the
+///    bounds. `newest` is the latest point by time, then number, kept or not.
+/// 5. **Window lines** replace the one with the same start unless that has a higher revision. One of another width than
+///    those kept for the series replaces them all. A new one removes those that ended no later than `clock` minus the
+///    history, except the last. Over `windowsPerSeries`, or over `windows` for all series together, the series' window
+///    with the earliest start goes, which may be the new one itself. `band` and `trend` are cut at 64 bytes of UTF-8,
+///    and are left out if they would exceed `words` different words.
+/// 6. **Endpoints** are distinguished by source and name. A `stats` line with an `as_of` of at least `lastSequence`
+///    replaces all endpoints: one with the same count and errors as before stays, any other starts as
+///    `LatencyHistogram(summary)`, one not listed goes; newest phases stay. Latency lines with a higher number than the
+///    last such `as_of` are added, and so are the errors of error lines that name an endpoint.
+/// 7. **Sources.** The same `stats` lines set state and since, type (cut as texts are), unit (cut at 32 bytes of
+///    UTF-8), bands, `valuePointer` (none if over 256 bytes), `takesN` and rhythm, the last six to none where absent; a
+///    source not listed has none of them either and is no longer `isListed`. A data line with a higher number than the
+///    last `as_of` may set its source's `valuePointer` too. Entries with another state than these three are skipped.
+///    Bands that break a rule of `BandScale` (1 to 64 of them, ascending ends that only the last one lacks, names of 1
+///    to 64 bytes, letters of one character and at most 16 bytes, colours of `#` and six hexadecimal digits) count as
+///    none. A data, progress or recovered line, and a latency line with status 304, make their source `ok`, and a
+///    memory line does if the source is `starting`; an error line makes it `failing`, with its code, message, attempt
+///    and time of retry (the line's time plus `retry_in_ms`). While all sources' messages have more than `messages`
+///    bytes together, the one with the lowest number goes. A latency line with status 304 also sets `confirmed`, a
+///    progress line `answered`, a recovered line `outage`. `since` changes only when the state does. A source starts as
+///    `starting` at its first line's time. The times, numbers and codes (cut at 64 code points) of its errors are kept
+///    over the history as points are.
+/// 8. **Agents.** A numbered line with an `agent` (1 to 63 ASCII letters, digits, `-`, `_`; any other is refused and
+///    counted) is about that agent of a fleet. One that also has an `origin_seq` comes from that agent: `heard` becomes
+///    `clock`, unless it is later already, and the line counts in the agent's current period of 10 s of `clock`. A
+///    `peer` line sets the values that it gives, its texts cut at 256 bytes, and `heard` if it has one; the state
+///    `forgotten` removes the agent. A `lost` line adds to the lost lines. A new agent comes after the others; when the
+///    limit is reached, agents whose newest line was a day or more before `clock` go, and if there is none, the new one
+///    is refused.
 /// 9. Every numbered line is one of the newest `lines`, with the value and text that fit its type.
 ///
-/// Texts are cut at 1,000 code points, and so are names where they are no more than shown in `lines`; in `memory` they are
-/// cut at 64. Names are told apart by their bytes. A name of a series, endpoint or source that is new and has more than
-/// 2,048 bytes of UTF-8, or comes when there are as many as may be, or would, together with its source's, make all
-/// names more than `names` bytes, is refused and counted, and so is a series or endpoint of a source with such a name.
-/// An agent line that has an `agent` is its source's, all others are the feed's own; likewise memory lines, of which those that
-/// have an `agent` are only points. Of an agent line's outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a
-/// data line is one of an unknown type with a `series`.
+/// Texts are cut at 1,000 code points, and so are names that are only shown in `lines`; in `memory` they are cut at 64.
+/// Names are compared by their bytes. A new name of a series, endpoint or source is refused and counted if it has more
+/// than 2,048 bytes of UTF-8, if the limit is reached, or if it would, together with its source's, make all names more
+/// than `names` bytes; so is a series or endpoint of a source with such a name. An agent line with an `agent` belongs
+/// to its source, all others to the feed itself; memory lines with an `agent` are only points. Of an agent line's
+/// outputs, 64 are kept. Lines of an unknown type count as numbered lines if they have a number; a data line is one of
+/// an unknown type with a `series`.
 package struct Board: Sendable {
-    /// How much a board holds at the most.
+    /// The most that a board holds.
     package struct Limits: Sendable {
         package var series = 10_000
         package var pointsPerSeries = 4_096
@@ -71,7 +71,7 @@ package struct Board: Sendable {
         package var windows = 131_072
         package var endpoints = 4_096
         package var sources = 10_000
-        /// Bytes of the names of series, endpoints and sources.
+        /// Bytes of names of series, endpoints and sources.
         package var names = 4 << 20
         /// Different names of bands and trends in window lines, at most 64 bytes each.
         package var words = 1_000
@@ -89,12 +89,12 @@ package struct Board: Sendable {
         package var outputs = 64
         package var errorsPerSource = 256
         package var errors = 16_384
-        /// As many as a store takes: lines of further ones would be refused one by one.
+        /// The same as in a store: a board with a lower limit would refuse lines of further agents one by one.
         package var agents = FeedState.Limits().members
 
         package init() {}
 
-        /// So many series, and of what all of them have together as much for each as usual.
+        /// Limits for this number of series, which scales what all series share.
         package init(series: Int) {
             func scaled(_ amount: Int) -> Int { FeedState.Limits.scaled(amount, series) }
             self.series = series
@@ -108,7 +108,7 @@ package struct Board: Sendable {
     private static let longestWord = 64
     private static let defaultHistory: Int64 = 120_000_000
 
-    /// Names are told apart by their bytes, as the agent does: a `String` takes two spellings of an é for one.
+    /// A name, compared by its bytes as the agent does: a `String` treats two spellings of an é as equal.
     private struct Name: Sendable, Hashable {
         let text: String
 
@@ -122,7 +122,7 @@ package struct Board: Sendable {
         }
     }
 
-    /// Sources that ask the same endpoint have it counted for each.
+    /// An endpoint of one source: sources that poll the same endpoint have separate counts.
     private struct EndpointName: Sendable, Hashable {
         var endpoint: Name
         var source: Name
@@ -134,43 +134,43 @@ package struct Board: Sendable {
 
     /// The hello of the newest connection.
     package private(set) var hello: Line.Hello?
-    /// How many times the run changed since the board was made.
+    /// The number of run changes since the board was created.
     package private(set) var runChanges = 0
-    /// Why the agent said goodbye; nil while it has not, or is back.
+    /// The agent's `bye` line; nil before it, and once the agent is back.
     package private(set) var bye: Line.Bye?
-    /// The number of the newest line applied or named as missed; 0 before the first.
+    /// The sequence number of the newest line applied or reported missing; 0 before the first.
     package private(set) var lastSequence = 0
-    /// The agent's time, as the newest line tells.
+    /// The agent's time, by its newest line.
     package private(set) var clock: Timestamp?
 
     /// In the order of their first line.
     package private(set) var series: [BoardSeries] = []
     /// The points of all series.
     package private(set) var points: BoardHistories<BoardPoint>
-    /// How many events' data was not kept for its length, and how many data and texts were let go for others'.
+    /// The number of events whose data was too long to keep, plus the data and texts dropped to make room for others.
     package private(set) var dataLeftOut = 0
-    /// How many events, points and window lines had no series for being refused one.
+    /// The number of events, points and window lines whose series was refused.
     package private(set) var refusedSeries = 0
 
-    /// In the order of their first line, or the newest stats line's.
+    /// In the order of their first line, or of the newest stats line.
     package private(set) var endpoints: [BoardEndpoint] = []
-    /// The number of the last line that the newest stats line counts; 0 before there is one.
+    /// The last sequence number included in the newest stats line; 0 before there is one.
     package private(set) var statsAsOf = 0
-    /// How many lines had no endpoint for being refused one.
+    /// The number of lines whose endpoint was refused.
     package private(set) var refusedEndpoints = 0
-    /// How many further endpoints and sources the newest stats line had no room for.
+    /// The number of further endpoints and sources that did not fit in the newest stats line.
     package private(set) var moreEndpoints = 0
     package private(set) var moreSources = 0
     /// In the order of their first line.
     package private(set) var sources: [BoardSource] = []
     private var errors: BoardHistories<BoardError>
-    /// How many lines had no source for being refused one.
+    /// The number of lines whose source was refused.
     package private(set) var refusedSources = 0
 
     private var shownAgents: ShownAgents
     /// The agents of a fleet, in the order of the first line about each.
     package var agents: [ShownAgent] { shownAgents.agents }
-    /// How many lines were about an agent that was refused.
+    /// The number of lines about a refused agent.
     package var refusedAgents: Int { shownAgents.refused }
 
     package private(set) var memory: BoardRing<BoardMemory>
@@ -180,9 +180,9 @@ package struct Board: Sendable {
     package private(set) var lines: BoardRing<BoardLine>
     /// The newest gaps, the oldest first.
     package private(set) var gaps: BoardRing<BoardGap>
-    /// How many gaps there were in this run.
+    /// The number of gaps in this run.
     package private(set) var gapCount = 0
-    /// How many lines were missed in this run.
+    /// The number of lines missed in this run.
     package private(set) var missed = 0
 
     private var seriesByName: [Name: Int] = [:]
@@ -192,10 +192,10 @@ package struct Board: Sendable {
     private var eventData: BoardBudget
     private var eventTexts: BoardBudget
     private var messages: BoardBudget
-    /// Bytes of all names, but for those of endpoints.
+    /// The number of bytes of all names, except those of endpoints.
     private var nameBytes = 0
     private var endpointNameBytes = 0
-    /// Names of bands and trends; windows share the memory of theirs with these.
+    /// The names of bands and trends; windows share their memory.
     private var words: Set<Name> = []
     private var isRunning = false
 
@@ -212,16 +212,16 @@ package struct Board: Sendable {
         gaps = BoardRing(capacity: limits.gaps)
     }
 
-    /// The index of the series of this name; nil when there is none.
+    /// The index of the series with this name; nil when there is none.
     package func series(named name: String) -> Int? { seriesByName[Name(name)] }
 
     /// The index of a source's own series of this kind; nil when there is none.
     package func series(_ kind: SeriesKind, of source: String) -> Int? { series(named: kind.prefix + source) }
 
-    /// The index of the source of this name; nil when there is none.
+    /// The index of the source with this name; nil when there is none.
     package func source(named name: String) -> Int? { sourcesByName[Name(name)] }
 
-    /// The agent of a fleet whose source it is; nil for one of the feed's own.
+    /// The agent of a fleet that a source belongs to; nil for the feed's own sources.
     package func agent(ofSource source: String) -> String? {
         guard let dot = source.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let name = String(source[..<dot])
@@ -234,12 +234,12 @@ package struct Board: Sendable {
     /// The errors of a source within the history, the oldest first.
     package func errors(of source: Int) -> BoardRing<BoardError> { errors[source] }
 
-    /// Whether points within the history were given up for the bounds.
+    /// Whether points within the history were dropped because of the bounds.
     package func isTrimmed(_ series: Int) -> Bool { points.isTrimmed(series) }
 
     // MARK: The fold
 
-    /// Folds one line in; see `Board` for what it does.
+    /// Applies one line; see `Board` for the rules.
     package mutating func apply(_ line: Line) {
         switch line.body {
         case .hello(let hello): begin(hello)
@@ -315,25 +315,25 @@ package struct Board: Sendable {
         }
     }
 
-    /// Rules 6 and 7: the base of endpoints and sources, unless it is older than what is here.
+    /// Rules 6 and 7: sets the base of endpoints and sources, unless it is older than the board's state.
     private mutating func list(_ stats: Line.Stats, at time: Timestamp) {
         guard stats.asOf >= lastSequence else { return }
         rebase(asOf: stats.asOf, stats.endpoints)
         (moreEndpoints, moreSources) = (stats.moreEndpoints, stats.moreSources)
-        // Descriptions go as well, so that those of all sources together are never more than one line has room for.
+        // Clears all descriptions first, so that together they never exceed what fits in one line.
         for index in sources.indices { sources[index].list(as: nil) }
         for status in stats.sources {
             guard let index = sourceIndex(status.source, time: status.since ?? time) else { continue }
             sources[index].list(as: status)
             let heard = sources[index].heard
             enter(status.state, index, at: status.since ?? time)
-            // All that is known of one that was never heard.
+            // A listing as ok counts as hearing from the source only if it was never heard before.
             sources[index].heard = heard ?? sources[index].heard
             sources[index].since = status.since ?? sources[index].since
         }
     }
 
-    /// Rule 1: a connection begins.
+    /// Rule 1: starts a connection.
     private mutating func begin(_ new: Line.Hello) {
         if let old = hello, old.run != new.run {
             let changes = runChanges + 1
@@ -344,7 +344,7 @@ package struct Board: Sendable {
         bye = nil
     }
 
-    /// Rule 2: whether a numbered line is new; if so its number is the last one now.
+    /// Rule 2: sets the last sequence number; returns whether the line is new.
     private mutating func advance(to sequence: Int, time: Timestamp) -> Bool {
         guard sequence > lastSequence else { return false }
         if isRunning, hello?.filtered != true, sequence > lastSequence + 1 {
@@ -355,7 +355,7 @@ package struct Board: Sendable {
         return true
     }
 
-    /// Rule 2: a gap line.
+    /// Rule 2: applies a gap line.
     private mutating func miss(from: Int, to: Int, reason: String, time: Timestamp) {
         guard to > lastSequence else { return }
         let first = Swift.max(from, lastSequence + 1)
@@ -370,7 +370,7 @@ package struct Board: Sendable {
         missed = missed.addingSaturated(to - from).addingSaturated(1)
     }
 
-    /// Rule 4: an event of a series; gives the series' index, nil when it is refused one.
+    /// Rule 4: adds an event to a series; returns the series' index, nil when it is refused.
     private mutating func take(_ data: Line.Data, source: String, time: Timestamp, sequence: Int) -> Int? {
         guard let index = seriesIndex(data.series, source: source) else { return nil }
         series[index].events += 1
@@ -381,7 +381,7 @@ package struct Board: Sendable {
             isCut: data.truncated)
         if let bytes = data.data {
             if bytes.count <= limits.dataPerEvent {
-                // A copy, as the slice keeps the whole chunk alive that the line came in.
+                // A copy, because the slice would keep alive the whole chunk that contained the line.
                 event.data = Array(bytes)
             } else {
                 event.isCut = true
@@ -397,14 +397,14 @@ package struct Board: Sendable {
         return index
     }
 
-    /// Rule 4: lets go of a part of a series' newest event.
+    /// Rule 4: drops a part of a series' newest event.
     private mutating func leaveOut<Part>(_ part: WritableKeyPath<BoardEvent, Part?>, of index: Int) {
         series[index].event?[keyPath: part] = nil
         series[index].event?.isCut = true
         dataLeftOut += 1
     }
 
-    /// Rule 4: a value of a series, if there are both.
+    /// Rule 4: adds a point to a series, if there is a value and a series.
     private mutating func plot(_ value: Double?, _ time: Timestamp, _ sequence: Int, in index: Int?) {
         guard let value, value.isFinite, let index else { return }
         let point = BoardPoint(time: time, value: value, sequence: sequence)
@@ -414,13 +414,13 @@ package struct Board: Sendable {
         if point.microseconds > expiry { points.append(point, to: index, expiry: expiry) }
     }
 
-    /// What is not later than this is past the history, in microseconds; `time` is the line's, for want of a clock.
+    /// The time up to which points are past the history, in microseconds; based on the line's `time` without a clock.
     private func expiry(at time: Timestamp) -> Int64 {
         let history = hello?.history.microseconds ?? Self.defaultHistory
         return (clock ?? time).microseconds.subtractingSaturated(history)
     }
 
-    /// Rule 5: a window of a series.
+    /// Rule 5: adds a window to a series.
     private mutating func keep(_ line: Line.Window, source: String) {
         var window = BoardWindow(line)
         guard window.width > 0, window.count > 0, let index = seriesIndex(line.series, source: source) else { return }
@@ -453,7 +453,7 @@ package struct Board: Sendable {
         }
     }
 
-    /// Rule 5: the name of a band or of a trend.
+    /// Rule 5: returns the shared name of a band or a trend.
     private mutating func word(_ name: String) -> String? {
         let word = Name(LineEncoder.cut(name, at: Self.longestWord))
         if let place = words.firstIndex(of: word) { return words[place].text }
@@ -462,7 +462,7 @@ package struct Board: Sendable {
         return word.text
     }
 
-    /// Rule 7: a source comes into a state.
+    /// Rule 7: sets a source's state.
     private mutating func enter(_ state: SourceStatus.State, _ index: Int, at time: Timestamp) {
         if state == .ok { sources[index].heard = clock }
         if state != .failing, let message = sources[index].message {
@@ -471,7 +471,7 @@ package struct Board: Sendable {
         sources[index].enter(state, at: time)
     }
 
-    /// Rule 6: the base of all endpoints.
+    /// Rule 6: replaces the base of all endpoints.
     private mutating func rebase(asOf sequence: Int, _ said: [Line.Endpoint]) {
         let known = endpoints
         let places = endpointsByName
@@ -495,7 +495,7 @@ package struct Board: Sendable {
         }
     }
 
-    /// Rule 6: one answered request.
+    /// Rule 6: counts one answered request.
     private mutating func time(_ sample: LatencySample, source: String, time: Timestamp, sequence: Int) {
         guard let index = endpointIndex(EndpointName(sample.endpoint, source)) else { return }
         endpoints[index].newest = sample
@@ -503,7 +503,7 @@ package struct Board: Sendable {
         if sequence > statsAsOf { endpoints[index].histogram.record(sample.ms) }
     }
 
-    /// Rules 6 and 7: an error.
+    /// Rules 6 and 7: counts an error.
     private mutating func fail(_ failure: Failure, source name: String, time: Timestamp, sequence: Int) {
         if sequence > statsAsOf, let endpoint = failure.endpoint,
             let index = endpointIndex(EndpointName(endpoint, name))
@@ -565,7 +565,7 @@ package struct Board: Sendable {
         return sources.count - 1
     }
 
-    /// How many bytes new names take; nil when one is too long, or there is no room for them.
+    /// The number of bytes that new names take; nil when one is too long, or there is no room for them.
     private func room(for names: String...) -> Int? {
         guard names.allSatisfy({ $0.utf8.count <= Self.longestName }) else { return nil }
         let bytes = names.reduce(0) { $0 + $1.utf8.count }
@@ -574,7 +574,7 @@ package struct Board: Sendable {
 }
 
 extension String {
-    /// At most `limit` code points from the start.
+    /// Returns at most the first `limit` code points.
     func cut(to limit: Int) -> String {
         utf8.count <= limit ? self : String(unicodeScalars.prefix(limit))
     }

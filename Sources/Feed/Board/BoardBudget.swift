@@ -1,7 +1,7 @@
-/// Which owners (series, sources) have something of their newest line kept, in the order of the lines' numbers, and how many
-/// bytes that is in all.
+/// Tracks which owners (series, sources) keep a part of their newest line, in the order of the lines' sequence numbers,
+/// and the total number of bytes.
 ///
-/// It only does the counting; the bytes are with their owners.
+/// It only counts; the owners hold the bytes.
 struct BoardBudget: Sendable {
     private struct Entry {
         var owner: Int32
@@ -9,19 +9,19 @@ struct BoardBudget: Sendable {
         var count: Int
     }
 
-    /// Bytes of all that is kept.
+    /// The number of bytes kept in all.
     private(set) var bytes = 0
-    /// Every owner's newest entry counts; one before it is stale.
+    /// Only each owner's newest entry counts; earlier ones are stale.
     private var order: BoardRing<Entry>
-    /// By owner: the number of the entry that counts; 0 for none.
+    /// By owner: the sequence number of the entry that counts; 0 for none.
     private var newest: [Int] = []
 
-    /// For at most `owners` owners.
+    /// Creates a budget for at most `owners` owners.
     init(owners: Int) {
         order = BoardRing(capacity: max(owners, 1) * 2 + 1)
     }
 
-    /// Replaces what is kept for an owner by `count` bytes of the line `sequence`; nil for nothing.
+    /// Replaces an owner's kept bytes by `count` bytes of the line `sequence`; nil for nothing.
     mutating func replace(_ owner: Int, old: Int, by count: Int?, sequence: Int) {
         while newest.count <= owner { newest.append(0) }
         bytes -= old
@@ -33,7 +33,8 @@ struct BoardBudget: Sendable {
         order.append(Entry(owner: Int32(owner), sequence: sequence, count: count))
     }
 
-    /// Forgets the owner whose kept bytes have the lowest number, while there are more than `limit` bytes.
+    /// Forgets the owner whose kept bytes have the lowest sequence number, while there are more than `limit` bytes;
+    /// returns it.
     mutating func removeOldest(above limit: Int) -> Int? {
         while bytes > limit, let entry = order.removeFirst() {
             guard newest[Int(entry.owner)] == entry.sequence else { continue }
@@ -44,7 +45,7 @@ struct BoardBudget: Sendable {
         return nil
     }
 
-    /// There is at most one entry for each owner that is not stale.
+    /// Removes stale entries, which leaves at most one entry for each owner.
     private mutating func forgetStale() {
         var rest = BoardRing<Entry>(capacity: order.capacity)
         for entry in order where newest[Int(entry.owner)] == entry.sequence { rest.append(entry) }

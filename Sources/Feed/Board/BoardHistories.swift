@@ -1,29 +1,28 @@
-/// Something that happened at a time and is kept for the length of the history.
+/// Something that happened at one time and is kept for the length of the history.
 package protocol BoardMoment: Sendable {
-    /// When, in microseconds since the epoch.
+    /// The time, in microseconds since the epoch.
     var microseconds: Int64 { get }
 }
 
-/// The newest moments of every owner (a series, a source) in the order they arrived, bounded for each and for all together.
+/// The newest moments of every owner (a series, a source) in the order they arrived, bounded per owner and in total.
 ///
-/// Over an owner's bound its own oldest moment goes; over the bound of all, the one that arrived first of all. Both are
-/// remembered in `isTrimmed`. A moment that is past the history goes when a newer one of its owner arrives, without
-/// being remembered.
+/// Beyond an owner's bound it drops that owner's oldest moment; beyond the total, the one that arrived first of all.
+/// `isTrimmed` records both. A moment older than the history is dropped when a newer one of its owner arrives, which is
+/// not recorded.
 package struct BoardHistories<Moment: BoardMoment>: Sendable {
-    /// How many moments an owner has at the most.
+    /// The most moments of an owner.
     package let limitPerOwner: Int
-    /// How many moments all owners have together at the most.
+    /// The most moments of all owners together.
     package let limit: Int
-    /// How many there are.
+    /// The number of moments.
     package private(set) var count = 0
 
     private var rings: [BoardRing<Moment>] = []
     private var trimmed: [Bool] = []
-    /// The owner of every moment by arrival, and of moments that are gone already: as many of an owner's first entries
-    /// as `gone` says.
+    /// The owner of every moment, by arrival, including dropped moments: each owner's first `gone` entries are stale.
     private var order: BoardRing<Int32>
     private var gone: [Int32] = []
-    /// How many entries of moments that are gone may be there, besides as many as there are moments.
+    /// The number of stale entries allowed, beyond one per moment.
     private static var slack: Int { 64 }
 
     package init(limitPerOwner: Int, limit: Int) {
@@ -32,15 +31,15 @@ package struct BoardHistories<Moment: BoardMoment>: Sendable {
         order = BoardRing(capacity: 2 * (limit + 1) + Self.slack + 1)
     }
 
-    /// The moments of an owner, the oldest first; none for one that has none.
+    /// The owner's moments, the oldest first; empty if it has none.
     package subscript(owner: Int) -> BoardRing<Moment> {
         owner < rings.count ? rings[owner] : BoardRing(capacity: limitPerOwner)
     }
 
-    /// Whether moments of the owner were given up that were not past the history.
+    /// Whether moments of the owner within the history were dropped.
     package func isTrimmed(_ owner: Int) -> Bool { owner < trimmed.count && trimmed[owner] }
 
-    /// Adds a moment, after letting go of the owner's up to `expiry`, in microseconds.
+    /// Adds a moment, after dropping the owner's moments up to `expiry`, in microseconds.
     package mutating func append(_ moment: Moment, to owner: Int, expiry: Int64) {
         while rings.count <= owner {
             rings.append(BoardRing(capacity: limitPerOwner))
@@ -73,7 +72,7 @@ package struct BoardHistories<Moment: BoardMoment>: Sendable {
         count -= 1
     }
 
-    /// Takes the entries of moments that are gone out of `order`; there are `count` others.
+    /// Removes the stale entries from `order`; `count` entries remain.
     private mutating func forgetGone() {
         var rest = BoardRing<Int32>(capacity: order.capacity)
         for owner in order {

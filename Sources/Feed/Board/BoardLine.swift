@@ -1,17 +1,17 @@
 package import Reactor
 
-/// One line as a feed screen shows it; texts have at most 1,000 code points.
+/// One line for a feed screen; texts have at most 1,000 code points.
 package struct BoardLine: Sendable, Equatable {
     package var sequence: Int
     package var time: Timestamp
     package var type: String
-    /// Empty when the line has none.
+    /// Empty when the line has no source.
     package var source: String
     package var series: String?
-    /// What `value` is.
+    /// The kind of `value`.
     package var kind = SeriesKind.data
-    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done,
-    /// a recovered line's down_s, a restart's last_seq, how many lines a lost one is about.
+    /// A data line's value, a window's last, a latency's ms, a memory's rss_bytes, a progress's done, a recovered
+    /// line's down_s, a restart's last_seq, a lost line's number of lines.
     package var value: Double?
     /// A data line's text, an error's message, a latency's endpoint, a restart's last_run, a peer's state.
     package var text: String?

@@ -1,6 +1,6 @@
 package import Reactor
 
-/// One value of one series as a board keeps it.
+/// One value of a series on a board.
 package struct BoardPoint: BoardMoment, Equatable {
     /// The event's time, in microseconds since the epoch.
     package var microseconds: Int64
@@ -15,13 +15,13 @@ package struct BoardPoint: BoardMoment, Equatable {
 
     package var time: Timestamp { Timestamp(microseconds: microseconds) }
 
-    /// Whether it counts as later than `other`: by time, and by sequence at the same time.
+    /// Whether it counts as later than `other`: by time, then by sequence number.
     package func isLater(than other: BoardPoint) -> Bool {
         (microseconds, sequence) > (other.microseconds, other.sequence)
     }
 }
 
-/// One error of one source, to be marked where its values are drawn.
+/// One error of a source, to mark where its values are drawn.
 package struct BoardError: BoardMoment, Equatable {
     /// The line's time, in microseconds since the epoch.
     package var microseconds: Int64
@@ -37,9 +37,8 @@ package struct BoardEvent: Sendable, Equatable {
     package var value: Double?
     /// At most 1,000 code points.
     package internal(set) var text: String?
-    /// The upstream's JSON as it stood in the line; nil when there was none, or it is not kept.
+    /// The upstream's JSON as it was in the line; nil when there was none, or it is not kept.
     package internal(set) var data: [UInt8]?
-    /// Whether there was more than is here: the line itself left something out, or `data` is not kept for its length, or no
-    /// longer for the room that others needed.
+    /// Whether a part is missing: the line itself left it out, `data` was too long to keep, or others needed the room.
     package internal(set) var isCut = false
 }

@@ -1,22 +1,22 @@
-/// A bounded queue: elements enter at its end, and once it is full the oldest makes room for each.
+/// A bounded queue: it appends at its end, and once it is full, drops the oldest element for each new one.
 ///
 /// Its memory doubles as it fills, up to the bound, so that an empty one costs nothing.
 package struct BoardRing<Element> {
-    /// How many elements there are at the most.
+    /// The most elements.
     package let capacity: Int
     package private(set) var count = 0
 
-    /// Circular; nil where there is no element.
+    /// Circular; nil for a free slot.
     private var slots: [Element?] = []
     private var head = 0
 
-    /// A ring for `capacity` elements, at least 1.
+    /// Creates a ring for `capacity` elements, at least 1.
     package init(capacity: Int) {
         precondition(capacity > 0, "a ring without room holds nothing")
         self.capacity = capacity
     }
 
-    /// Adds an element, and returns the oldest one if that had to go for it.
+    /// Adds an element, and returns the oldest one if it was dropped to make room.
     @discardableResult
     package mutating func append(_ element: Element) -> Element? {
         let oldest = count == capacity ? removeFirst() : nil
@@ -26,7 +26,7 @@ package struct BoardRing<Element> {
         return oldest
     }
 
-    /// Takes the oldest element out; nil when there is none.
+    /// Removes and returns the oldest element; nil when there is none.
     @discardableResult
     package mutating func removeFirst() -> Element? {
         guard count > 0 else { return nil }
@@ -57,10 +57,10 @@ extension BoardRing: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
-    /// The element at `position`, 0 being the oldest.
+    /// The element at `position`; 0 is the oldest.
     package subscript(position: Int) -> Element {
         precondition(position >= 0 && position < count, "outside the ring")
-        // Places from the head on for `count` places hold an element.
+        // The `count` slots from the head all hold an element.
         return slots[place(position)]!
     }
 }

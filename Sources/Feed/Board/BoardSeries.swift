@@ -1,6 +1,6 @@
 package import Reactor
 
-/// One series as a board knows it; its points are in `Board.points(of:)`.
+/// The state of one series on a board; its points are in `Board.points(of:)`.
 package struct BoardSeries: Sendable, Equatable {
     /// `source`, `source/key`, `latency:SOURCE` or `memory:SOURCE`.
     package let name: String
@@ -8,13 +8,13 @@ package struct BoardSeries: Sendable, Equatable {
     package let kind: SeriesKind
     /// The latest point by event time, also when it is past the history.
     package internal(set) var newest: BoardPoint?
-    /// The newest data line, with a value or without; nil for series of latencies and memory.
+    /// The newest data line, with or without a value; nil for latency and memory series.
     package internal(set) var event: BoardEvent?
-    /// How many data lines arrived in this run, with a value or without.
+    /// The number of its data lines in this run, with or without a value.
     package internal(set) var events = 0
-    /// How many points arrived in this run.
+    /// The number of its points in this run.
     package internal(set) var count = 0
-    /// The agent's own windows, ascending by start, all of one width: the one its newest window line had.
+    /// The agent's own windows, ascending by start, all of the width of the newest window line.
     package internal(set) var windows: [BoardWindow] = []
 
     init(name: String, source: String) {
@@ -27,7 +27,7 @@ package struct BoardSeries: Sendable, Equatable {
     package var text: String? { event?.text }
 }
 
-/// One window of one series, as the agent said it or as a board made it from points.
+/// One window of a series, from the agent's window line or made by a board from points.
 package struct BoardWindow: Sendable, Equatable {
     package var start: Timestamp
     /// In microseconds, at least 1.
@@ -37,17 +37,17 @@ package struct BoardWindow: Sendable, Equatable {
     package var minimum: Double
     package var maximum: Double
     package var mean: Double
-    /// Of the window line; 0 for a window made from points.
+    /// The revision in the window line; 0 for a window made from points.
     package var revision = 0
-    /// What the agent makes of the value, where it says so.
+    /// The band that the agent assigned to the value, if any.
     package var band: String?
-    /// Where the agent sees the values going, where it says so.
+    /// The trend that the agent saw in the values, if any.
     package var trend: String?
 
 }
 
 extension BoardWindow {
-    /// A window that the agent said.
+    /// A window from the agent's window line.
     init(_ window: Line.Window) {
         self.init(
             start: window.start, width: window.width.microseconds, last: window.last, count: window.count,
@@ -62,7 +62,7 @@ extension BoardWindow {
             minimum: window.minimum, maximum: window.maximum, mean: window.mean)
     }
 
-    /// Windows of one width, ascending, put together to wider ones; none if they do not fit.
+    /// Merges windows of one width, ascending, into wider ones; empty if the widths do not match.
     package static func widened(_ lines: [BoardWindow], to width: Int64) -> [BoardWindow] {
         guard let narrow = lines.first?.width, width.isMultiple(of: narrow) else { return [] }
         if width == narrow { return lines }
@@ -84,9 +84,9 @@ extension BoardWindow {
         return windows
     }
 
-    /// Takes in a window that lies within the same wider one and starts no earlier.
+    /// Merges a window that is within the same wider one and starts no earlier.
     mutating func absorb(_ later: BoardWindow) {
-        // Weighed, not summed, so that nothing overflows; limited to the extremes as rounding may leave them.
+        // A weighted mean, not a sum, so that nothing overflows; clamped to the extremes in case of rounding.
         let weight = Double(later.count) / (Double(count) + Double(later.count))
         minimum = Swift.min(minimum, later.minimum)
         maximum = Swift.max(maximum, later.maximum)

@@ -1,55 +1,55 @@
 package import Reactor
 
-/// One source as a board knows it.
+/// The state of one source on a board.
 package struct BoardSource: Sendable, Equatable {
     package let name: String
     package internal(set) var state = SourceStatus.State.starting
-    /// When it came into `state`.
+    /// The time when it entered `state`.
     package internal(set) var since: Timestamp
-    /// Whether the newest stats line names it; true before the first.
+    /// Whether the newest stats line lists it; true before the first one.
     package internal(set) var isListed = true
-    /// The `type` of its data lines; nil while nobody has said.
+    /// The `type` of its data lines; nil while unknown.
     package internal(set) var type: String?
-    /// What its values are measured in, at most 32 bytes of UTF-8; nil for none.
+    /// The unit of its values, at most 32 bytes of UTF-8; nil for none.
     package internal(set) var unit: String?
-    /// What its values mean; nil when nobody has said.
+    /// The meaning of its values; nil while unknown.
     package internal(set) var bands: BandScale?
     /// See `SourceStatus.valuePointer`.
     package internal(set) var valuePointer: String?
-    /// Whether it takes the question of how far to go; false when nobody has said.
+    /// Whether its polls accept a number `n`; false while unknown.
     package internal(set) var takesN = false
-    /// When something new is to be expected; a stream's when nobody has said.
+    /// When to expect new data; as for a stream while unknown.
     package internal(set) var rhythm = Rhythm.stream
-    /// Of the newest error, while failing.
+    /// The code of the newest error, while failing.
     package internal(set) var code: String?
-    /// Of the newest error, while failing; at most 1,000 code points.
+    /// The message of the newest error, while failing; at most 1,000 code points.
     package internal(set) var message: String?
-    /// How many times in a row it failed, as the newest error says; while failing.
+    /// The number of consecutive failures, as the newest error states; while failing.
     package internal(set) var attempt: Int?
-    /// When the next try comes, as the newest error says; while failing.
+    /// The time of the next attempt, as the newest error states; while failing.
     package internal(set) var retryAt: Timestamp?
-    /// How far a paged source has come.
+    /// The progress of a paged source.
     package internal(set) var progress: Progress?
-    /// How many data lines came from it in this run.
+    /// The number of its data lines in this run.
     package internal(set) var events = 0
-    /// How many error lines came from it in this run.
+    /// The number of its error lines in this run.
     package internal(set) var errors = 0
     /// The time of its newest data line.
     package internal(set) var newest: Timestamp?
-    /// The agent's time at which it last said something good: an event, that nothing has changed, or how far it has come.
+    /// The agent's time of its last success: an event, the answer that nothing changed, or progress.
     package internal(set) var heard: Timestamp?
-    /// When it last said that nothing has changed.
+    /// The time when it last answered that nothing changed.
     package internal(set) var confirmed: Timestamp?
-    /// When its newest whole answer came of which a progress line tells, an empty list too.
+    /// The time of its newest progress line, which reports a whole answer, even an empty list.
     package internal(set) var answered: Timestamp?
-    /// When something came from it last, by which it is late: an event, or a whole answer.
+    /// The time of its last event or whole answer, by which it counts as late.
     package var latest: Timestamp? { newest.map { max($0, answered ?? $0) } ?? answered }
-    /// Of the source that an agent of a fleet is: what that said of itself last.
+    /// For the source that stands for an agent of a fleet: that agent's newest self-metrics.
     package internal(set) var agent: Line.Agent?
-    /// The newest time that it failed, once it is over.
+    /// The newest outage that is over.
     package internal(set) var outage: BoardOutage?
 
-    /// Takes over how a stats line says it is to be read; nil when the line does not name it.
+    /// Replaces its description by that of a stats line; clears it for nil, when the line does not list the source.
     mutating func list(as status: SourceStatus?) {
         isListed = status != nil
         type = status?.type?.cut(to: Board.longestText)
@@ -60,7 +60,7 @@ package struct BoardSource: Sendable, Equatable {
         rhythm = status?.rhythm ?? .stream
     }
 
-    /// Comes into a state at a time; being in it already changes nothing but what the last error said.
+    /// Enters a state at a time; if that is the same state, only clears a former error's details.
     mutating func enter(_ state: SourceStatus.State, at time: Timestamp) {
         if self.state != state {
             self.state = state
@@ -76,9 +76,9 @@ package struct BoardSource: Sendable, Equatable {
 }
 
 extension BoardSource? {
-    /// Whether something that came from the source at `time` is older than it should be at `now`: by more than two and a half
-    /// times what is expected, the longer of `window` and the source's own period. What came from a source that ran once
-    /// stays good for as long as the source is well; what a source says to be unchanged is as good as new.
+    /// Whether data that came from the source at `time` is stale at `now`: older than two and a half times the expected
+    /// period, which is the longer of `window` and the source's own period. Data of a source that ran once stays good
+    /// for as long as the source is ok; data that a source confirms as unchanged counts as new.
     package func isStale(_ time: Timestamp, at now: Timestamp, window: Duration) -> Bool {
         var expected = window
         switch self?.rhythm {
@@ -90,37 +90,37 @@ extension BoardSource? {
     }
 }
 
-/// One endpoint as a board knows it.
+/// The state of one endpoint on a board.
 package struct BoardEndpoint: Sendable, Equatable {
     /// Method, origin and path.
     package let name: String
     package let source: String
-    /// All of this run: from the last stats line, and of the lines after it.
+    /// All durations of this run: from the last stats line, and from the lines after it.
     package internal(set) var histogram = LatencyHistogram()
-    /// The newest latency line's phases, and when it was.
+    /// The newest latency line's phases, and its time.
     package internal(set) var newest: LatencySample?
     package internal(set) var newestTime: Timestamp?
 }
 
-/// How long a source had failed when it answered again.
+/// The length of an outage, and its end.
 package struct BoardOutage: Sendable, Equatable {
     package var end: Timestamp
     package var recovery: Recovery
 }
 
-/// What a reader has missed.
+/// Lines that a reader has missed.
 package struct BoardGap: Sendable, Equatable {
     /// The first sequence number missed.
     package var from: Int
     /// The last sequence number missed.
     package var to: Int
-    /// As the gap line says; `hole` when numbers were missing without one.
+    /// The reason in the gap line; `hole` when sequence numbers were missing without one.
     package var reason: String
-    /// When the gap line was written, or the line behind the hole.
+    /// The time of the gap line, or of the line after the hole.
     package var time: Timestamp
 }
 
-/// What the agent's process held at a time.
+/// The memory of the agent's process at a time.
 package struct BoardMemory: Sendable, Equatable {
     package var time: Timestamp
     package var source: String

@@ -1,4 +1,4 @@
-/// What a `stats` line says of one endpoint's durations, in milliseconds: a histogram without its buckets.
+/// One endpoint's durations in a `stats` line, in milliseconds: a histogram without its buckets.
 package struct LatencySummary: Sendable, Equatable {
     package var count = 0
     package var errors = 0
@@ -13,13 +13,14 @@ package struct LatencySummary: Sendable, Equatable {
 }
 
 extension LatencyHistogram {
-    /// A histogram that stands for a summary: everything in the summary comes out again, percentiles within a bucket.
+    /// Creates a histogram that matches a summary: it returns all of the summary's values, percentiles within a bucket.
     ///
-    /// With the ranks r50 = ⌈50 · n / 100⌉ and so on, one duration is at the minimum, one each at p50, p90, p95, p99 and the
-    /// maximum, and those between two of these are spread evenly over the buckets above the lower one, up to the higher one.
-    /// How they really lie is not known, so that percentiles are estimates as soon as more is recorded.
-    /// Nothing but `errors` is taken over from a summary whose numbers no histogram could have given: a negative or
-    /// not finite one, or no durations.
+    /// With the ranks r50 = ⌈50 · n / 100⌉ and so on, one duration is at the minimum, one each at p50, p90, p95, p99
+    /// and the maximum, and those between two of these are spread evenly over the buckets above the lower one, up to
+    /// the higher one. Their real distribution is unknown, so percentiles are estimates as soon as more is recorded.
+    ///
+    /// Only `errors` counts in a summary that no histogram could have given: with a negative or not finite number, or
+    /// without durations.
     package init(_ summary: LatencySummary) {
         self.init()
         recordErrors(summary.errors)
