@@ -1,6 +1,6 @@
-/// What an agent of a fleet may be called: its name stands before those of its sources, and the first dot ends it.
+/// The rule for names of a fleet's agents: an agent's name precedes those of its sources, and ends at the first dot.
 package enum AgentName {
-    /// In words, for whoever wrote another one.
+    /// The rule in words, for error messages.
     package static let rule = "1 to 63 ASCII letters, digits, - or _"
     package static let longest = 63
 
@@ -8,8 +8,8 @@ package enum AgentName {
         1...longest ~= name.utf8.count && name.utf8.allSatisfy(isByte)
     }
 
-    /// A name made of another one, such as a host's: `-` for every character that may not be, cut at 63; nil when nothing would be
-    /// left that a person could read.
+    /// Makes a name from another one, such as a host's: `-` for each invalid character, cut at 63; nil when nothing
+    /// readable would remain.
     package static func made(of text: String) -> String? {
         let characters = text.unicodeScalars.prefix(longest).map { scalar in
             scalar.isASCII && isByte(UInt8(scalar.value)) ? Character(scalar) : "-"
@@ -17,7 +17,7 @@ package enum AgentName {
         return characters.contains { $0 != "-" && $0 != "_" } ? String(characters) : nil
     }
 
-    /// Of an agent that is told no name, by its machine's; none of those that fleets refuse.
+    /// The default name of an agent, from its machine's; never one that fleets refuse.
     package static func of(host: String) -> String {
         guard let name = made(of: host) else { return "host" }
         return ReservedNames.all.contains(name) ? "host-\(name)" : name
@@ -33,9 +33,9 @@ package enum AgentName {
     }
 }
 
-/// What a source, or the type of its lines, may be called by somebody else: as a configuration may.
+/// The rule for names that other agents give to sources and types: the same as for a configuration.
 enum PeerName {
-    /// Bytes of UTF-8: 64 characters and a `-2`, or more.
+    /// In bytes of UTF-8: 64 characters and a `-2`, or more.
     static let longest = 264
 
     static func isValid(_ name: String) -> Bool {

@@ -1,8 +1,8 @@
-/// Where an agent of a fleet is: its last line that was taken, and where a stream had that.
+/// The position of a fleet's agent: its last line received, and that line's position in a stream.
 package struct AgentPosition: Sendable, Hashable {
     package var agent: String
     package var line: LineID
-    /// The number of its message in the stream it came by; nil for what came by none.
+    /// The number of the stream message that carried it; nil if none did.
     package var stream: Int?
 
     package init(_ agent: String, _ line: LineID, stream: Int? = nil) {
@@ -11,7 +11,8 @@ package struct AgentPosition: Sendable, Hashable {
 }
 
 extension AgentPosition {
-    /// Where a line of a fleet says that it came from; nil for any other line. A `lost` line comes from the last line it names.
+    /// Reads the origin that a line of a hub states; nil for any other line. A `lost` line has the last line that it
+    /// names.
     package init?(_ line: UnsafeBufferPointer<UInt8>) {
         var scanner = JSONScanner(line, levelLimit: LineEncoder.mostLevels)
         guard (try? scanner.begin()) != nil else { return nil }

@@ -1,15 +1,15 @@
 internal import Reactor
 
 extension Datum {
-    /// What a data line of another agent's says, whose series is its source's.
+    /// Converts a data line of another agent, whose series belongs to its source.
     ///
-    /// - Parameter flaws: of the line.
+    /// - Parameter flaws: the line's flaws.
     init(_ said: Line.Data, of source: String, _ flaws: JSONFlaws) {
         var own = flaws.intersection(.surrogate)
         if said.altered { own.insert(.surrogate) }
         var data: Bytes?
         if let bytes = said.data {
-            // It was valid as a part of its line, which allows for white space.
+            // It was validated as a part of its line, which may contain white space.
             data = (try? JSONMinifier.minify(bytes))?[...]
             if !flaws.isEmpty { own.formUnion(Self.flaws(of: bytes)) }
         }
@@ -20,7 +20,7 @@ extension Datum {
 
     private static func flaws(of data: Bytes) -> JSONFlaws {
         data.withUnsafeBufferPointer { bytes in
-            // The line is a level itself.
+            // The line itself is one level.
             var scanner = JSONScanner(bytes, levelLimit: LineEncoder.mostLevels - 1)
             guard (try? scanner.begin()) != nil, (try? scanner.value()) != nil else { return [] }
             return scanner.flaws

@@ -1,16 +1,17 @@
 internal import Reactor
 
-/// The agents whose feeds are sources here: which there are, what has come of each, and by what way.
+/// The agents of a fleet, whose feeds are sources of this hub: which exist, what each has sent, and by which
+/// connection.
 ///
-/// It has neither clock nor log: it is told the time, and what it says becomes lines in the `FeedState` that it is lent.
+/// It has neither clock nor log: callers pass the time, and its results become lines in the `FeedState` passed in.
 struct Fleet: Sendable {
-    /// As the state's table has them.
+    /// In the order of the state's table.
     private var members: [FleetMember] = []
-    /// By these: the source that their lines come by; nil while none does.
+    /// By member: the source that carries its lines; nil while none does.
     private var ways: [SourceID?] = []
-    /// The brokers that agents come by, and whether each is there.
+    /// The brokers that carry agents' lines, and whether each is connected.
     private var brokers: [String: Bool] = [:]
-    /// Where agents were that a journal knows of, which have yet to join: by their names.
+    /// The positions of agents that a journal knows and that have yet to join, by name.
     private var positions: [String: [AgentPosition]] = [:]
 
     var count: Int { members.count }
@@ -19,7 +20,7 @@ struct Fleet: Sendable {
 
     // MARK: Who there is
 
-    /// Says up to where a journal has the lines of agents of which nothing has come yet: they go on behind that.
+    /// Sets the positions in a journal, after which agents resume that have sent nothing yet.
     mutating func resume(_ positions: [AgentPosition]) {
         self.positions = Dictionary(grouping: positions, by: \.agent)
         for index in members.indices {
@@ -29,12 +30,12 @@ struct Fleet: Sendable {
         }
     }
 
-    /// Up to where lines of agents are here, or in a journal when this began: the newest run of each last.
+    /// The newest position of each agent, here or in the initial journal; each agent's newest run is last.
     var knownPositions: [AgentPosition] { positions.values.flatMap(\.self) + members.compactMap(\.position) }
 
-    /// Adds an agent whose feed is a source, or finds it again.
+    /// Adds an agent whose feed is a source, or returns it if known.
     ///
-    /// - Parameter way: the source that its lines come by from now on; nil when nothing changes that.
+    /// - Parameter way: the source that carries its lines from now on; nil for no change.
     mutating func join(
         _ name: String, by way: SourceID? = nil, in state: inout FeedState, at moment: Moment
     ) -> MemberID {
@@ -58,7 +59,7 @@ struct Fleet: Sendable {
         return id
     }
 
-    /// Adds one that has a way of its own, or finds it again: its lines come by the source that stands for it.
+    /// Adds an agent with its own connection, or returns it if known: the source that stands for it carries its lines.
     mutating func register(
         _ name: String, in state: inout FeedState, at moment: Moment
     ) -> SourceID {
@@ -68,7 +69,7 @@ struct Fleet: Sendable {
         return own
     }
 
-    /// The source that an agent is itself.
+    /// Returns the source that stands for an agent.
     func source(
         standingFor id: MemberID, in state: inout FeedState, at moment: Moment
     ) -> SourceID {
@@ -78,9 +79,9 @@ struct Fleet: Sendable {
             ?? state.ownSource(at: moment.wall)
     }
 
-    /// The agent that is called so, whose lines come by a source that has those of many; joins it.
+    /// Returns the agent with this name, whose lines come by a source shared by many; adds it if needed.
     ///
-    /// - Returns: the agent, and whether readers are to be told; or why its lines are not taken.
+    /// - Returns: the agent, and whether to notify readers; or the reason why its lines are refused.
     mutating func member(
         _ name: String, by source: SourceID, in state: inout FeedState, at moment: Moment
     ) -> Result<(member: MemberID, isNews: Bool), EventStore.Stranger> {
@@ -99,16 +100,16 @@ struct Fleet: Sendable {
         return .success((join(name, by: source, in: &state, at: moment), true))
     }
 
-    /// The agents that go with a source: the one that it stands for, or all whose lines come by it.
+    /// The agents of a source: the one that it stands for, or all whose lines it carries.
     func members(by source: SourceID, in state: borrowing FeedState) -> [MemberID] {
         if let member = state.member(standingFor: source) { return [member] }
         return ways.indices.filter { ways[$0] == source }.map { MemberID(index: $0) }
     }
 
-    /// The source that an agent's lines come by; nil while none does.
+    /// The source that carries an agent's lines; nil while none does.
     func way(to id: MemberID) -> SourceID? { ways[id.index] }
 
-    /// The ways to agents end with the source that they came by.
+    /// Ends an agent's connection, with the source that carried its lines.
     mutating func endWay(to id: MemberID) { ways[id.index] = nil }
 
     /// The agent whose name a source of our own would have, or that of one of its sources; nil when it may be called so.
@@ -119,10 +120,10 @@ struct Fleet: Sendable {
 
     // MARK: How they are
 
-    /// Says how it is with the way to an agent that has one of its own.
+    /// Sets the state of the connection to an agent that has its own.
     mutating func note(_ link: MemberState.Link, of id: MemberID) { members[id.index].state.link = link }
 
-    /// An agent is known by something else than its lines: by the last message that a broker has of it.
+    /// Records an agent's state from another origin than its lines: from the last message that a broker has of it.
     mutating func meet(
         _ id: MemberID, run: String, last: Int?, host: AgentIdentity.Host, hasEnded: Bool, heard: Timestamp,
         at moment: Moment
@@ -133,20 +134,20 @@ struct Fleet: Sendable {
         members[id.index].state.come(at: moment.now.advanced(by: min(heard - moment.wall, .zero)))
     }
 
-    /// What is to be said now of how it is with an agent.
+    /// Returns the `peer` line that is due for an agent; nil when none is.
     mutating func report(on id: MemberID, at wall: Timestamp) -> Line.Peer? {
         members[id.index].state.report(at: wall, index: id.index, lost: members[id.index].lost)
     }
 
-    /// The last that is said of an agent; nil when that was said.
+    /// Returns the last `peer` line of an agent; nil when it was written already.
     mutating func farewell(to id: MemberID, at wall: Timestamp) -> Line.Peer? {
         guard !members[id.index].state.isForgotten else { return nil }
         return members[id.index].state.farewell(at: wall, lost: members[id.index].lost)
     }
 
-    /// Has an agent forgotten that comes by a broker and says nothing, before a day of that is over.
+    /// Marks an agent of a broker that is not live to be forgotten now, rather than after a day of silence.
     ///
-    /// - Returns: why not; nil when it will be.
+    /// - Returns: the reason for a refusal; nil on success.
     mutating func dismiss(_ name: String) -> PollRefusal? {
         guard let index = members.firstIndex(where: { $0.name == name && !$0.state.isForgotten }) else {
             return PollRefusal("there is no agent \"\(name)\" here", .unknown)
@@ -161,10 +162,10 @@ struct Fleet: Sendable {
         return nil
     }
 
-    /// Says whether a broker that agents come by is there; nil when it is none any more.
+    /// Sets whether a broker of agents is connected; nil removes it.
     mutating func noteBroker(_ name: String, isConnected: Bool?) { brokers[name] = isConnected }
 
-    /// How many of the connections to agents, or to brokers of theirs, there are now, of how many; nil without any.
+    /// The number of open connections to agents, or to their brokers, and the number of all; nil without any.
     var connections: (open: Int, all: Int)? {
         let links = members.lazy.filter { !$0.state.isForgotten && $0.state.link.isOwn }.map(\.state.link)
         let open = links.count { $0 == .open } + brokers.values.count { $0 }
@@ -172,7 +173,7 @@ struct Fleet: Sendable {
         return all == 0 ? nil : (open, all)
     }
 
-    /// The next agent of a walk that was not forgotten; nil when that was all.
+    /// Returns the next agent of a walk that is not forgotten; nil at the end.
     func next(_ walk: inout FeedWalk, at wall: Timestamp) -> MemberNumbers? {
         defer { walk.place += 1 }
         while walk.place < members.count, members[walk.place].state.isForgotten { walk.place += 1 }
@@ -186,7 +187,7 @@ struct Fleet: Sendable {
 
     // MARK: What comes of them
 
-    /// Takes lines of an agent, in their order: gives what they come to.
+    /// Processes lines of an agent, in their order; returns the resulting items.
     mutating func take(
         _ lines: [Result<Line, LineFault>], from id: MemberID, by message: StreamMessage?, at moment: Moment
     ) -> [FleetMember.Item] {
@@ -209,14 +210,14 @@ struct Fleet: Sendable {
         return items
     }
 
-    /// When readers are to be told that the sources of an agent are otherwise now.
+    /// Returns the time to notify readers that the sources of an agent changed.
     mutating func newsTime(of id: MemberID, at now: LoopInstant) -> LoopInstant {
         members[id.index].newsTime(at: now)
     }
 
-    /// Adds what lines of an agent's came to, but for `stats` and breaches.
+    /// Adds the item of an agent's line to the batch, except `stats` and breaches.
     ///
-    /// - Returns: whether readers are to be told of a source of its.
+    /// - Returns: whether to notify readers of a source of this agent.
     mutating func add(
         _ item: FleetMember.Item, of id: MemberID, stream: Int?, to batch: inout EventBatch, in state: inout FeedState,
         at moment: Moment
@@ -241,9 +242,9 @@ struct Fleet: Sendable {
         return false
     }
 
-    /// Adds what a line of an agent's says.
+    /// Adds the event of an agent's line to the batch.
     ///
-    /// - Returns: whether readers are to be told of a source of its; nil when the name of its source is somebody else's.
+    /// - Returns: whether to notify readers of its source; nil when another source has its name.
     private func add(
         _ line: Line, _ origin: LineOrigin, to batch: inout EventBatch, in state: inout FeedState, at moment: Moment
     ) -> Bool? {
@@ -266,11 +267,12 @@ struct Fleet: Sendable {
         case .recovered(let recovery): body = .recovered(recovery)
         case .restart(let restart): body = .restart(restart)
         case .agent(let agent): body = .foreignAgent(agent)
-        // `FleetMember` lets none of these through.
+        // `FleetMember` rejects all of these.
         case .hello, .stats, .window, .lost, .peer, .gap, .bye, .refusal, .unknown: return false
         }
         let known = state.source(named: name, of: origin.member)
-        // One that its `stats` left out may be forgotten before the batch is published, and its place be another's.
+        // A source left out of `stats` might otherwise be forgotten before the batch is published, and its index
+        // reused.
         let isNews = known.map { state.revive($0) } ?? true
         let source =
             known
@@ -284,7 +286,7 @@ struct Fleet: Sendable {
         return isNews
     }
 
-    /// Takes over how an agent says that its sources are.
+    /// Applies an agent's list of its sources.
     ///
     /// - Returns: whether readers are to be told.
     func list(_ stats: Line.Stats, of id: MemberID, in state: inout FeedState, at moment: Moment)

@@ -1,25 +1,25 @@
 package import Reactor
 
-/// What is done with the lines of one agent of a fleet, whatever way they come: they are checked, told from those that were here
-/// already, and those that are missing are named. Nothing in them is trusted.
+/// Processes the lines of one agent of a fleet, however they arrive: checks them, recognises repeated ones, and reports
+/// missing ones. Nothing in them is trusted.
 ///
-/// It has neither clock nor descriptor, and numbers nothing: the store does, with what comes of this.
+/// It has neither clock nor descriptor, and assigns no sequence numbers: the store does that with the resulting items.
 package struct FleetMember: Sendable {
-    /// What a line comes to.
+    /// A result of processing a line.
     package enum Item: Sendable {
-        /// A line to be numbered here; its source is one of the agent's own, without the agent's name.
+        /// A line that gets a sequence number here; its source is one of the agent's own, without the agent's name.
         case line(Line, LineID, clock: Timestamp?)
-        /// These lines of the agent's never came, or could not be taken.
+        /// These lines of the agent never came, or were refused.
         case lost(run: String, ClosedRange<Int>)
-        /// How its sources are now.
+        /// The state of its sources.
         case stats(Line.Stats)
-        /// Something that a person should know, said once.
+        /// A message for a person, sent once.
         case complaint(Failure)
-        /// Nothing more of this connection is to be taken, for this reason.
+        /// The connection must end, for this reason.
         case breach(String)
     }
 
-    /// What is wrong with a line; each kind is told once.
+    /// The kinds of faults in a line; each kind is reported once.
     enum Refusal: Hashable {
         case unreadable, newer, unknown, fleet, name, series, ownName, sources, value, number, taken
     }
@@ -27,35 +27,35 @@ package struct FleetMember: Sendable {
     package let name: String
     package private(set) var clock: MemberClock
     package private(set) var marks: RunMarks
-    /// How it is with it.
+    /// The agent's state.
     package var state = MemberState()
-    /// The message of a stream that its newest lines came by; nil when they came by none.
+    /// The stream message that carried its newest lines; nil if none did.
     private var message: Int?
-    /// Whose lines come: the run that it greeted with, or that the message says.
+    /// The run of its lines: from its `hello`, or from the stream message.
     private var run: String?
-    /// Numbered lines that were here already.
+    /// The number of numbered lines received again.
     package private(set) var repeated = 0
-    /// Lines that never came, or could not be taken.
+    /// The number of lines that never came, or were refused.
     package private(set) var lost = 0
-    /// The run in which it was heard of first; empty when a journal knows of it. What is missing of a later one is lost.
+    /// The first run heard from; empty when a journal knows the agent. Missing lines of later runs count as lost.
     private var firstRun: String?
-    /// What is missing and was not said yet: lines that follow may be missing as well.
+    /// Missing lines not reported yet, because the next ones may be missing too.
     private var missing: (run: String, numbers: ClosedRange<Int>)?
     private var told: Set<Refusal> = []
-    /// Its sources that there is room for, as it calls them.
+    /// Those of its sources that fit the limit, under its own names.
     package private(set) var sources: Set<String> = []
     private let mostSources: Int
-    /// How often it was news how its sources are, and when that is, or was, told last.
+    /// The number of changes to its sources, and the time when readers are, or were, last notified of one.
     private var news: (count: Int, told: LoopInstant)?
 
-    /// How often that is told at once; and how much later after the last time from then on.
+    /// The number of changes reported promptly; later ones are reported at this interval.
     private static let promptNews = 8
     private static let newsPeriod = Duration.seconds(60)
 
     /// - Parameters:
-    ///   - width: how wide windows are here.
-    ///   - mostSources: how many sources it may have.
-    ///   - positions: what has been taken of it before, the newest run last.
+    ///   - width: the width of a window here.
+    ///   - mostSources: the most sources that it may have.
+    ///   - positions: its positions so far, the newest run last.
     package init(_ name: String, width: Duration, mostSources: Int = 100, after positions: [AgentPosition] = []) {
         self.name = name
         self.mostSources = mostSources
@@ -64,7 +64,7 @@ package struct FleetMember: Sendable {
         resume(after: positions)
     }
 
-    /// Nothing has come of it here: that has been taken before.
+    /// Sets the positions received earlier, as long as nothing has arrived from it here.
     mutating func resume(after positions: [AgentPosition]) {
         guard run == nil, let newest = positions.last else { return }
         marks = RunMarks(positions.map(\.line))
@@ -72,13 +72,13 @@ package struct FleetMember: Sendable {
         firstRun = ""
     }
 
-    /// Behind which line it is to go on; nil when it is to begin with whatever there is.
+    /// The line after which to resume; nil to start with whatever exists.
     package var place: LineID? { marks.places.last }
 
-    /// The newest line that was taken of its newest run, and by which message; nil before there was one. That may be a window.
+    /// The newest line received of its newest run, which may be a window, and its stream message; nil before the first.
     private(set) var position: AgentPosition?
 
-    /// Says what is wrong with it, if that is the first of its kind.
+    /// Reports a fault, if it is the first of its kind.
     private mutating func complain(
         _ refusal: Refusal, _ message: @autoclosure () -> String, into items: inout [Item]
     ) {
@@ -86,17 +86,17 @@ package struct FleetMember: Sendable {
         items.append(.complaint(Failure(.protocol, "\(name) \(message())")))
     }
 
-    /// Takes a line.
+    /// Processes a line.
     ///
     /// - Parameters:
-    ///   - wall: the time here, which a line is taken at that is more than a window ahead of it.
-    ///   - heard: when it came, if it has lain somewhere since.
-    ///   - items: gets what it comes to.
+    ///   - wall: the hub's time, which replaces the time of a line more than a window ahead of it.
+    ///   - heard: the time of its arrival, if it waited somewhere since.
+    ///   - items: receives the results.
     package mutating func take(_ line: Line, wall: Timestamp, heard: Timestamp? = nil, into items: inout [Item]) {
-        // One that comes again tells of a time that is over.
+        // A repeated line says nothing about the present.
         if let run, let sequence = line.seq, let mark = marks[run], sequence <= mark {
             repeated += 1
-            // Others may have spoken in front of it, where all is read again.
+            // Other runs may precede it where a stream is read again from its start.
             return marks.advance(to: LineID(run, mark))
         }
         state.hear(line, at: heard ?? wall, wall: wall)
@@ -117,17 +117,17 @@ package struct FleetMember: Sendable {
         }
     }
 
-    /// A line that is none: its number, which nobody knows, is missing.
+    /// Processes a faulty line: its sequence number is unknown, and so will be missing.
     package mutating func take(_ fault: LineFault, into items: inout [Item]) {
         guard case .format = fault.reason else {
             return complain(.unreadable, "sends what is no line of this version: \(fault)", into: &items)
         }
-        // Its other lines may mean something else, whatever they look like.
+        // Its other lines may have another meaning, whatever they look like.
         complain(.newer, "is not read: \(fault.reason)", into: &items)
         items.append(.breach("\(fault.reason)"))
     }
 
-    /// Nothing follows for now: says what is missing so far.
+    /// Reports the missing lines so far, because no lines follow for now.
     package mutating func settle(into items: inout [Item]) {
         guard let (run, numbers) = missing else { return }
         missing = nil
@@ -144,7 +144,7 @@ package struct FleetMember: Sendable {
         hear(of: new.run)
     }
 
-    /// The lines that follow are of this message's run, also where no greeting says so.
+    /// Starts the run of this message, which the lines that follow belong to, even without a `hello`.
     mutating func hear(of message: StreamMessage) {
         self.message = message.sequence
         if state.link == .unfit { state.link = .none }
@@ -155,11 +155,11 @@ package struct FleetMember: Sendable {
         guard self.run != run else { return }
         self.run = run
         if firstRun == nil { firstRun = run }
-        // What is missing of the first run that is heard of was before our time.
+        // Lines missing from the first run heard from are from before our time.
         if run != firstRun, marks[run] == nil { marks.advance(to: LineID(run, 0)) }
     }
 
-    /// It has said nothing for longer than anybody looks back; that was the last line of it.
+    /// Sets its last line, when the agent has been silent for longer than anyone looks back.
     package mutating func recall(_ place: LineID) {
         guard place.sequence < .max else { return }
         marks.advance(to: place)
@@ -184,7 +184,7 @@ package struct FleetMember: Sendable {
         items.append(.line(line, place, clock: clock.time))
     }
 
-    /// Those of its sources that may be called so, and that there is room for.
+    /// Passes on its sources with valid names, up to the limit.
     private mutating func list(_ said: Line.Stats, into items: inout [Item]) {
         settle(into: &items)
         var stats = said
@@ -193,7 +193,7 @@ package struct FleetMember: Sendable {
         for index in stats.sources.indices where stats.sources[index].type.map({ !PeerName.isValid($0) }) == true {
             stats.sources[index].type = nil
         }
-        // Only one that says all of them says that others are gone.
+        // Only a complete list shows that other sources are gone.
         if stats.moreSources == 0, stats.sources.count == said.sources.count {
             sources.formIntersection(named)
         }
@@ -211,7 +211,7 @@ package struct FleetMember: Sendable {
         return true
     }
 
-    /// The agent's journal says how far it has the run before: what was not taken of that never will be.
+    /// Handles the agent's report of its journal: lines of the previous run that have not arrived by then never will.
     private mutating func notice(_ restart: Restart, into items: inout [Item]) {
         guard let run = restart.lastRun, RunName.isValid(run), let last = restart.lastSequence, marks[run] != nil else {
             return
@@ -227,12 +227,12 @@ package struct FleetMember: Sendable {
         lose(next...last, of: run, into: &items)
     }
 
-    /// The greatest number there is has none behind it, and lines up to it would never end.
+    /// No number follows the greatest one, and lines up to it would never end.
     private mutating func complainOfNumber(into items: inout [Item]) {
         complain(.number, "counts up to \(Int.max), which is no number of a line: it is not taken", into: &items)
     }
 
-    /// A line that was taken cannot be kept, as its source's name is somebody else's.
+    /// Refuses a line after the fact, because another source has its source's name.
     mutating func refuse(_ place: LineID, of source: String) -> [Item] {
         var items: [Item] = []
         let taken = "\(name).\(source)"
@@ -256,8 +256,8 @@ package struct FleetMember: Sendable {
 
     // MARK: News
 
-    /// Its sources are otherwise than they were: when readers are to be told. It may say so as often as it likes, and all of
-    /// them are told of all sources.
+    /// Returns the time to notify readers of a change to its sources. An agent may report changes at any rate, and each
+    /// notifies all readers of all sources.
     mutating func newsTime(at now: LoopInstant) -> LoopInstant {
         guard let last = news else {
             news = (1, now)
@@ -272,7 +272,7 @@ package struct FleetMember: Sendable {
 
     // MARK: What a line may say
 
-    /// What is wrong with a line that an agent would not send; nil when nothing is.
+    /// The fault in a line that no agent would send; nil when there is none.
     private mutating func refusal(of line: Line) -> (Refusal, message: String)? {
         func shown(_ text: String) -> String { "\"\(Sanitizer.visible(text, limit: 64))\"" }
         if case .unknown = line.body {
@@ -303,7 +303,8 @@ package struct FleetMember: Sendable {
         return nil
     }
 
-    /// What comes behind the source and a slash in a series' name; nil for the source's own, and for another source's.
+    /// The part after the source and a slash in a series' name; nil for the source's own series, and for another
+    /// source's.
     static func key(of series: String, in source: String) -> Substring? {
         let (series, source) = (series.utf8, source.utf8)
         guard series.count > source.count, series.starts(with: source) else { return nil }

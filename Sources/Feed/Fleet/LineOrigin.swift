@@ -1,22 +1,22 @@
 package import Reactor
 
-/// An agent of a fleet, as its store knows it; dense, from 0.
+/// An agent of a fleet, by its index in the store; dense, from 0.
 package struct MemberID: Sendable, Hashable {
     package let index: Int
 
     package init(index: Int) { self.index = index }
 }
 
-/// What travels with an event of a fleet: which line of which agent it was, for the last keys of its line here.
+/// The origin of an event in a fleet: the agent and its line, for the last keys of its line here.
 package struct LineOrigin: Sendable, Equatable {
     package var member: MemberID
-    /// Which line of the agent's it was; nil for what the fleet itself says of the agent.
+    /// The agent's line; nil for the hub's own lines about the agent.
     package var line: LineID?
-    /// The number of the message of a stream that it came by; nil for what came by none.
+    /// The number of the stream message that carried it; nil if none did.
     package var stream: Int?
-    /// The agent's time as of this line; nil where it tells nothing of that.
+    /// The agent's time as of this line; nil if the line says nothing about it.
     package var clock: Timestamp?
-    /// The `type` of a data line that has another one than its source.
+    /// The `type` of a data line, if it differs from its source's.
     package var type: String?
 
     package init(

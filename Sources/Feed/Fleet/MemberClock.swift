@@ -1,22 +1,24 @@
 package import Reactor
 
-/// The time of another agent, as its numbered lines tell it: its own windows close by that, whatever the time is here.
+/// The time of another agent, from its numbered lines: its windows close by that time, whatever the hub's is.
 ///
-/// What an agent says of itself has its clock's time, which may step back; a data line has its event's, which may be anything up
-/// to a window ahead of the clock. So a data line says no more than that the clock is at most a window behind it, and a line
-/// that is less than a window older than one before it, which others were written in between, says nothing.
+/// A line about the agent itself has its clock's time, which may step back; a data line has its event's, which may be
+/// up to a window ahead of the clock. So a data line only shows that the clock is at most a window behind it, and a
+/// line less than a window older than an earlier one shows nothing, because the agent may have written others in
+/// between.
 package struct MemberClock: Sendable, Equatable {
-    /// How wide windows are, in microseconds.
+    /// The width of a window, in microseconds.
     private let width: Int64
-    /// As of the newest line; nil before there was one.
+    /// The time as of the newest line; nil before the first.
     package private(set) var time: Timestamp?
 
     package init(width: Duration) { self.width = width.microseconds }
 
-    /// Takes in the time of a numbered line.
+    /// Updates the time by a numbered line.
     ///
-    /// - Parameter wall: the time here. What is more than a window ahead of it has that, and its clock is that then; the time of
-    ///   earlier lines too when the clock here was stepped back since: one that is wrong is no reason to look into the future.
+    /// - Parameter wall: the hub's time. A line that is more than a window ahead of it counts as having this time; so
+    ///   does the time of earlier lines if the hub's clock was stepped back since. A wrong clock must not lead to the
+    ///   future.
     package mutating func hear(_ line: Timestamp, isData: Bool, wall: Timestamp) {
         let isAhead = isAhead(line, of: wall)
         let line = isAhead ? wall : line
@@ -33,10 +35,10 @@ package struct MemberClock: Sendable, Equatable {
         time.microseconds > wall.microseconds.addingSaturated(width)
     }
 
-    /// What lines may be late by, on their way, before a window closes without them.
+    /// The delay allowed for lines on their way, before a window closes without them.
     package static let patience = Duration.seconds(1)
 
-    /// The agent's time when `passed` has gone by since the newest line came.
+    /// The agent's time, when `passed` has elapsed since its newest line arrived.
     package static func time(_ newest: Timestamp, after passed: Duration) -> Timestamp {
         newest + max(.zero, passed - patience)
     }

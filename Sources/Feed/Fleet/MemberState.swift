@@ -1,102 +1,102 @@
 package import Reactor
 
-/// How it is with an agent of a fleet, as its `peer` lines say: by the connection to it, where there is one of its own, and by
-/// when something came last.
+/// The state of an agent of a fleet, as its `peer` lines give it: derived from its own connection, if it has one, and
+/// from the time when it was last heard from.
 ///
-/// Without clock or descriptor, like `FleetMember`, whose lines it hears.
+/// Without clock or descriptor, like `FleetMember`, whose lines it examines.
 package struct MemberState: Sendable {
-    /// The `state` of a `peer` line, the worst last but for the one that ends them.
+    /// The `state` of a `peer` line, the worst last, except for the final one.
     package enum Standing: String, Sendable, CaseIterable {
-        /// Its lines come.
+        /// Its lines arrive.
         case live
-        /// Nothing has come of it yet, and nothing went wrong.
+        /// Nothing has arrived from it yet, and nothing went wrong.
         case connecting
-        /// It has said goodbye.
+        /// It has sent `bye`.
         case ended
-        /// Nothing has come for three of its windows, though nothing is known to be wrong.
+        /// Nothing has arrived for three of its windows (at least 10 s), without any known fault.
         case silent
-        /// It cannot be reached, or the connection broke; it is tried again.
+        /// It cannot be reached, or the connection broke; the hub keeps trying.
         case away
-        /// It is no member as it is: a fleet itself, of a newer format, or what it publishes is no lines.
+        /// It cannot be a member: it is a hub itself, uses a newer format, or publishes something else than lines.
         case refused
-        /// Two agents of its name speak by turns.
+        /// Two agents with its name send lines by turns.
         case conflict
-        /// It is not an agent of this fleet any more.
+        /// It is no longer an agent of this fleet.
         case forgotten
     }
 
-    /// The way to an agent.
+    /// The state of the connection to an agent.
     package enum Link: Sendable {
-        /// None of its own: its lines come by a broker, and only silence tells.
+        /// It has none of its own: its lines come by a broker, and only silence shows a fault.
         case none
-        /// Likewise, and what comes is not taken.
+        /// Likewise, and the hub refuses what it sends.
         case unfit
-        /// It is about to be connected to, for the first time.
+        /// The first connection is being opened.
         case opening
         case open
         case broken
         case refused
 
-        /// Whether there is a connection to it, or is to be one.
+        /// Whether it has a connection of its own, open or not.
         var isOwn: Bool { self != .none && self != .unfit }
     }
 
     package var link = Link.none
-    /// Whether somebody has asked to forget it.
+    /// Whether someone asked to forget it.
     package var isDismissed = false
-    /// Whether its last was said.
+    /// Whether its last `peer` line was written.
     package private(set) var isForgotten = false
     package private(set) var standing = Standing.connecting
-    /// Since when it is in that.
+    /// The start of `standing`.
     private var since: Timestamp?
-    /// When something came of it last, by the time here; nil before anything has.
+    /// The time when it was last heard from, by the hub's wall clock; nil if never.
     package private(set) var heard: Timestamp?
-    /// When it became one of the fleet's, and when something came of it last, by the loop's clock: a wall clock leaps, and a
-    /// broker has lines of days ago.
+    /// The times when it joined and when it was last heard from, by the loop's clock: a wall clock may jump, and a
+    /// broker delivers lines that are days old.
     private let joined: LoopInstant?
     private var came: LoopInstant?
     private var run: String?
     private var host = AgentIdentity.Host()
     private var app = Line.App()
-    /// How wide its windows are, as it says.
+    /// The width of its windows, as it says.
     private var interval = Duration.seconds(10)
-    /// Whether it has said goodbye, and nothing since.
+    /// Whether it has sent `bye`, and nothing since.
     private var hasEnded = false
-    /// When a run spoke last that another one had followed already.
+    /// The time of the newest line from a run that another one had superseded.
     private var contested: Timestamp?
-    /// By how many milliseconds its clock is ahead, as of the last minutes; a line's way here only makes it less.
+    /// The milliseconds by which its clock is ahead, as of the last minutes; a line's delay on the way only reduces it.
     private var skews: (newest: Double, earlier: Double?, since: Timestamp)?
-    /// What was said last, and in which minute.
+    /// The last `peer` line, and its minute.
     private var said: Line.Peer?
     private var saidMinute: Int64?
 
-    /// Of a text that an agent says of itself, in bytes.
+    /// The longest text that an agent gives of itself, in bytes.
     private static let longestText = 256
-    /// How long one that has two speakers is said to have them, after it was noticed last.
+    /// The time that a conflict is reported after the last sign of it.
     static let conflictTime = Duration.seconds(180)
-    /// After which one that is silent, and that nobody has configured, is forgotten.
+    /// The time after which a silent agent is forgotten, unless it is configured.
     package static let lifetime = Duration.seconds(86_400)
     private static let minute: Int64 = 60_000_000
 
-    /// - Parameter joined: when it became one of the fleet's.
+    /// - Parameter joined: the time when it became a member.
     package init(joined: LoopInstant? = nil) { self.joined = joined }
 
     // MARK: What there is to hear
 
-    /// Something came of it, at this time.
+    /// Records that something from it arrived, at this time.
     package mutating func hear(at time: Timestamp) {
         heard = max(heard ?? time, time)
         isDismissed = false
     }
 
-    /// Something of it came at this time of the loop's, whatever its own was.
+    /// Records that something from it arrived, at this time of the loop's clock.
     mutating func come(at time: LoopInstant) { came = max(came ?? time, time) }
 
-    /// Takes in what a line tells of the agent.
+    /// Updates the state by a line of the agent.
     ///
     /// - Parameters:
-    ///   - heard: when it came, which is before now where it has lain with a broker since.
-    ///   - wall: the time here.
+    ///   - heard: the time of its arrival, which is in the past if it waited in a broker.
+    ///   - wall: the hub's time.
     mutating func hear(_ line: Line, at heard: Timestamp, wall: Timestamp) {
         switch line.body {
         case .hello(let hello): identify(run: hello.run, host: hello.host, app: hello.app, interval: hello.interval)
@@ -118,11 +118,11 @@ package struct MemberState: Sendable {
         }
     }
 
-    /// What is known of the agent by something else than its lines, as by the last message that a broker has of it.
+    /// Sets what is known of the agent from elsewhere than its lines, such as the last message that a broker has of it.
     ///
     /// - Parameters:
-    ///   - interval: how wide its windows are; nil where that is not said.
-    ///   - hasEnded: whether it has said goodbye.
+    ///   - interval: the width of its windows; nil if not given.
+    ///   - hasEnded: whether it has sent `bye`.
     package mutating func identify(
         run: String, host: AgentIdentity.Host, app: Line.App = Line.App(), interval: Duration? = nil,
         hasEnded: Bool = false
@@ -137,12 +137,12 @@ package struct MemberState: Sendable {
         self.hasEnded = hasEnded
     }
 
-    /// A run has spoken that another one had followed.
+    /// Records a line from a run already superseded: two agents share this name.
     mutating func contest(at wall: Timestamp) { contested = wall }
 
     // MARK: What comes of it
 
-    /// How long nothing may come before it is silent.
+    /// The time without lines after which it counts as silent.
     private var patience: Duration { max(interval * 3, .seconds(10)) }
 
     private func judged(at wall: Timestamp) -> Standing {
@@ -158,14 +158,14 @@ package struct MemberState: Sendable {
         }
     }
 
-    /// What is to be said now: when it is otherwise than it was, and once a minute, each agent in a second of its own.
+    /// Returns the `peer` line to write now: on every change, and once a minute, in a different second for each agent.
     ///
     /// - Parameters:
-    ///   - index: which agent it is.
-    ///   - lost: how many of its lines are lost.
+    ///   - index: the agent's index.
+    ///   - lost: the number of its lost lines.
     package mutating func report(at wall: Timestamp, index: Int, lost: Int) -> Line.Peer? {
         guard !isForgotten else { return nil }
-        // A clock that was stepped back would have it heard in the future.
+        // After the hub's clock stepped back, this would be in the future.
         if let heard, heard > wall { self.heard = wall }
         let minute = wall.microseconds.addingSaturated(Int64(index * 37 % 60) * 1_000_000) / Self.minute
         let new = judged(at: wall)
@@ -179,7 +179,7 @@ package struct MemberState: Sendable {
         return peer
     }
 
-    /// The last that is said of it; nothing is said after that.
+    /// Returns the last `peer` line; nothing is reported after it.
     package mutating func farewell(at wall: Timestamp, lost: Int) -> Line.Peer {
         isForgotten = true
         return peer(.forgotten, since: wall, lost: lost)
@@ -192,7 +192,7 @@ package struct MemberState: Sendable {
         )
     }
 
-    /// Whether nothing came of it for so long that it need not be remembered, where nobody has configured it.
+    /// Whether nothing arrived from it for so long that it can be forgotten, unless it is configured.
     package func isOver(at now: LoopInstant) -> Bool {
         guard !isForgotten, !link.isOwn, let last = came ?? joined else { return false }
         return isDismissed || last.duration(to: now) > Self.lifetime

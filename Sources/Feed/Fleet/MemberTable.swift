@@ -1,20 +1,20 @@
 internal import Reactor
 
-/// The agents of a fleet, each with its share of what there is and the clock that its windows close by; and whose each source is.
+/// The agents of a fleet, each with its share of the limits and the clock that closes its windows; and each source's
+/// owner.
 ///
-/// Sources and series are known by their places in the tables of these; −1 in the place of an agent is nobody, whose feed is our
-/// own.
+/// Sources and series are indices into their tables; the owner −1 stands for our own feed.
 struct MemberTable: Sendable {
-    /// What may be too much of one agent's.
+    /// The limits that one agent can exceed.
     enum Share: Hashable { case series, endpoints }
 
     private struct Member: Sendable {
         let name: String
-        /// What the agent itself is called as a source here.
+        /// The name of the source that stands for the agent.
         let ownName: String
         /// `,"agent":"…"`
         let tail: [UInt8]
-        /// Its time as of its newest line, and when that came; nil before there was one.
+        /// The agent's time as of its newest line, and the arrival of that line; nil before the first.
         var told: Timestamp?
         var heard: LoopInstant?
         var closings = WindowClosings()
@@ -37,18 +37,18 @@ struct MemberTable: Sendable {
 
     private var members: [Member] = []
     private var indices: [String: Int] = [:]
-    /// The places of those that are forgotten, to be others' once nothing is known of their sources.
+    /// The indices of forgotten agents, to be reused once their sources are forgotten.
     private var free: [Int] = []
-    /// By sources: whose they are.
+    /// By source: its owner.
     private var owners: [Int32] = []
-    /// What is to be said of one that has as much as it may have.
+    /// The errors to report for agents at a limit.
     private var refusals: [(member: Int, message: String)] = []
 
     // MARK: Who there is
 
     var count: Int { members.count }
 
-    /// Adds an agent; one of a name that is known is that one.
+    /// Adds an agent, or returns the one with this name.
     mutating func join(_ name: String) -> MemberID {
         if let index = indices[name] {
             free.removeAll { $0 == index }
@@ -66,27 +66,27 @@ struct MemberTable: Sendable {
         return MemberID(index: members.count - 1)
     }
 
-    /// Has an agent's place be another's one day, unless it joins again before.
+    /// Lets another agent reuse this index later, unless the agent joins again before.
     mutating func free(_ member: MemberID) {
         if !free.contains(member.index) { free.append(member.index) }
     }
 
     subscript(name: String) -> MemberID? { indices[name].map { MemberID(index: $0) } }
 
-    /// Whether there may be one more, of so many at the most.
+    /// Whether one more fits, with at most `most` agents.
     func hasRoom(_ most: Int) -> Bool { members.count < most || free.contains { members[$0].sources.isEmpty } }
 
     func name(of member: Int) -> String { members[member].name }
 
-    /// What the agent itself is called as a source here.
+    /// The name of the source that stands for an agent.
     func ownName(of member: Int) -> String { members[member].ownName }
 
-    /// What lines that it has not said itself end with.
+    /// The last members of the hub's own lines about the agent.
     func tail(of member: Int) -> [UInt8] { members[member].tail }
 
     // MARK: What they have
 
-    /// Whose a source is.
+    /// The owner of a source.
     func owner(of source: Int) -> Int { source < owners.count ? Int(owners[source]) : -1 }
 
     func sources(of member: Int) -> Set<Int> { members[member].sources }
@@ -105,30 +105,30 @@ struct MemberTable: Sendable {
 
     mutating func add(endpoints: Int, to member: Int) { members[member].endpoints += endpoints }
 
-    /// Forgets sources with all that they have.
+    /// Forgets sources with their series and endpoints.
     ///
     /// - Parameters:
-    ///   - isGone: whether a series was of one of them.
-    ///   - endpoints: how many endpoints such sources have now.
+    ///   - isGone: whether a series belonged to one of them.
+    ///   - endpoints: returns the number of endpoints of some sources.
     mutating func remove(_ gone: Set<Int>, series isGone: (Int) -> Bool, endpoints: (Set<Int>) -> Int) {
         for member in Set(gone.map { owner(of: $0) }) where member >= 0 {
             members[member].sources.subtract(gone)
             members[member].series.removeAll(where: isGone)
-            // Others have their places now: none of those that are due is passed over.
+            // Indices have changed: starts over, so that no due series is skipped.
             if members[member].closings.place != nil { members[member].closings.place = 0 }
             members[member].endpoints = endpoints(members[member].sources)
         }
         for source in gone where source < owners.count { owners[source] = -1 }
     }
 
-    /// Something of an agent's is too much; that is said once.
+    /// Refuses something beyond an agent's limit, and reports that once.
     mutating func refuse(_ share: Share, of member: Int, _ message: String) {
         if members[member].reported.insert(share).inserted {
             refusals.append((member, "\(members[member].name) \(message)"))
         }
     }
 
-    /// What is to be said of that.
+    /// Removes and returns the errors to report.
     mutating func takeRefusals() -> [(member: Int, message: String)] {
         defer { refusals = [] }
         return refusals
@@ -136,27 +136,28 @@ struct MemberTable: Sendable {
 
     // MARK: Their clocks
 
-    /// A line of an agent's came that tells its time.
+    /// Records the agent's time from a line that just arrived.
     mutating func hear(_ told: Timestamp, of member: Int, at now: LoopInstant) {
         (members[member].told, members[member].heard) = (told, now)
     }
 
-    /// An agent's time now, or as of its newest line; the time here before there was one.
+    /// The agent's time now; the hub's before the first line.
     func time(of member: Int, at now: LoopInstant, or wall: Timestamp) -> Timestamp {
         members[member].time(at: now) ?? wall
     }
 
     func told(of member: Int, or wall: Timestamp) -> Timestamp { members[member].told ?? wall }
 
-    /// What an agent's values are judged by: its time as of its newest line, and before which time windows have closed.
+    /// The clock for an agent's values: its time as of its newest line, and the time before which its windows have
+    /// closed.
     @inline(__always)
     func clock(of member: Int, or wall: Timestamp) -> (Timestamp, openSince: Timestamp) {
         (members[member].told ?? wall, members[member].closings.openSince)
     }
 
-    /// The series of an agent that may have windows which are over, and its time now; nil when all of them have had their lines.
+    /// The series of an agent that may have windows to close, and its time now; nil when all windows are closed.
     ///
-    /// - Parameter width: how wide windows are, in microseconds.
+    /// - Parameter width: the width of a window, in microseconds.
     mutating func due(
         _ member: Int, at now: LoopInstant, width: Int64
     ) -> (series: ArraySlice<Int>, time: Timestamp, looksAtAll: Bool)? {
@@ -166,7 +167,7 @@ struct MemberTable: Sendable {
         return (members[member].series.dropFirst(place), time, members[member].closings.looksAtAll)
     }
 
-    /// Those of its series that come before this one's place have had their lines.
+    /// Records that all series before this index have had their windows closed.
     mutating func close(_ member: Int, before place: Int) {
         members[member].closings.place = place < members[member].series.count ? place : nil
     }

@@ -1,11 +1,11 @@
-/// Up to which number an agent's lines have been taken, in each of its last runs: what comes again is known by that.
+/// The last sequence number received in each of an agent's latest runs, by which repeated lines are recognised.
 package struct RunMarks: Sendable, Equatable {
-    /// Of how many runs it is known, besides those that a journal had.
+    /// The number of runs remembered, besides those from a journal.
     package static let most = 8
 
-    /// The run that spoke last is the last one.
+    /// The run with the newest line is last.
     package private(set) var places: [LineID] = []
-    /// What a journal had stays: a stream that is read again from its beginning has older runs in front of these.
+    /// Runs from a journal always stay: a stream that is read again from its start has older runs before these.
     private let kept: Set<String>
 
     package init(_ places: [LineID] = []) {
@@ -13,10 +13,10 @@ package struct RunMarks: Sendable, Equatable {
         kept = Set(self.places.map(\.run))
     }
 
-    /// The number of the last line of a run that was taken; nil when nothing is known of that run.
+    /// The sequence number of the last line received of a run; nil for an unknown run.
     package subscript(run: String) -> Int? { places.last { $0.run == run }?.sequence }
 
-    /// Takes note of a line, which may begin a run, or may have been here already.
+    /// Records a line, which may start a run, or may be a repeated one.
     package mutating func advance(to place: LineID) {
         guard let index = places.lastIndex(where: { $0.run == place.run }) else {
             if places.count == kept.count + Self.most, let oldest = places.firstIndex(where: { !kept.contains($0.run) })

@@ -1,24 +1,24 @@
 package import Reactor
 
-/// One agent of a fleet, as the lines of the fleet's feed tell.
+/// The state of one agent of a fleet, from the lines of the hub's feed.
 package struct ShownAgent: Sendable, Equatable {
     package let name: String
-    /// As its newest `peer` line says, and since when; nil before there was one.
+    /// The state in its newest `peer` line, and its start; nil before the first.
     package fileprivate(set) var state: String?
     package fileprivate(set) var since: Timestamp?
-    /// When something came of it last, by the fleet's time.
+    /// The time when the hub last heard from it, by the hub's clock.
     package fileprivate(set) var heard: Timestamp?
     package fileprivate(set) var run: String?
     /// Texts of at most 256 bytes.
     package fileprivate(set) var host = AgentIdentity.Host()
     package fileprivate(set) var version: String?
-    /// By how many milliseconds its clock is ahead.
+    /// The milliseconds by which its clock is ahead.
     package fileprivate(set) var skew: Double?
-    /// How many of its lines are lost.
+    /// The number of its lost lines.
     package fileprivate(set) var lost = 0
-    /// The fleet's time of the newest line about it.
+    /// The hub's time of the newest line about it.
     fileprivate(set) var told: Timestamp
-    /// How many lines came of it in the newest stretch of 10 s of the fleet's time in which any came, and in the one before.
+    /// The newest period of 10 s of the hub's time with lines of it, their number, and the number in the period before.
     private var stretch: Int64 = .min
     private var count = 0
     private var before = 0
@@ -28,7 +28,7 @@ package struct ShownAgent: Sendable, Equatable {
 
     fileprivate init(name: String, told: Timestamp) { (self.name, self.told) = (name, told) }
 
-    /// A line came of it.
+    /// Counts a line of the agent.
     fileprivate mutating func hear(at clock: Timestamp) {
         heard = max(heard ?? clock, clock)
         let now = Window.index(of: clock, width: Self.stretchLength)
@@ -55,7 +55,7 @@ package struct ShownAgent: Sendable, Equatable {
         lost = peer.lost
     }
 
-    /// How many lines a second came of it in the last ten, as if those of a stretch had come evenly.
+    /// Its lines per second over the last ten seconds, as if a period's lines had come evenly.
     package func rate(at now: Timestamp) -> Double {
         guard stretch != .min else { return 0 }
         let start = Window.start(of: stretch, width: Self.stretchLength)
@@ -66,28 +66,28 @@ package struct ShownAgent: Sendable, Equatable {
     }
 }
 
-/// The agents of a fleet, as the lines of its feed tell: rule 8 of `Board`.
+/// The agents of a fleet, from the lines of the hub's feed: rule 8 of `Board`.
 package struct ShownAgents: Sendable {
     /// In the order of the first line about each.
     package private(set) var agents: [ShownAgent] = []
-    /// How many lines were about an agent that was refused.
+    /// The number of lines about a refused agent.
     package private(set) var refused = 0
 
     private let limit: Int
     private var indices: [String: Int] = [:]
-    /// Until then no agent goes a day without a line, so there is no point in looking for one that could give way.
+    /// No agent will have gone a day without a line before this time, so that a search for one to drop is pointless.
     private var keptUntil: Timestamp?
 
     private static let day = Duration.seconds(86_400)
 
-    /// - Parameter limit: the most agents that are kept.
+    /// - Parameter limit: the most agents to keep.
     init(limit: Int) { self.limit = limit }
 
     func hasAgent(named name: String) -> Bool { indices[name] != nil }
 
     /// Applies a line about an agent.
     ///
-    /// - Parameter clock: the fleet's time.
+    /// - Parameter clock: the hub's time.
     mutating func apply(_ line: Line, of name: String, at clock: Timestamp) {
         if case .peer(let peer) = line.body, peer.state == MemberState.Standing.forgotten.rawValue {
             return remove { $0.name == name }

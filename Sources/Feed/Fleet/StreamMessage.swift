@@ -1,12 +1,12 @@
 package import Reactor
 
-/// The message of a stream that lines of an agent's came by.
+/// The message of a stream that carried lines of an agent.
 package struct StreamMessage: Sendable, Equatable {
-    /// Whose lines they are.
+    /// The run of these lines.
     package var run: String
-    /// Its number in the stream.
+    /// The message's number in the stream.
     package var sequence: Int
-    /// When the stream got it.
+    /// The time when the stream received it.
     package var heard: Timestamp
 
     package init(run: String, sequence: Int, heard: Timestamp) {
