@@ -1,8 +1,8 @@
 internal import Reactor
 
-/// Inputs that can wait, and the outputs that they wait for.
+/// Backpressure: the inputs that wait, and the lossless outputs that they wait for.
 struct Admission {
-    /// Readers that must get everything.
+    /// Readers of lossless outputs.
     private var holders: [StoreReader] = []
     private var waiting: [Wakeup] = []
 
@@ -13,22 +13,22 @@ struct Admission {
     mutating func add(_ input: Wakeup) { waiting.append(input) }
     mutating func remove(_ input: Wakeup) { waiting.removeAll { $0 === input } }
 
-    /// Whether somebody who must get everything is more than half a log behind.
+    /// Whether a lossless output is more than half a log behind.
     func isHeldBack(by log: borrowing LineLog) -> Bool {
         let half = log.capacity / 2
         for reader in holders where log.memoryBehind(reader.kept) > half { return true }
         return false
     }
 
-    /// The first line that somebody who must get everything has not seen; it is kept, however old it is: while its reader
-    /// stands still, so may they.
+    /// The first line that some lossless output has not seen. It is kept, however old it is: while its reader stands
+    /// still, lines must not expire.
     var heldFrom: Int {
         var first = Int.max
         for reader in holders { first = min(first, reader.kept) }
         return first
     }
 
-    /// Whether somebody who must get everything has yet to get the `bye` of a run.
+    /// Whether a lossless output has yet to get the `bye` of a run.
     var owesFarewell: Bool { holders.contains { $0.farewell != nil } }
 
     var hasWaiting: Bool { !waiting.isEmpty }

@@ -1,15 +1,15 @@
-/// How often each of a few codes came, since there was first one.
+/// The number of times that each of a few codes occurred.
 package struct CodeTally: Sendable, Equatable {
-    /// A code, and how often it came, from 1.
+    /// A code, and its number of occurrences, from 1.
     package struct Entry: Sendable, Equatable {
         package let code: String
         package fileprivate(set) var count: Int
     }
 
-    /// In the order they first came.
+    /// In the order of their first occurrence.
     package private(set) var entries: [Entry] = []
 
-    /// How many codes are told apart: all that our errors have, and more statuses than a server has use for. Further ones
+    /// The most codes counted separately: all those of our errors, and more statuses than a server needs. Further ones
     /// count as `other`.
     static let most = 24
     static let other = "other"

@@ -3,26 +3,26 @@ package struct ReaderID: Sendable, Hashable {
     let index: Int
 }
 
-/// Where a reader begins.
+/// The position at which a reader starts.
 package enum ReaderStart: Sendable {
-    /// With the oldest line there is.
+    /// At the oldest line in the log.
     case oldest
-    /// With what comes from now on.
+    /// At the next line that is added.
     case newest
-    /// Behind this number.
+    /// After this sequence number.
     case after(Int)
 }
 
-/// What a reader gets.
+/// The next item for a reader.
 package enum Delivery: Sendable {
     /// Whole lines, in the log's own memory.
     case lines(LineSpan)
-    /// A `gap` line that names what the reader has missed.
+    /// A `gap` line that names the lines that the reader has missed.
     case gap([UInt8])
-    /// A new `hello` and `stats`: the feed is another run's from here on, or its sources have changed.
+    /// A new `hello` and `stats`: from here on the feed is of another run, or its sources have changed.
     case greeting([UInt8])
-    /// Nothing new; somebody called `interrupt`.
+    /// Nothing new; `interrupt` was called.
     case interrupted
-    /// The `bye` line; nothing comes after it.
+    /// The `bye` line, which is the last.
     case end([UInt8])
 }

@@ -1,24 +1,25 @@
-/// How the endpoints have answered; one counts for each source that asks it.
+/// The statistics of endpoints, separate for each source that polls them.
 struct EndpointTable: Sendable {
     private struct Key: Hashable {
         let source: Int
         let endpoint: String
     }
 
-    /// In the order they were first asked.
+    /// In the order of their first request.
     private(set) var statistics: [EndpointStatistics] = []
-    /// Whose they are.
+    /// The source and endpoint of each.
     private var keys: [Key] = []
-    /// When each was added, ascending.
+    /// A sequential number from when each was added, ascending.
     private var births: [Int] = []
     private var indices: [Key: Int] = [:]
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
-    /// Counts something at an endpoint, which is added at `birth` when it is not there; false when there are too many already.
+    /// Updates an endpoint's histogram, and adds the endpoint at `birth` if it is new; returns false when there are too
+    /// many.
     ///
-    /// - Parameter mayAdd: whether whose it is may have one more.
+    /// - Parameter mayAdd: whether the source's owner may have one more.
     mutating func update(
         _ endpoint: String, of source: Int, named name: String, birth: Int, mayAdd: Bool = true,
         _ change: (inout LatencyHistogram) -> Void
@@ -40,11 +41,11 @@ struct EndpointTable: Sendable {
 
     func index(of endpoint: String, source: Int) -> Int? { indices[Key(source: source, endpoint: endpoint)] }
 
-    /// Counts an answered request at the endpoint of an index.
+    /// Counts an answered request at the endpoint with this index.
     mutating func record(_ milliseconds: Double, at index: Int) { statistics[index].histogram.record(milliseconds) }
 
-    /// Has these endpoints and no others, as another agent has counted them, each with the index of its source. Where as much is
-    /// counted here, the histogram stays: a summary tells less.
+    /// Replaces all endpoints by another agent's summaries, each with the index of its source. Where our counts are the
+    /// same, the histogram stays, because a summary has less detail.
     mutating func list(_ said: [(endpoint: Line.Endpoint, source: Int)], birth: inout Int) {
         let (known, former) = (statistics, indices)
         (statistics, keys, births, indices) = ([], [], [], [:])
@@ -65,10 +66,10 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// How many endpoints these sources have; costs a look at every one there is.
+    /// The number of endpoints of these sources; takes time linear in the number of all endpoints.
     func count(of sources: Set<Int>) -> Int { keys.count { sources.contains($0.source) } }
 
-    /// The next one of a walk.
+    /// Returns the next endpoint of a walk.
     func next(_ walk: inout FeedWalk) -> EndpointStatistics? {
         var low = 0
         var high = births.count
@@ -81,7 +82,7 @@ struct EndpointTable: Sendable {
         return statistics[low]
     }
 
-    /// Forgets the endpoints of some sources; costs a look at every one there is.
+    /// Forgets the endpoints of some sources; takes time linear in the number of all endpoints.
     mutating func remove(_ gone: Set<Int>) {
         guard keys.contains(where: { gone.contains($0.source) }) else { return }
         let (old, former, born) = (statistics, keys, births)

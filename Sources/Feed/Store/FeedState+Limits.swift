@@ -2,42 +2,42 @@ extension FeedState {
     package struct Limits: Sendable {
         /// The width of a window.
         package var interval: Duration = .seconds(10)
-        /// How far back windows and lines are kept.
+        /// The period for which windows and lines are kept.
         package var history: Duration = .seconds(120)
-        /// Bytes of memory for recent lines.
+        /// The memory for recent lines, in bytes.
         package var logCapacity = 8 << 20
-        /// How many series have windows.
+        /// The most series with windows.
         package var series = usualSeries
-        /// Bytes of memory for names of series as lines have them; those of further ones are encoded for each line.
+        /// The memory for encoded names of series, in bytes; names of further series are encoded for each line.
         package var nameBytes = 4 << 20
-        /// How many endpoints have statistics.
+        /// The most endpoints with statistics.
         package var endpoints = 10_000
-        /// How many agents of a fleet there may be, if no configuration names them.
+        /// The most agents of a fleet, beyond which only configured ones are accepted.
         package var members = 10_000
-        /// How many of each one agent of a fleet may have.
+        /// The most that one agent of a fleet may have of each.
         package var memberSeries = 1_000
         package var memberSources = 100
         package var memberEndpoints = 100
-        /// How many sources are remembered, with their windows and statistics, that nothing more comes from.
+        /// The most released sources to remember, with their windows and statistics.
         package var released = 1_000
-        /// How many sources of a feed that is passed on are known.
+        /// The most sources of a relayed feed.
         package var remoteSources = 10_000
-        /// Data events after which no more are taken; nil for no limit.
+        /// The number of data events after which the feed ends; nil for no limit.
         package var data: Int?
 
         package static let usualSeries = 10_000
-        /// How many there may be at the most, where a person asks for it.
+        /// The most series that a user may configure.
         package static let mostSeries = 100_000
 
         package init() {}
 
-        /// So many series, and of what there is of each as much as usual.
+        /// Limits for this number of series, with the usual memory for each.
         package init(series: Int) {
             self.series = series
             nameBytes = Self.scaled(nameBytes, series)
         }
 
-        /// What all series have together, when there are more than usual.
+        /// A limit that all series share, scaled up if there are more series than usual.
         package static func scaled(_ amount: Int, _ series: Int) -> Int {
             amount * max(series, usualSeries) / usualSeries
         }

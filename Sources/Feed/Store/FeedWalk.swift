@@ -1,13 +1,13 @@
 package import Reactor
 
-/// A walk over all sources, endpoints or series of a store, piece by piece: what is there at its beginning is visited once
-/// unless it goes, what comes meanwhile not at all, also when it was there before.
+/// A walk over all sources, endpoints or series of a store, piece by piece. It visits items that exist at its start
+/// once, unless they are removed, and skips items added meanwhile, even if they existed before.
 package struct FeedWalk: Sendable {
-    /// The run whose they are; of another one there is nothing more to visit.
+    /// The run that they belong to; during another run the walk has nothing more to visit.
     package let run: String
-    /// What was added before this is visited.
+    /// Visits only items added before this.
     let limit: Int
-    /// Where the next one is looked for.
+    /// The position at which to look for the next one.
     var place = 0
 
     init(run: String, limit: Int) {
@@ -15,65 +15,65 @@ package struct FeedWalk: Sendable {
         self.limit = limit
     }
 
-    /// Begins anew, with the same ones.
+    /// Starts again, with the same items.
     package mutating func restart() { place = 0 }
 }
 
-/// What there is to be told of a source in numbers.
+/// The metrics of a source.
 package struct SourceNumbers: Sendable {
     package let name: String
     package let state: SourceStatus.State
     package let timeliness: Timeliness
-    /// Whether it is one that is to be watched now: not one that a reload took out.
+    /// Whether it is currently configured: false for one that a reload removed.
     package let isListed: Bool
-    /// Answers by their statuses; none over an attached feed, whose lines do not tell.
+    /// Answers by status; empty for an attached feed, whose lines do not state them.
     package var answers = CodeTally()
     /// Errors by their codes; likewise.
     package var errors = CodeTally()
 }
 
-/// What there is to be told of a series in numbers.
+/// The metrics of a series.
 package struct SeriesNumbers: Sendable {
     package let source: String
     package let kind: SeriesKind
-    /// What the name of a data series is, or begins with: a slash and the key follow where there is one.
+    /// The name of a data series, or its start: a slash and the key follow if there is one.
     package let name: String
     package let key: Bytes?
-    /// The newest by its time.
+    /// The newest value by event time.
     package let value: Double
     package let time: Timestamp
 }
 
-/// What there is to be told of the agent whose feed it is.
+/// The metrics of the agent that the feed belongs to.
 package struct AgentNumbers: Sendable {
     package let identity: AgentIdentity
     package let interval: Duration
     package let history: Duration
     /// Numbered lines so far.
     package let lines: Int
-    /// Nil over an attached feed whose agent has not said yet.
+    /// Nil for an attached feed whose agent has not sent them yet.
     package let counts: StoreCounts?
     /// The newest samples; nil while there are none.
     package let memory: MemorySample?
     package let agent: AgentSample?
-    /// How the feed comes here; nil for one of our own.
+    /// The connection of an attached feed; nil for our own feed.
     package let attachment: Attachment?
 
-    /// How an attached feed comes here.
+    /// The connection of an attached feed.
     package struct Attachment: Sendable, Equatable {
         package var isConnected = false
-        /// Since its last line; nil when none has come yet.
+        /// The time since its last line; nil before the first.
         package var silence: Duration?
     }
 }
 
-/// What there is to be told of an agent of a fleet in numbers.
+/// The metrics of an agent of a fleet.
 package struct MemberNumbers: Sendable {
     package let name: String
     package let isLive: Bool
-    /// How long ago something came of it; nil before anything has.
+    /// The time since it was last heard from; nil if never.
     package let age: Duration?
     package let lost: Int
-    /// How many of its lines came again, and were not taken; nil for a fleet that is attached to.
+    /// The number of its lines that were received again and ignored; nil when attached to a hub.
     package var repeated: Int?
 }

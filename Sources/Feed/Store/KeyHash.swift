@@ -1,20 +1,20 @@
-/// A fast keyed hash of short byte strings: each eight bytes are mixed in by a 64 × 64 → 128 bit multiplication with a
-/// secret, both halves of the product folded into one. Without the secret, keys that collide cannot be computed.
+/// A fast keyed hash of short byte strings: it mixes in each eight bytes by a 64 × 64 → 128 bit multiplication with a
+/// secret, and folds both halves of the product into one. Without the secret, nobody can compute colliding keys.
 struct KeyHash: Sendable {
     private let start: UInt64
     private let factor: UInt64
 
     init(seed: (UInt64, UInt64)) {
         start = seed.0
-        // Odd, and never so small that a product stays in the lower half.
+        // Odd, and large enough that no product stays in the lower half.
         factor = seed.1 | 1 << 63 | 1
     }
 
     @inline(__always)
     func callAsFunction(_ bytes: UnsafeRawBufferPointer, source: Int) -> UInt64 {
         let count = bytes.count
-        // A key has at most 1,024 bytes, so source and length do not meet. Spread by the secret, or keys of different
-        // sources or lengths could be chosen to undo the difference.
+        // A key has at most 1,024 bytes, so source and length do not overlap. The secret spreads them; otherwise keys
+        // of different sources or lengths could be chosen to cancel the difference.
         let header = UInt64(truncatingIfNeeded: source) << 16 | UInt64(truncatingIfNeeded: count)
         var state = start &+ header &* factor
         var offset = 0
@@ -41,7 +41,7 @@ struct KeyHash: Sendable {
         return tail(left, from: offset) == tail(right, from: offset)
     }
 
-    /// The last 0 to 8 bytes from `offset` on as one integer, different for different bytes of the same length.
+    /// The last 0 to 8 bytes from `offset` as one integer, different for different bytes of the same length.
     @inline(__always)
     private static func tail(_ bytes: UnsafeRawBufferPointer, from offset: Int) -> UInt64 {
         let rest = bytes.count - offset

@@ -1,19 +1,19 @@
 internal import Reactor
 
-/// How the durations of one endpoint are spread: exact count, sum, extremes and newest, percentiles within 1 %
-/// of what was recorded; see `init(_:)` for what was summed up.
+/// The distribution of one endpoint's durations: exact count, sum, extremes and newest, percentiles within 1 % of
+/// recorded values; see `init(_:)` for values from a summary.
 ///
-/// Buckets are log-linear: 64 of equal width to each power of two, so that a bucket's midpoint is at most 1/128 (0.8 %)
-/// off any value in it. A value that two of them share is in the lower one, so that `count(atMost:)` is exact at their
-/// bounds. They reach from 1 µs to 1 hour; what lies outside is counted in the first or the last bucket,
-/// with `minimum`, `maximum` and `sum` still exact. Only the stretch of buckets between the smallest and the largest
-/// value seen is held: nothing while empty, about 8 KiB at the very most. A bucket's counter sticks at 4,294,967,295.
+/// Buckets are log-linear: 64 of equal width per power of two, so that a bucket's midpoint is at most 1/128 (0.8 %) off
+/// any value in it. A value on the bound of two buckets is in the lower one, so that `count(atMost:)` is exact at their
+/// bounds. They reach from 1 µs to 1 hour; durations outside count in the first or the last bucket, with `minimum`,
+/// `maximum` and `sum` still exact. Only the buckets between the smallest and the largest value are in memory: none
+/// while empty, at most about 8 KiB. A bucket's counter saturates at 4,294,967,295.
 package struct LatencyHistogram: Sendable, Equatable {
-    /// How many durations were recorded.
+    /// The number of durations recorded.
     package private(set) var count = 0
-    /// How many failures were counted; they have no duration.
+    /// The number of failures; they have no duration.
     package private(set) var errors = 0
-    /// Of all durations, in milliseconds; no more than a number can say.
+    /// The sum of all durations, in milliseconds; at most the greatest finite number.
     package var sum: Double { Swift.min(scaledSum / Self.scale, .greatestFiniteMagnitude) }
     /// The shortest duration, in milliseconds; 0 while empty.
     package private(set) var minimum = 0.0
@@ -22,31 +22,31 @@ package struct LatencyHistogram: Sendable, Equatable {
     /// The newest duration, in milliseconds; 0 while empty.
     package private(set) var last = 0.0
 
-    /// The sum times `scale`, so that it is always a number: what others say may be 1e308.
+    /// The sum times `scale`, so that it stays finite: other agents may report 1e308.
     private var scaledSum = 0.0
     private static let scale = 0x1p-16
 
-    /// Which bucket `counts` starts with.
+    /// The bucket of `counts[0]`.
     private var firstBucket = 0
     private var counts: [UInt32] = []
 
     package init() {}
 
-    /// In milliseconds; 0 while empty.
+    /// The mean duration, in milliseconds; 0 while empty.
     package var mean: Double {
         count == 0 ? 0 : Swift.min(Swift.max(scaledSum / Double(count) / Self.scale, minimum), maximum)
     }
 
-    /// How many buckets are held in memory, at 4 bytes each.
+    /// The number of buckets in memory, at 4 bytes each.
     package var heldBuckets: Int { counts.count }
 
-    /// Counts one duration; `milliseconds` that are negative or not finite are refused, and false is returned.
+    /// Counts one duration; returns false for `milliseconds` that are negative or not finite, and ignores them.
     @discardableResult
     package mutating func record(_ milliseconds: Double) -> Bool {
         record(milliseconds, times: 1)
     }
 
-    /// Counts the same duration `times` times (nothing if less than 1); refuses what `record(_:)` refuses.
+    /// Counts the same duration `times` times (none if below 1); ignores what `record(_:)` ignores.
     @discardableResult
     package mutating func record(_ milliseconds: Double, times: Int) -> Bool {
         guard milliseconds >= 0, milliseconds.isFinite else { return false }
@@ -67,11 +67,12 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     /// The duration in milliseconds that `percent` (0 to 100) percent of all do not exceed; 0 while empty.
     ///
-    /// Nearest rank: of n durations in ascending order the one at place ⌈percent · n / 100⌉, at least the first. The first and
-    /// the last are exact; of any other, the midpoint of its bucket, limited to the shortest and the longest.
+    /// Nearest rank: of n durations in ascending order, the one at position ⌈percent · n / 100⌉, at least the first.
+    /// The first and the last are exact; any other is the midpoint of its bucket, clamped to the shortest and the
+    /// longest.
     package func percentile(_ percent: Double) -> Double {
         guard count > 0 else { return 0 }
-        // `seen` is whole, so reaching the exact quotient is reaching it rounded up.
+        // `seen` is whole, so reaching the exact quotient means reaching it rounded up.
         let rank = percent * Double(count) / 100
         if rank <= 1 { return minimum }
         if rank > Double(count - 1) { return maximum }
@@ -85,14 +86,14 @@ package struct LatencyHistogram: Sendable, Equatable {
         return maximum
     }
 
-    /// A percentile as people are told it; nil while there are so few durations that it is little more than the longest: of
-    /// fewer than 20 for 95 percent and more, of fewer than 100 for 99 and more.
+    /// A percentile to show to people; nil for so few durations that it is little more than the longest: fewer than 20
+    /// for 95 percent and more, fewer than 100 for 99 and more.
     package func tellingPercentile(_ percent: Double) -> Double? {
         count >= (percent >= 99 ? 100 : percent >= 95 ? 20 : 1) ? percentile(percent) : nil
     }
 
-    /// How many durations are at most so long, for each of some bounds in milliseconds, which ascend: exact where a bound is
-    /// that of a bucket, as 1 + k/64 times a power of two is from 1 µs to 1 hour.
+    /// Calls `take` with the number of durations up to each bound in milliseconds; bounds ascend. Exact for bounds of
+    /// buckets: 1 + k/64 times a power of two from 1 µs to 1 hour.
     package func count(atMost bounds: [Double], _ take: (Int) -> Void) {
         var seen = 0
         var next = 0
@@ -106,13 +107,14 @@ package struct LatencyHistogram: Sendable, Equatable {
         }
     }
 
-    /// Sets what a summary knows better than the durations that stand for it.
+    /// Sets values of a summary that its stand-in durations do not reproduce.
     mutating func restore(sum: Double, last: Double) {
         scaledSum = sum * Self.scale
         self.last = last
     }
 
-    /// Counts `times` durations, the last of which is `upper`: the others evenly over the buckets above that of `lower`.
+    /// Counts `times` durations, the last of which is `upper`: the others evenly over the buckets above that of
+    /// `lower`.
     mutating func spread(_ times: Int, above lower: Double, through upper: Double) {
         guard times > 0 else { return }
         record(upper)
@@ -144,7 +146,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         }
     }
 
-    // The exponent and the first six bits of a positive Double's fraction, read as one integer, number the buckets.
+    // The bucket's number is the exponent and the first six fraction bits of a positive Double, as one integer.
     private static let shift = 46
     private static let shortest = 0.001
     private static let longest = 3_600_000.0

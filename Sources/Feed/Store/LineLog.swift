@@ -1,28 +1,28 @@
 package import Reactor
 
-/// A piece of the log: whole encoded lines, one behind the other, in memory that is only ever appended to.
+/// A chunk of the log: whole encoded lines, concatenated, in append-only memory.
 ///
-/// Unchecked: bytes below `used` never change again, and whoever reads them elsewhere got the span by a hand-over that
-/// orders memory. Everything else is touched by the log's owner only.
+/// Unchecked: bytes below `used` never change again, and other threads get spans by a hand-over that orders memory.
+/// Only the log's owner accesses the rest.
 package final class LineChunk: @unchecked Sendable {
-    /// Plain memory, so that the log can append through a pointer to it without counting references.
+    /// Plain memory, so that the log can append through a pointer to it without reference counting.
     struct Header {
         let memory: UnsafeMutablePointer<UInt8>
         let capacity: Int
-        /// Where each line ends.
+        /// The offset of each line's end.
         let ends: UnsafeMutablePointer<UInt32>
         let maximumLines: Int
-        /// The number of its first line.
+        /// The sequence number of its first line.
         var firstSequence: Int
-        /// What all chunks before this one cost.
+        /// The cost of all chunks before this one.
         var startCost: Int
         var used = 0
         var lines = 0
-        /// When its last line was written.
+        /// The time when its last line was written.
         var newest: LoopInstant
     }
 
-    /// Lines are seldom shorter than this; when they are, a chunk is full by their number.
+    /// Lines are seldom shorter than this; if they are, the number of lines limits a chunk.
     private static let shortLine = 64
 
     let header: UnsafeMutablePointer<Header>
@@ -36,7 +36,7 @@ package final class LineChunk: @unchecked Sendable {
                 maximumLines: maximumLines, firstSequence: firstSequence, startCost: startCost, newest: now))
     }
 
-    /// Empties it for other lines; nobody else may have it.
+    /// Empties it for other lines; it must have no other owner.
     func reuse(firstSequence: Int, startCost: Int, now: LoopInstant) {
         header.pointee.firstSequence = firstSequence
         header.pointee.startCost = startCost
@@ -53,28 +53,28 @@ package final class LineChunk: @unchecked Sendable {
 
     var firstSequence: Int { header.pointee.firstSequence }
 
-    /// The number behind its last line.
+    /// The sequence number after its last line.
     var endSequence: Int { header.pointee.firstSequence + header.pointee.lines }
 
-    /// What it costs in memory, in bytes.
+    /// Its memory, in bytes.
     var cost: Int { header.pointee.capacity + header.pointee.maximumLines * 4 + 192 }
 
-    /// Where the line with this number starts.
+    /// The offset of the line with this sequence number.
     func start(of sequence: Int) -> Int {
         sequence == firstSequence ? 0 : Int(header.pointee.ends[sequence - firstSequence - 1])
     }
 }
 
-/// Whole lines with consecutive numbers, in the log's own memory: nothing was copied.
+/// Whole lines with consecutive sequence numbers, in the log's own memory, without a copy.
 ///
-/// Unchecked: `start` leads into the chunk that travels with it, to bytes that never change again. The chunk's header
-/// does change meanwhile, so a span on another thread must not look there.
+/// Unchecked: `start` points into the chunk that the span retains, to bytes that never change again. The chunk's header
+/// does change, so a span on another thread must not read it.
 package struct LineSpan: @unchecked Sendable {
     private let chunk: LineChunk
     private let start: UnsafePointer<UInt8>
-    /// How many bytes of lines there are.
+    /// The number of bytes.
     package let count: Int
-    /// The numbers of its first and last line.
+    /// The sequence numbers of its first and last line.
     package let sequences: ClosedRange<Int>
 
     fileprivate init(chunk: LineChunk, range: Range<Int>, sequences: ClosedRange<Int>) {
@@ -88,7 +88,7 @@ package struct LineSpan: @unchecked Sendable {
     package func withUnsafeBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        // In bounds: a span is only made of what was already written.
+        // In bounds: a span covers only bytes that were already written.
         defer { withExtendedLifetime(chunk) {} }
         return try body(UnsafeRawBufferPointer(start: start, count: count))
     }
@@ -96,33 +96,33 @@ package struct LineSpan: @unchecked Sendable {
 
 /// The recent lines, numbered, encoded once, bounded by bytes and by age.
 ///
-/// A reader is a sequence number; what it asks for comes as a span of the log's own memory. When the log has let go of
-/// what a reader has not seen, it is told which numbers those were.
-package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into `chunks`, which travel with it
-    /// What a reader gets.
+/// A reader is a sequence number; it gets lines as spans of the log's own memory. For lines that the log dropped before
+/// a reader saw them, it gets their sequence numbers.
+package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into `chunks`, which move with it
+    /// The result of reading.
     package enum Reading: Sendable {
         case lines(LineSpan)
-        /// These numbers are gone; go on behind them.
+        /// These lines are gone; continue after them.
         case gap(ClosedRange<Int>)
         /// There is nothing new yet.
         case nothing
     }
 
-    /// How many bytes of memory the lines may take, their bookkeeping included.
+    /// The most bytes of memory for the lines, including their bookkeeping.
     package let capacity: Int
-    /// How long lines are kept, whatever room there is.
+    /// The period for which lines are kept, even if there is room for more.
     package let history: Duration
     private let chunkSize: Int
     private var chunks: [LineChunk] = []
     /// The last of `chunks`, which keeps it alive.
     private var tail: UnsafeMutablePointer<LineChunk.Header>?
-    /// The number the next line gets; numbers start at 1.
+    /// The next line's sequence number; the first is 1.
     package private(set) var nextSequence = 1
-    /// Lines from this number on are not let go for their age, nor for one long line: a reader that must get everything has
-    /// not seen them.
+    /// Lines from this sequence number are not dropped because of their age, nor for one long line: a lossless output
+    /// has not seen them.
     package var heldFrom = Int.max
     private var cost = 0
-    /// What all chunks ever made cost, in bytes: by how much that grows is what lines take of the log.
+    /// The cost of all chunks ever added, in bytes: its growth is the log memory that lines take.
     private(set) var totalCost = 0
 
     /// - Parameter capacity: at least 64 KiB.
@@ -132,17 +132,17 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         chunkSize = min(1 << 16, self.capacity / 8)
     }
 
-    /// The number of the oldest line held; `nextSequence` when there is none.
+    /// The sequence number of the oldest line; `nextSequence` when there is none.
     package var firstSequence: Int { chunks.first?.firstSequence ?? nextSequence }
 
-    /// The memory it takes now, in bytes.
+    /// The memory in use, in bytes.
     package var memory: Int { cost }
 
-    /// Appends one line that `encode` writes.
+    /// Appends one line, which `encode` writes.
     ///
     /// - Parameters:
     ///   - most: the most bytes that `encode` can write.
-    ///   - encode: gets the line's number and the memory, and returns the memory behind the line.
+    ///   - encode: gets the sequence number and the memory, and returns the memory after the line.
     @inline(__always)
     package mutating func append(
         atMost most: Int, at now: LoopInstant, _ encode: (Int, LineWriter) -> LineWriter
@@ -157,21 +157,21 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         let length = encode(nextSequence, LineWriter(start)).next - start
         precondition(length <= most, "a line is longer than was reserved for it")
         chunk.pointee.used += length
-        // In bounds: there is room for one more line, which was looked at above.
+        // In bounds: the check above left room for one more line.
         chunk.pointee.ends[chunk.pointee.lines] = UInt32(truncatingIfNeeded: chunk.pointee.used)
         chunk.pointee.lines += 1
         chunk.pointee.newest = now
         nextSequence += 1
     }
 
-    /// Leaves out the numbers up to `sequence`, which the next line gets: a reader is told of them as of any that are gone.
+    /// Skips the numbers before `sequence`, which the next line gets: readers get a gap, as for dropped lines.
     package mutating func skip(to sequence: Int) {
         precondition(sequence >= nextSequence, "numbers go up")
         nextSequence = sequence
         tail = nil  // lines of a chunk have consecutive numbers
     }
 
-    /// Lets go of everything and begins again at a number: another run.
+    /// Drops everything and starts again at a sequence number, for another run.
     package mutating func restart(at sequence: Int) {
         chunks.removeAll()
         tail = nil
@@ -197,8 +197,8 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return chunk.header
     }
 
-    /// Lets go of the oldest chunk when another one would be too much, and gives it away when nobody reads it: a full log
-    /// that is written to without pause costs the allocator, and the kernel's zeroing of pages, nothing.
+    /// Drops the oldest chunk when another one would exceed the capacity, and returns it for reuse if it has no reader:
+    /// so a full log that is written to without pause costs no allocations, nor the kernel's zeroing of pages.
     private mutating func takeOldest(insteadOf size: Int) -> LineChunk? {
         guard size <= chunkSize, chunks.count > 1, chunks[0].header.pointee.capacity == chunkSize,
             isTooMuch(0, besides: chunks[0].cost)
@@ -208,7 +208,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return isKnownUniquelyReferenced(&oldest) ? oldest : nil
     }
 
-    /// Lets go of what is too old (and not held) or too much; the newest chunk stays unless it is too old.
+    /// Drops chunks that are too old (and not held) or exceed the capacity; the newest one stays unless it is too old.
     package mutating func expire(at now: LoopInstant) {
         var gone = 0
         while gone < chunks.count {
@@ -224,9 +224,9 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         if chunks.isEmpty { tail = nil }
     }
 
-    /// Whether there is no room for the chunk at `place`, with those before it gone, when the log gets so many bytes more.
+    /// Whether the chunk at `place` exceeds the capacity, with those before it gone, when the log gets `more` bytes.
     ///
-    /// A line that has a chunk of its own does not push out what is held: it may be as long as the log.
+    /// A line with a chunk of its own does not push out held lines: it may be as long as the log.
     private func isTooMuch(_ place: Int, besides more: Int = 0) -> Bool {
         guard cost + more > capacity else { return false }
         guard chunks[place].endSequence > heldFrom else { return true }
@@ -237,7 +237,7 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return cost + more - longest > capacity
     }
 
-    /// The lines from number `sequence` on, up to the end of a chunk.
+    /// Returns the lines from number `sequence` to the end of a chunk.
     package func read(from sequence: Int) -> Reading {
         let first = firstSequence
         if sequence < first { return .gap(sequence...(first - 1)) }
@@ -253,19 +253,20 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return .lines(LineSpan(chunk: chunk, range: range, sequences: sequence...(chunk.endSequence - 1)))
     }
 
-    /// How much of the log's memory, in bytes, holds the lines from number `sequence` on: all of it when they are gone.
+    /// The log memory, in bytes, from the chunk with line `sequence` on: all of it when that is gone.
     ///
-    /// Memory and not bytes of lines, since it is memory that runs out: lines that reserve much and need little fill a
-    /// log with less than half its capacity in bytes.
+    /// It counts memory rather than bytes of lines, because memory is what runs out: lines that reserve much and need
+    /// little fill a log with less than half its capacity in bytes.
     package func memoryBehind(_ sequence: Int) -> Int {
         guard sequence < nextSequence else { return 0 }
         guard sequence > firstSequence, !chunks.isEmpty else { return cost }
         return totalCost - chunks[place(of: sequence)].header.pointee.startCost
     }
 
-    /// The number of the line that the byte lies in which is `bytes` before the line `sequence`.
+    /// Returns the line that contains the byte `bytes` before line `sequence`.
     ///
-    /// - Returns: that number, or the oldest held and `isWhole` false when the log does not reach back so far.
+    /// - Returns: its sequence number; or the oldest one, with `isWhole` false, when the log does not reach back so
+    ///   far.
     package func line(_ bytes: Int, before sequence: Int) -> (sequence: Int, isWhole: Bool) {
         guard bytes > 0, sequence > firstSequence, !chunks.isEmpty else { return (sequence, bytes <= 0) }
         var place = place(of: sequence)
@@ -290,10 +291,10 @@ package struct LineLog: ~Copyable, @unchecked Sendable {  // `tail` points into 
         return (chunks[place].firstSequence + low, true)
     }
 
-    /// Which chunk holds a line that is held.
+    /// The index of the chunk that holds this line.
     private func place(of sequence: Int) -> Int {
         var high = chunks.count - 1
-        // Nearly all who ask are at the end.
+        // Nearly all readers are at the end.
         var low = chunks[high].firstSequence <= sequence ? high : 0
         while low < high {
             let middle = (low + high + 1) / 2

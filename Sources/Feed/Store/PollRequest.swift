@@ -1,37 +1,37 @@
-/// What somebody wants of a poll out of turn.
+/// The parameters of a poll out of turn.
 package struct PollRequest: Sendable, Equatable {
-    /// Up to which number, from 0 to `mostN`; nil when nothing was said.
+    /// The number to poll up to, from 0 to `mostN`; nil if not given.
     package var n: Int?
 
-    /// The greatest `n` there is.
+    /// The greatest allowed `n`.
     package static let mostN = 100_000
 
     package init(n: Int? = nil) { self.n = n }
 
-    /// Why a source that takes no parameters does not take this request; nil when it has none.
+    /// The refusal by a source that takes no parameters; nil when the request has none.
     package func refusal(by source: String) -> PollRefusal? {
         n == nil ? nil : PollRefusal("the source \"\(source)\" takes no \"n\"")
     }
 }
 
-/// Why a source is not polled now.
+/// The reason why a source is not polled now.
 package struct PollRefusal: Error, Sendable, Equatable {
     package enum Cause: Sendable {
-        /// There is no such source, or none that is polled.
+        /// There is no such source, or it cannot be polled.
         case unknown
-        /// It cannot be asked for that.
+        /// The source does not support this request.
         case unfit
-        /// Later it may be.
+        /// It may work later.
         case busy
-        /// Who would do it is not there.
+        /// The agent that would poll is not connected.
         case away
     }
 
-    /// One sentence for whoever asked, without a capital and a full stop.
+    /// One sentence for the requester, without a capital and a full stop.
     package var reason: String
     package var cause: Cause
 
-    /// Of an agent that nobody here has a connection to.
+    /// The refusal for an agent without a connection from here.
     package static func byBroker(_ agent: String) -> PollRefusal {
         PollRefusal("the agent \"\(agent)\" comes by a broker, which passes no requests on: it is asked where it runs")
     }

@@ -1,7 +1,7 @@
-/// Bytes that are appended once and read for as long as the arena lives, through a pointer and without counting
-/// references; it grows by moving, so look the pointer up anew after `append`.
+/// Append-only bytes, read through a pointer without reference counting for as long as the arena lives. Growth moves
+/// them, so get the pointer again after `append`.
 final class PrefixArena: @unchecked Sendable {  // belongs to one `FeedState`, which is used in one place at a time
-    /// The most bytes it takes.
+    /// The most bytes that it holds.
     let limit: Int
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private var used = 0
@@ -13,11 +13,11 @@ final class PrefixArena: @unchecked Sendable {  // belongs to one `FeedState`, w
 
     deinit { memory.deallocate() }
 
-    /// What was appended so far.
+    /// All bytes appended so far.
     @inline(__always)
     var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: memory[..<used]) }
 
-    /// Copies the bytes in and says where they lie; nil when they are more than the arena may take.
+    /// Copies the bytes and returns their range; nil when they exceed the arena's limit.
     func append(_ bytes: some Collection<UInt8>) -> Range<Int>? {
         guard bytes.count <= limit - used else { return nil }
         if used + bytes.count > memory.count {

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// A line of another agent, decoded and as it came, without its newline.
+/// A line of another agent, decoded and in its original bytes, without its newline.
 package struct RelayedLine: Sendable {
     package var line: Line
     package var bytes: Bytes
@@ -13,58 +13,58 @@ package struct RelayedLine: Sendable {
 
 /// The next line of a recording.
 package enum RecordedLine {
-    /// Its bytes are lent until the next one is asked for.
+    /// Its bytes are valid only until the next line is read.
     case plain(PlainLine, UnsafeBufferPointer<UInt8>)
-    /// In memory of its own: it is moved often, and long.
+    /// Boxed, because it is large and often moved.
     indirect case other(RelayedLine)
 }
 
-/// The agent whose feed is passed on: what its lines say of itself. What they say of sources, series and endpoints is in the
-/// same tables as our own.
+/// The state of the agent whose feed is relayed, from its lines about itself. Its sources, series and endpoints are in
+/// the same tables as our own.
 struct RemoteFeed: Sendable {
     private(set) var run = ""
-    /// The width of a window, and how far back lines are kept, as its `hello` says.
+    /// The width of a window, and the period for which lines are kept, from its `hello`.
     private(set) var interval: Duration?
     private(set) var history: Duration?
     private var saysFleet = false
     /// Whether its first `hello` has come.
     private(set) var hasBegun = false
-    /// Whether it has said `bye` since.
+    /// Whether it has sent `bye` since.
     private(set) var hasEnded = false
-    /// The number of the newest line that is here, or named in a gap.
+    /// The sequence number of the newest line that was received, or named in a gap.
     var lastSequence = 0
-    /// The number of the last line that its `stats` count; older ones that come behind these are a replay.
+    /// The last sequence number included in its `stats`; older lines after it are a replay.
     private(set) var asOf = 0
-    /// How many further endpoints and sources its `stats` had no room for.
+    /// The number of further endpoints and sources that did not fit in its `stats`.
     private(set) var moreEndpoints = 0
     private(set) var moreSources = 0
     /// Its newest `agent` line.
     private(set) var agent: Line.Agent?
-    /// The agents of the fleet that it is.
+    /// The agents of its fleet, if it is a hub.
     private(set) var agents: ShownAgents
-    /// Whether any line said which agent of a fleet it came from.
+    /// Whether any line named an agent of a fleet.
     private var hasAgents = false
-    /// The agent's time, as rule 3 of `Board` has it, and when its newest line came.
+    /// The agent's time by rule 3 of `Board`, and the arrival of its newest line.
     var clock: Timestamp?
     var heard: LoopInstant?
-    /// Whether its lines come.
+    /// Whether the connection to it is open.
     var isConnected = false
-    /// Which source, series and endpoint plain lines are of.
+    /// The source, series and endpoint of plain lines, by their names.
     var names = PlainNames()
 
-    /// - Parameter mostAgents: of how many agents it tells, if it is a fleet.
+    /// - Parameter mostAgents: the most agents to track, if it is a hub.
     init(mostAgents: Int) { agents = ShownAgents(limit: mostAgents) }
 
-    /// Its greeting says so; what was kept of a fleet's lines may have none.
+    /// From its `hello`, or from its lines: a recorded excerpt may have no `hello`.
     var isFleet: Bool { saysFleet || hasAgents }
 
-    /// The agent's time now: that of its newest line, and what has passed since.
+    /// The agent's time now: that of its newest line, plus the time elapsed since.
     func time(at now: LoopInstant) -> Timestamp? {
         guard let clock, let heard else { return nil }
         return clock + heard.duration(to: now)
     }
 
-    /// Applies what a line says of the agent itself.
+    /// Applies a line's statements about the agent itself.
     mutating func apply(_ line: Line) {
         if line.agent != nil { hasAgents = true }
         switch line.body {
@@ -85,13 +85,13 @@ struct RemoteFeed: Sendable {
         if let agent = line.agent { agents.apply(line, of: agent, at: clock ?? line.time) }
     }
 
-    /// Moves the agent's time to that of a line. An event's own time moves it forward only.
+    /// Moves the agent's time to that of a line. An event's own time only moves it forward.
     @inline(__always)
     mutating func advance(to time: Timestamp, onlyForward: Bool) {
         clock = onlyForward ? max(clock ?? time, time) : time
     }
 
-    /// What it has counted, as far as its newest `agent` line tells.
+    /// Its counts, as far as its newest `agent` line gives them.
     var counts: StoreCounts? {
         agent.map { agent in
             var counts = StoreCounts()
@@ -103,7 +103,7 @@ struct RemoteFeed: Sendable {
         }
     }
 
-    /// The agent of its fleet at an index; nil behind the last one.
+    /// The agent of its fleet at an index; nil after the last one.
     func member(_ index: Int, at time: Timestamp?) -> MemberNumbers? {
         guard index < agents.agents.count else { return nil }
         let agent = agents.agents[index]
@@ -113,19 +113,19 @@ struct RemoteFeed: Sendable {
     }
 }
 
-/// What the names in plain lines mean, so that a line with the same names as one before it need not be decoded.
+/// Maps the names in plain lines to their meaning, so that lines with known names need no decoding.
 struct PlainNames: Sendable {
     struct Meaning: Sendable {
         var source: SourceID
-        /// Nil where there is none yet, or no room for one.
+        /// Nil when there is none yet, or it was refused.
         var series: Int?
-        /// The same, of an answer.
+        /// The endpoint's index in a latency line; nil likewise.
         var endpoint: Int?
-        /// Whether it is an answer that says that nothing has changed.
+        /// Whether it is a latency line with the status that nothing has changed.
         var isConfirmation = false
     }
 
-    /// How many names are known, and how long each may be in bytes: lines with others are decoded one by one.
+    /// The most names, and the longest, in bytes: lines with others are decoded one by one.
     private static let most = 4_096
     private static let longest = 1_024
 
@@ -153,7 +153,7 @@ struct PlainNames: Sendable {
         guard names.count <= Self.longest else { return }
         let key = hash(names, source: 0)
         if let index = indices[key] {
-            // A collision leaves the names that were there first.
+            // On a collision, the earlier names stay.
             if isEntry(index, named: names) { entries[index].meaning = meaning }
             return
         }

@@ -1,59 +1,59 @@
-/// Numbers the series of a store from 0: which one a source and a key mean. Numbers of series that were removed are given to
-/// others first, so that they stay dense.
+/// Assigns indices from 0 to the series of a store, by source and key. Indices of removed series are reused first, so
+/// that they stay dense.
 ///
-/// A source's own series (no key) is looked up directly by the source's index; one with a key in a hash table with open
-/// addressing. Keys come from upstream and may be chosen to collide, so the hash is seeded at random. Never more than
-/// `limit` series are held; what would be one more has no number, and is counted in `refused`.
+/// It looks up a source's own series (no key) directly by the source's index; one with a key in a hash table with open
+/// addressing. Keys come from upstream and may be chosen to collide, so the hash has a random seed. It never holds more
+/// than `limit` series; any further one gets no index, and counts in `refused`.
 package struct SeriesTable: Sendable {
-    /// The longest key taken, in bytes.
+    /// The longest key accepted, in bytes.
     package static let longestKey = 1_024
 
-    /// How many series there may be.
+    /// The most series.
     package let limit: Int
-    /// How many times a series could not be added.
+    /// The number of times that a series could not be added.
     package private(set) var refused = 0
 
     private struct Entry {
-        /// Negative where a series was removed.
+        /// Negative for a removed series.
         var source: Int
-        /// Where the key lies in `keys`; negative for a source's own series, which has none.
+        /// The key's offset in `keys`; negative for a source's own series, which has none.
         var offset: Int
         var length: Int
         var hash: UInt64
     }
 
     private struct Slot {
-        /// The upper half of the hash, so that most other keys need not be looked at.
+        /// The upper half of the hash, so that most other keys need no comparison.
         var tag: UInt32
-        /// Into `entries`; -1 in a free slot.
+        /// An index in `entries`; -1 in a free slot.
         var index: Int32
     }
 
     private var entries: [Entry] = []
-    /// Those of `entries` that stand for nothing.
+    /// The unused indices of `entries`.
     private var free: [Int] = []
     private var keys: [UInt8] = []
     /// By source: its own series, or -1.
     private var own: [Int32] = []
-    /// A power of two of them, at most half in use, so that a search always ends at a free one.
+    /// The count is a power of two and at most half are in use, so that a search always ends at a free one.
     private var slots = [Slot](repeating: Slot(tag: 0, index: -1), count: 16)
     private var keyed = 0
     private let hash: KeyHash
 
-    /// A table of at most `limit` series (0 to 2^30).
+    /// Creates a table of at most `limit` series (0 to 2^30).
     package init(limit: Int = 10_000) {
         var random = SystemRandomNumberGenerator()
         self.init(limit: limit, seed: (random.next(), random.next()))
     }
 
-    /// A table whose hash has a known seed, for tests.
+    /// Creates a table whose hash has a known seed, for tests.
     package init(limit: Int, seed: (UInt64, UInt64)) {
         precondition((0...(1 << 30)).contains(limit), "a slot's index has 31 bits")
         self.limit = limit
         hash = KeyHash(seed: seed)
     }
 
-    /// How many series there are.
+    /// The number of series.
     package var count: Int { entries.count - free.count }
 
     /// The key of series `index`, which must exist; nil for a source's own series.
@@ -62,7 +62,7 @@ package struct SeriesTable: Sendable {
         return entry.offset < 0 ? nil : keys[entry.offset..<entry.offset + entry.length]
     }
 
-    /// The series' index, a new one when it was not there; nil when it cannot be added, which is counted.
+    /// Returns the series' index, added if it is new; nil when it cannot be added, which is counted.
     ///
     /// Sources are dense: memory grows with the greatest source index that has a series.
     package mutating func index(source: SourceID, key: Bytes?) -> Int? {
@@ -73,7 +73,7 @@ package struct SeriesTable: Sendable {
         return key.withUnsafeBytes { index(source: source, keyBytes: $0) }
     }
 
-    /// The same for a key that lies somewhere in memory; it is copied when it is new.
+    /// The same for a key in borrowed memory; it is copied if it is new.
     package mutating func index(source: SourceID, keyBytes key: UnsafeRawBufferPointer) -> Int? {
         guard key.count <= Self.longestKey else { return refuse() }
         let hash = hash(key, source: source.index)
@@ -82,8 +82,8 @@ package struct SeriesTable: Sendable {
         return add(key, source: source.index, hash: hash, slot: slot)
     }
 
-    /// The index of the series with a key that lies somewhere in memory, nil for a source's own series; nil when there is none.
-    /// Changes and counts nothing.
+    /// Returns the index of the series with a key in borrowed memory, nil for a source's own series; nil when there is
+    /// none. Changes and counts nothing.
     func find(source: SourceID, keyBytes key: UnsafeRawBufferPointer?) -> Int? {
         guard let key else {
             guard source.index < own.count, own[source.index] >= 0 else { return nil }
@@ -146,7 +146,7 @@ package struct SeriesTable: Sendable {
         return index
     }
 
-    /// Removes the series of some sources; costs a look at every series there is.
+    /// Removes the series of some sources; takes time linear in the number of all series.
     package mutating func remove(where isGone: (SourceID) -> Bool) {
         let before = free.count
         for (index, entry) in entries.enumerated() where entry.source >= 0 && isGone(SourceID(index: entry.source)) {
@@ -164,13 +164,13 @@ package struct SeriesTable: Sendable {
         fill(slots.count)
     }
 
-    /// Counts that a series could not be added.
+    /// Counts a series that could not be added.
     mutating func refuse() -> Int? {
         refused &+= 1
         return nil
     }
 
-    /// Puts all keys into so many new slots.
+    /// Puts all keys into `count` new slots.
     private mutating func fill(_ count: Int) {
         slots = [Slot](repeating: Slot(tag: 0, index: -1), count: count)
         let mask = count - 1

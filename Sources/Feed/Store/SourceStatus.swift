@@ -1,45 +1,45 @@
 package import Reactor
 
-/// What a `stats` line says of one source: whether it works, since when, and how its values are to be read.
+/// The state and description of one source in a `stats` line.
 package struct SourceStatus: Sendable, Equatable {
-    /// How a source is doing.
+    /// The state of a source.
     package enum State: String, Sendable {
-        /// Nothing came from it yet.
+        /// Nothing has arrived from it yet.
         case starting
-        /// What came last was no error.
+        /// Its newest result was no error.
         case ok
-        /// What came last was an error.
+        /// Its newest result was an error.
         case failing
     }
 
     package var source: String
     package var state: State
-    /// Since when it is in that state; nil where a line does not say.
+    /// The start of that state; nil where a line does not say.
     package var since: Timestamp?
-    /// The `type` of its data lines; nil where nobody has said, as an older agent that is passed on.
+    /// The `type` of its data lines; nil if unknown, as when relaying an older agent.
     package var type: String?
     /// At most 32 bytes of UTF-8.
     package var unit: String?
-    /// Nil when there are none, or they make no sense.
+    /// Nil when there are no bands, or invalid ones.
     package var bands: BandScale?
-    /// The JSON Pointer, into its events' data, to the first number, which is the value of a source without a configured one; at
-    /// most `longestPointer` bytes of UTF-8.
+    /// The JSON Pointer, in its events' data, to the first number, which is the value of a source without a configured
+    /// pointer; at most `longestPointer` bytes of UTF-8.
     package var valuePointer: String?
-    /// Whether it takes the question of how far to go: `n`, from 0 to `PollRequest.mostN`.
+    /// Whether its polls accept a number `n`, from 0 to `PollRequest.mostN`.
     package var takesN = false
-    /// A stream's, too, where nobody has said.
+    /// A stream's if unknown.
     package var rhythm = Rhythm.stream
 }
 
 extension SourceStatus {
     package static let longestPointer = 256
 
-    /// Nil for a pointer that is too long: a part of one leads nowhere.
+    /// Nil for a pointer that is too long: a part of one would lead elsewhere.
     static func valuePointer(_ text: String?) -> String? {
         text.flatMap { $0.utf8.count <= longestPointer ? $0 : nil }
     }
 
-    /// The bytes that `write` may write, its braces, and a comma.
+    /// The most bytes that `write` may write, plus braces and a comma.
     var mostEncoded: Int {
         var most = LineEncoder.most(
             source.utf8.count, type?.utf8.count ?? 0, unit?.utf8.count ?? 0, valuePointer?.utf8.count ?? 0)
@@ -49,7 +49,7 @@ extension SourceStatus {
         return most
     }
 
-    /// The members of one element of the line's `sources`.
+    /// Writes the members of one element of the line's `sources`.
     func write(to writer: inout LineWriter) {
         writer.string("source", source)
         writer.string("state", state.rawValue)

@@ -1,25 +1,25 @@
 internal import Reactor
 
-/// Which sources there are, and how they are doing.
+/// The sources of a store, and their states.
 struct SourceTable: Sendable {
     private struct Source: Sendable {
         let name: String
         /// `"type":"…","source":"…","series":"…`, without the closing quote.
         var prefix: [UInt8]
         var status: SourceStatus
-        /// What its values mean, and how lines say so.
+        /// The meaning of its values, and the names of its bands as in lines.
         var bands: Bands?
-        /// Whether it is gone until it is registered again.
+        /// Whether it is unlisted until it is registered again.
         var isRetired = false
-        /// Since when nothing more comes from it; nil while something may.
+        /// The time when it was released; nil while more data may come.
         var releasedAt: LoopInstant?
-        /// When it was added, for walks.
+        /// A sequential number from when it was added, for walks.
         let birth: Int
-        /// When something good came from it last, by a clock that does not step; nil when nothing has.
+        /// The time of its last success, by a clock that does not step; nil if none.
         var heard: Timestamp?
-        /// What it failed with last.
+        /// The code of its newest error.
         var code: String?
-        /// Whether it has come to its end by itself.
+        /// Whether it has ended by itself.
         var hasEnded = false
         var answers = CodeTally()
         var errors = CodeTally()
@@ -36,31 +36,31 @@ struct SourceTable: Sendable {
         }
     }
 
-    /// By their indices, nil in a place that is free.
+    /// By index; nil for a free index.
     private var sources: [Source?] = []
     private var free: [Int] = []
     private var indices: [String: Int] = [:]
-    /// By what stands before the first dot of their names, as the agent's does in those of a fleet.
+    /// Indices by the part of the name before the first dot, which in a fleet is the agent's name.
     private var heads: [String: [Int]] = [:]
     /// In the order they were first registered.
     private var order: [Int] = []
     /// In the order they were released.
     private var released: [Int] = []
 
-    /// What lines reserve for names depends on this; real ones are far shorter.
+    /// The size of reserved memory for names depends on this; real names are far shorter.
     private static let longestName = 1_024
-    /// The longest unit that is passed on, in bytes of UTF-8.
+    /// The longest unit, in bytes of UTF-8.
     static let longestUnit = 32
 
-    /// How the sources are doing that are not retired, in the order they were first registered.
+    /// The states of the sources that are not retired, in the order they were first registered.
     var statuses: [SourceStatus] {
         order.compactMap { index in sources[index].flatMap { $0.isRetired ? nil : $0.status } }
     }
 
-    /// How many were released and not forgotten yet.
+    /// The number of sources that were released and not forgotten yet.
     var releasedCount: Int { released.count }
 
-    /// One whose name begins with this, an agent's name, and a dot.
+    /// A source whose name starts with this agent's name and a dot.
     func source(headedBy agent: String) -> SourceID? { heads[agent]?.first.map { SourceID(index: $0) } }
 
     private static func head(of name: String) -> String? {
@@ -74,7 +74,8 @@ struct SourceTable: Sendable {
     func type(of source: SourceID) -> String? { sources[source.index]?.status.type }
     func bands(of index: Int) -> Bands? { sources[index]?.bands }
 
-    /// Adds a source at `birth`, or gives the one of this name another description; says whether its type is another one now.
+    /// Adds a source at `birth`, or replaces the description of the one with this name; returns whether its type has
+    /// changed.
     mutating func register(
         _ description: SourceDescription, at time: Timestamp, birth: Int
     ) -> (SourceID, isRenamed: Bool) {
@@ -104,9 +105,9 @@ struct SourceTable: Sendable {
         return SourceID(index: index)
     }
 
-    // MARK: Sources of a feed that is passed on
+    // MARK: Sources of a relayed feed
 
-    /// The source of this name, added when it is new; nil when there are so many already.
+    /// Returns the source with this name, added if it is new; nil when the limit is reached.
     mutating func find(
         _ name: String, isListed: Bool, at time: Timestamp, birth: inout Int, atMost limit: Int
     ) -> SourceID? {
@@ -118,9 +119,9 @@ struct SourceTable: Sendable {
         return add(Source(name: name, prefix: [], status: status, isRetired: !isListed, birth: birth))
     }
 
-    /// Has these sources listed and no others, as an agent says of its own; nothing is described any more that it does not list.
+    /// Replaces the list of sources by an agent's; removes the descriptions of all others.
     ///
-    /// - Parameter heard: when those were heard last that are well, if nothing came from them yet.
+    /// - Parameter heard: the time of the last success for sources that are ok and have sent nothing yet.
     mutating func list(
         _ said: [SourceStatus], heard: Timestamp?, at time: Timestamp, birth: inout Int, atMost limit: Int
     ) {
@@ -142,7 +143,7 @@ struct SourceTable: Sendable {
         }
     }
 
-    /// How the listed sources are to be read, whatever their state is.
+    /// The descriptions of the listed sources, without their states.
     var descriptions: [SourceStatus] {
         statuses.map { status in
             var status = status
@@ -153,12 +154,12 @@ struct SourceTable: Sendable {
 
     // MARK: -
 
-    /// The source of this name that was registered.
+    /// The registered source with this name.
     func source(named name: String) -> SourceID? {
         indices[LineEncoder.cut(name, at: Self.longestName)].map { SourceID(index: $0) }
     }
 
-    /// Whether a source is already as a line of its agent says, but for its state.
+    /// Whether a source already has this description, regardless of its state.
     func isDescribed(_ source: SourceID, as description: SourceDescription) -> Bool {
         guard let known = sources[source.index], !known.isRetired else { return false }
         let status = known.status
@@ -167,7 +168,7 @@ struct SourceTable: Sendable {
             && status.rhythm == description.rhythm
     }
 
-    /// Gives a source another description and leaves everything else as it is; says whether its type is another one now.
+    /// Replaces a source's description and keeps everything else; returns whether its type has changed.
     mutating func describe(_ source: SourceID, as description: SourceDescription, at time: Timestamp) -> Bool {
         guard let known = sources[source.index] else { return false }
         let (_, isRenamed) = register(description, at: time, birth: known.birth)
@@ -182,10 +183,10 @@ struct SourceTable: Sendable {
 
     func isRetired(_ source: SourceID) -> Bool { sources[source.index]?.isRetired == true }
 
-    /// Whether nothing more comes from it, and it is only remembered.
+    /// Whether no more data comes from it, and it is only remembered.
     func isReleased(_ source: SourceID) -> Bool { sources[source.index]?.releasedAt != nil }
 
-    /// Retires a source that nothing more comes from.
+    /// Retires a source for good, because no more data comes from it.
     mutating func release(_ source: SourceID, at now: LoopInstant) {
         retire(source)
         guard let known = sources[source.index], known.releasedAt == nil else { return }
@@ -193,7 +194,7 @@ struct SourceTable: Sendable {
         released.append(source.index)
     }
 
-    /// Something more comes from it: it is listed again, as it was described.
+    /// Lists a source again with its description, because more data has come from it.
     ///
     /// - Returns: whether it was retired.
     mutating func revive(_ source: SourceID) -> Bool {
@@ -204,13 +205,13 @@ struct SourceTable: Sendable {
         return true
     }
 
-    /// Those that were released first, so many at the most, of those before some time; in the order they were.
+    /// The sources released first, at most `count`, and before `time`; in the order of their release.
     func released(atMost count: Int = .max, before time: LoopInstant? = nil) -> ArraySlice<Int> {
         guard let time else { return released.prefix(count) }
         return released.prefix(count).prefix { index in sources[index]?.releasedAt.map { $0 < time } ?? true }
     }
 
-    /// Forgets sources, whose places are given to others.
+    /// Forgets sources, whose indices are reused.
     mutating func remove(_ gone: Set<Int>) {
         for index in gone {
             if let name = sources[index]?.name {
@@ -233,14 +234,14 @@ struct SourceTable: Sendable {
         sources[source.index]?.status.since = wall
     }
 
-    /// Takes over where a source's values are.
+    /// Sets the pointer to a source's values.
     mutating func setValuePointer(_ pointer: String, of source: SourceID) {
         sources[source.index]?.status.valuePointer = pointer
     }
 
-    /// Something good came from a source.
+    /// Records a source's success.
     ///
-    /// - Parameter time: by a clock that does not step: the loop's, or that of the agent whose feed is passed on.
+    /// - Parameter time: by a clock that does not step: the loop's, or that of the agent whose feed is relayed.
     mutating func hear(from source: SourceID, at time: Timestamp) { sources[source.index]?.heard = time }
 
     mutating func fail(_ source: SourceID, by code: String, at time: Timestamp) {
@@ -248,7 +249,7 @@ struct SourceTable: Sendable {
         sources[source.index]?.code = code
     }
 
-    /// Nothing more is to come from a source, which has come to its end by itself.
+    /// Records that a source has ended by itself.
     mutating func noteEnd(of source: SourceID) { sources[source.index]?.hasEnded = true }
 
     mutating func countAnswer(_ status: Int, from source: SourceID) {
@@ -259,9 +260,9 @@ struct SourceTable: Sendable {
         sources[source.index]?.errors.add(code)
     }
 
-    /// The next one of a walk.
+    /// Returns the next source of a walk.
     ///
-    /// - Parameter window: how wide windows are.
+    /// - Parameter window: the width of a window.
     func next(_ walk: inout FeedWalk, at time: Timestamp, window: Duration) -> SourceNumbers? {
         while walk.place < sources.count {
             defer { walk.place += 1 }

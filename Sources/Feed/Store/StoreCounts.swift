@@ -1,12 +1,12 @@
-/// What a store has counted since its start.
+/// The counts of a store since its start.
 package struct StoreCounts: Sendable, Equatable {
-    /// Data events, which `--count` looks at.
+    /// Data events, which `--count` limits.
     package var data = 0
     /// Readers that are open now.
     package var readers = 0
-    /// Times that a reader was overtaken.
+    /// The number of gaps sent to readers that were overtaken.
     package var gaps = 0
-    /// Readers that were closed because they took nothing.
+    /// Readers that were closed because they stopped reading.
     package var stalledReaders = 0
     /// Values older than the history.
     package var late = 0
@@ -15,25 +15,25 @@ package struct StoreCounts: Sendable, Equatable {
     package var series = 0
     /// Times that a series could not be added.
     package var refusedSeries = 0
-    /// Times that an answer or an error had no endpoint to be counted at, as there were too many.
+    /// Answers and errors that were not counted because their endpoint was refused.
     package var refusedEndpoints = 0
-    /// Times that something came of an agent that is not read, as there were too many.
+    /// Messages from agents that were refused because there were too many.
     package var refusedAgents = 0
 
     package init() {}
 }
 
-/// How an output is doing.
+/// The state of an output.
 package struct OutputState: Sendable, Equatable {
     package var name: String
-    /// `ok`, or what is wrong.
+    /// `ok`, or a description of its fault.
     package var state: String
-    /// How many lines it has not taken yet.
+    /// The number of lines that it has yet to take.
     package var behind: Int
-    /// Up to which number lines outlive the process; nil for an output that does not say.
+    /// The last sequence number that survives the process; nil for an output that does not report it.
     package var durable: Int?
 
-    /// How long its texts get, in bytes: what is wrong may be said in a server's words.
+    /// The longest text, in bytes: a fault may be described in a server's words.
     static let longest = 1_024
 
     package init(name: String, state: String, behind: Int, durable: Int? = nil) {
@@ -43,7 +43,7 @@ package struct OutputState: Sendable, Equatable {
         self.durable = durable
     }
 
-    /// The first of those that another agent's line has.
+    /// The first outputs in another agent's line.
     static func of(_ agent: Line.Agent) -> [OutputState] {
         agent.outputs.prefix(64).map {
             OutputState(

@@ -1,45 +1,45 @@
 internal import Reactor
 
-/// What the store knows of one reader.
+/// The store's state of one reader.
 final class StoreReader {
-    /// Whether it is to be called when there is more.
+    /// Whether it waits to be called when there is more.
     enum Waiting: Equatable {
         case no
-        /// Yes; it has this place among those that wait.
+        /// Yes, at this index among the waiting ones.
         case at(Int)
-        /// There is more, and its turn to be called has yet to come.
+        /// There is more, and its call is pending.
         case called
     }
 
-    /// What the `agent` line calls it; nil leaves it out there.
+    /// Its name in `agent` lines; nil to leave it out.
     var name: String?
-    /// Tells it that there is more.
+    /// Called when there is more.
     let call: () -> Void
-    /// What the task waits at that reads by `next`; nil for a reader that is called.
+    /// The wakeup of the task that reads by `next`; nil for a reader that is called.
     let wakeup: Wakeup?
     var waits = Waiting.no
-    /// The number of the line it gets next.
+    /// The sequence number of its next line.
     var cursor: Int
-    /// Up to which number lines outlive the process, for an output that says so: it holds what comes behind that.
+    /// The last sequence number that survives the process, for an output that reports it; later lines are kept for it.
     var durable: Int?
-    /// How its output is doing, as the `agent` line says it.
+    /// The state of its output, for `agent` lines.
     var state = "ok"
-    /// What it has not seen of a run that is over.
+    /// Lines of an ended run that it has missed.
     var owedGap: ClosedRange<Int>?
-    /// Whether it has yet to be told whose feed it is.
+    /// Whether it has yet to get the first greeting, or that of another run.
     var owesGreeting = false
-    /// Whether it has yet to be told how the sources are now, in a feed that it knows.
+    /// Whether it has yet to get a new greeting for changed sources.
     var owesNews = false
-    /// The `bye` of the run that it has lines of, and has yet to get, if it keeps runs.
+    /// The `bye` that it has yet to get of a run that it has read, if it keeps runs.
     var farewell: [UInt8]?
     var isFiltered = false
-    /// Whether it reads what is older than the log somewhere else, and gets nothing here until it is back.
+    /// Whether it reads lines older than the log elsewhere, and gets nothing here until it is back.
     var isAway = false
-    /// Where it asked to begin before it was known whose feed this is.
+    /// The start that it asked for before the feed's run was known.
     var wish: ReaderWish?
-    /// The number of the first line that is to be kept for it, and that inputs wait by.
+    /// The first sequence number to keep for it, which also limits inputs.
     var kept: Int { durable.map { $0 + 1 } ?? cursor }
-    /// Whether somebody wants its next `next` to come back at once.
+    /// Set by `interrupt`: the next call of `next` returns at once.
     var isInterrupted = false
 
     init(name: String?, cursor: Int, on loop: EventLoop, call: (() -> Void)?) {
@@ -51,18 +51,18 @@ final class StoreReader {
     }
 }
 
-/// Where a reader wants to begin, and of which run: of another one it gets all there is. Nil for whichever there is.
+/// A reader's requested start, and its run (nil for any): in another run it gets all lines.
 struct ReaderWish {
     var start: ReaderStart
     var run: String?
 
-    /// The number of its first line in the run that says this.
+    /// The sequence number of its first line in the run of this `hello`.
     func cursor(in hello: Line.Hello) -> Int {
         guard run == nil || run == hello.run else { return hello.firstSeq }
         switch start {
         case .oldest: return hello.firstSeq
         case .newest: return hello.nextSeq
-        // Its lines come by and by, from the oldest on.
+        // A relayed feed's lines arrive one by one, from the oldest.
         case .after(let sequence): return max(hello.firstSeq, min(max(0, sequence), hello.nextSeq - 1) + 1)
         }
     }

@@ -1,26 +1,26 @@
 internal import Reactor
 
-/// Whether a source has said something good in time, or why it has not.
+/// Whether a source's data is on time, or why not.
 package enum Timeliness: Sendable, Equatable {
     case inTime
-    /// It has come to its end by itself: nothing more is to come.
+    /// It has ended by itself: no more data is expected.
     case ended
-    /// Nothing has come yet.
+    /// Nothing has arrived yet.
     case starting
-    /// Nothing good has come for so long, where something is expected every `expected`.
+    /// No success for `silence`, although data is expected every `expected`.
     case late(silence: Duration, expected: Duration)
-    /// It fails with this code, and has been silent for longer than it may be, or nothing good ever came.
+    /// It fails with this code, and has been silent for too long, or never succeeded.
     case failing(code: String)
 
-    /// Whether it is as it should be.
+    /// Whether the source is healthy.
     package var isGood: Bool { self == .inTime || self == .ended }
 
     /// - Parameters:
-    ///   - code: of what it fails with; nil when what came last was no error.
-    ///   - silence: since something good came: an event, an answer that nothing has changed, a page of a listing; nil when
-    ///     nothing has.
-    ///   - window: how wide windows are. As for a view, what comes every so often is late after two and a half times its
-    ///     period, or two and a half windows. A stream is silent for as long as it likes.
+    ///   - code: the code of its newest error; nil unless it is failing.
+    ///   - silence: the time since its last success: an event, the answer that nothing changed, a page of a listing;
+    ///     nil if it never succeeded.
+    ///   - window: the width of a window. As in a view, periodic data is late after two and a half times its period, or
+    ///     two and a half windows if that is longer. A stream may be silent for any time.
     init(
         state: SourceStatus.State, code: String?, rhythm: Rhythm, silence: Duration?, hasEnded: Bool, window: Duration
     ) {

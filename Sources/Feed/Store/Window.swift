@@ -1,8 +1,8 @@
 package import Reactor
 
-/// What one series did in one window of time: the last value by event time, and how many there were and how they spread.
+/// One window of a series: the last value by event time, and the number and spread of its values.
 package struct Window: Sendable, Equatable {
-    /// Which window since the Unix epoch: number k reaches from k widths to k + 1 widths; negative before 1970.
+    /// The window's number since the Unix epoch: k covers k to k + 1 widths; negative before 1970.
     package let index: Int64
     /// The value with the greatest event time; of several at that time the one with the greatest sequence number.
     package private(set) var last: Double
@@ -10,20 +10,20 @@ package struct Window: Sendable, Equatable {
     private var lastMicroseconds: Int64
     /// The sequence number of `last`.
     package private(set) var lastSequence: Int
-    /// How many values there were, at least 1.
+    /// The number of values, at least 1.
     package private(set) var count: Int
     package private(set) var minimum: Double
     package private(set) var maximum: Double
-    /// Of all values in the order they were recorded; infinite where a Double cannot hold it.
+    /// The sum of all values in the order they were recorded; infinite where a Double cannot hold it.
     package private(set) var sum: Double
-    /// How many lines were already emitted for the window, which is the next line's `revision`.
+    /// The number of lines already emitted for the window, which is the next line's `revision`.
     package var revision: Int32 = 0
-    /// Which way the series went from the window before, as the newest line says; `none` before the first.
+    /// The trend from the previous window, as in the newest line; `none` before the first.
     package var trend = Trend.none
     /// Whether the window changed since its last line.
     package internal(set) var isDirty = true
 
-    /// A window that saw one value, which must be finite.
+    /// Creates a window with one value, which must be finite.
     package init(index: Int64, value: Double, time: Timestamp, sequence: Int) {
         self.index = index
         last = value
@@ -35,7 +35,7 @@ package struct Window: Sendable, Equatable {
         sum = value
     }
 
-    /// Whether `last` is in a better or a worse band than the window's before it.
+    /// Whether `last` is in a better or a worse band than the previous window's.
     package enum Trend: UInt8, Sendable {
         case none, improving, deteriorating
     }
@@ -43,12 +43,12 @@ package struct Window: Sendable, Equatable {
     /// The event time of `last`.
     package var lastTime: Timestamp { Timestamp(microseconds: lastMicroseconds) }
 
-    /// The mean of all values; always finite, also where the sum is not.
+    /// The mean of all values; always finite, even if the sum is not.
     package var mean: Double { Swift.min(Swift.max(sum / Double(count), minimum), maximum) }
 
-    /// Takes one more value, which must be finite; `time` in microseconds since the epoch.
+    /// Adds one more value, which must be finite; `time` in microseconds since the epoch.
     ///
-    /// Plain integers, as the calls of `Timestamp`'s members across modules were the most of what this costs.
+    /// Uses plain integers, because most of its cost was calling `Timestamp`'s members across modules.
     @inline(__always)
     package mutating func add(_ value: Double, time: Int64, sequence: Int) {
         if time > lastMicroseconds || (time == lastMicroseconds && sequence >= lastSequence) {
@@ -68,13 +68,13 @@ package struct Window: Sendable, Equatable {
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// When window `index` of `width` microseconds starts; limited to what a `Timestamp` can say.
+    /// The start of window `index` of `width` microseconds; clamped to the range of `Timestamp`.
     package static func start(of index: Int64, width: Int64) -> Timestamp {
         let (start, overflow) = index.multipliedReportingOverflow(by: width)
         return Timestamp(microseconds: overflow ? (index < 0 ? .min : .max) : start)
     }
 
-    /// When window `index` of `width` microseconds ends, which is the first time outside it; limited likewise.
+    /// The end of window `index` of `width` microseconds, which is the first time outside it; clamped likewise.
     package static func end(of index: Int64, width: Int64) -> Timestamp {
         index == .max ? Timestamp(microseconds: .max) : start(of: index + 1, width: width)
     }

@@ -1,20 +1,20 @@
 internal import Reactor
 
-/// Which windows have closed, by one clock.
+/// Tracks which windows have closed, by one clock.
 struct WindowClosings: Sendable {
-    /// When the next window closes, and when it began: what is older than that has closed.
+    /// The end and the start of the open window: earlier windows have closed.
     private var boundary = Timestamp(microseconds: .min)
     private(set) var openSince = Timestamp(microseconds: .min)
     private var last = Timestamp(microseconds: .min)
-    /// The first series whose windows that are over may have no line yet; nil when all have.
+    /// The first series whose ended windows may lack a line; nil when all have theirs.
     var place: Int?
-    /// Whether the clock was stepped back since, so that any window may be over.
+    /// Whether the clock has stepped back since, so that any window may have ended.
     private(set) var looksAtAll = false
 
-    /// Notices that the time of some windows has come.
+    /// Updates the boundary if windows have ended by `time`.
     ///
-    /// - Parameter width: how wide they are, in microseconds.
-    /// - Returns: whether it has come since it was last looked at.
+    /// - Parameter width: the width of a window, in microseconds.
+    /// - Returns: whether windows have ended since the last call.
     mutating func notice(_ time: Timestamp, width: Int64) -> Bool {
         guard time >= boundary || time < last else { return false }
         looksAtAll = time < last || looksAtAll && place != nil

@@ -1,19 +1,19 @@
 package import Reactor
 
-/// The windows of one series over the history: values go in by event time, each window that changed comes out once closed.
+/// The windows of one series over the history: records values by event time, and emits each changed window once closed.
 ///
-/// Windows are aligned to the Unix epoch. A window without a value is absent, not zero. A late value that still falls
-/// into the history opens its window's line again, with the next `revision`. Nothing that was recorded is dropped
-/// without having been emitted: not by age, not by a clock that steps in either direction.
+/// Windows are aligned to the Unix epoch. A window without a value is absent, not zero. A late value within the history
+/// reopens its window's line, with the next `revision`. No recorded value is dropped without having been emitted:
+/// neither by age, nor by a clock that steps in either direction.
 ///
-/// The windows lie in one array by ascending index; almost always a value goes into the one the last value went into,
-/// whose bounds are kept at hand. Late values that open a window cost a move of what lies behind it.
+/// The windows are in one array by ascending index; almost every value goes into the same window as the last one, whose
+/// bounds are cached. A late value that opens a window moves those after it.
 package struct WindowRing: Sendable {
-    /// What became of a value.
+    /// The result of recording a value.
     package enum Outcome: Sendable {
         /// It is in its window.
         case recorded
-        /// It came from more than a window's width ahead of the clock, and was recorded at the clock's time.
+        /// It was more than a window's width ahead of the clock, and was recorded at the clock's time.
         case future
         /// Its window ended before the history begins; nothing was recorded.
         case late
@@ -24,26 +24,26 @@ package struct WindowRing: Sendable {
 
     /// The width of a window in microseconds.
     package let width: Int64
-    /// How far back windows are kept, in microseconds.
+    /// The period for which windows are kept, in microseconds.
     package let history: Int64
 
-    /// Ascending by index from `head` on; what lies before was evicted and is cut off now and then.
+    /// Ascending by index from `head`; earlier ones were evicted, and are removed now and then.
     private var windows: [Window] = []
     private var head = 0
-    /// The indices of all dirty windows, in the order they became it.
+    /// The indices of all dirty windows, in the order in which they became dirty.
     private var dirty: [Int64] = []
-    /// The smallest end of a dirty window; the end of time when none is dirty.
+    /// The smallest end of a dirty window; `Int64.max` when none is dirty.
     private var firstDirtyEnd = Int64.max
 
-    /// When the first window held is past the history; the end of time when none is held.
+    /// The time when the first window leaves the history; `Int64.max` without windows.
     private var firstExpiry = Int64.max
 
-    // Where the last value went: valid while `currentStart < currentEnd`.
+    // The position of the last value: valid while `currentStart < currentEnd`.
     private var current = 0
     private var currentStart = Int64.max
     private var currentEnd = Int64.min
 
-    /// `width` at least 1 µs, sensibly 1 ms to 1 h; `history` not negative.
+    /// `width` is at least 1 µs, sensibly 1 ms to 1 h; `history` is not negative.
     package init(width: Duration, history: Duration = .seconds(120)) {
         self.width = width.microseconds
         self.history = history.microseconds
@@ -56,27 +56,27 @@ package struct WindowRing: Sendable {
     /// The newest window held.
     package var newest: Window? { head < windows.count ? windows[windows.count - 1] : nil }
 
-    /// How many windows are held at the most, which bounds the memory: the history's and eight.
+    /// The most windows held, which bounds the memory: those of the history, plus eight.
     package var capacity: Int { Int(clamping: history / width) + 8 }
 
-    /// When `flush` next has a line to emit or a window to let go; nil if not before the end of time, as while nothing
-    /// is held. Looks at nothing but the ring itself, so that ten thousand of them can be asked often.
+    /// The time when `flush` next has a line to emit or a window to drop; nil for never, as without windows. It only
+    /// looks at the ring itself, so that checking ten thousand of them often is cheap.
     ///
-    /// A clock that stepped back is not foreseen: flush once then, whatever this says.
+    /// It does not foresee a clock that steps back: then flush once in any case.
     package var nextDue: Timestamp? {
         let due = Swift.min(firstDirtyEnd, firstExpiry)
         return due == .max ? nil : Timestamp(microseconds: due)
     }
 
-    /// When window `index` starts.
+    /// The start of a window.
     package func start(of window: Window) -> Timestamp { Window.start(of: window.index, width: width) }
 
-    /// When window `index` ends.
+    /// The end of a window.
     package func end(of window: Window) -> Timestamp { Window.end(of: window.index, width: width) }
 
-    /// Takes one finite value at its event time; `now` is the wall clock's.
+    /// Records one finite value at its event time; `now` is the wall clock's.
     ///
-    /// Of equal times the greater `sequence` counts as the later value.
+    /// Of equal times, the greater `sequence` counts as later.
     @inline(__always)
     package mutating func record(_ value: Double, time: Timestamp, sequence: Int, now: Timestamp) -> Outcome {
         let now = now.microseconds
@@ -90,17 +90,16 @@ package struct WindowRing: Sendable {
         return isFuture ? .future : .recorded
     }
 
-    /// Emits a line for every window that changed and has ended, by ascending index, and lets go of what is past.
+    /// Emits a line for every changed window that has ended, by ascending index, and drops those outside the history.
     ///
-    /// `emit` gets the window as it is, its `revision` being the number of lines it had before. Past is what ended
-    /// before the history begins, and, as the clock may have stepped back, what starts more than a width from now;
-    /// whatever of that changed since its last line is emitted first.
+    /// `emit` gets the window as it is; its `revision` is the number of its earlier lines. Dropped are windows that
+    /// ended before the history begins and, since the clock may have stepped back, those that start more than a width
+    /// from now; any change since their last line is emitted first.
     ///
-    /// - Parameter closing: by which time windows have ended, where that is later than `now`.
+    /// - Parameter closing: the time by which windows have ended, if later than `now`.
     ///
-    /// With a `scale`, the window's `trend` is told by the bands of its `last` and that of the window before it which
-    /// still is in the history. Where a line changes the trend that the next window's line has told, that one is emitted
-    /// again as well.
+    /// With a `scale`, the window's `trend` compares the bands of its `last` and that of the previous window, if still
+    /// in the history. If a line changes the trend that the next window's line stated, that one is emitted again too.
     package mutating func flush(
         now: Timestamp, closing: Timestamp? = nil, scale: BandScale? = nil, emit: (Window) -> Void
     ) {
@@ -126,12 +125,12 @@ package struct WindowRing: Sendable {
         forgetCurrent()
     }
 
-    /// Emits a line for every window that changed, also for those that have not ended: nothing more will come.
+    /// Emits a line for every changed window, even those that have not ended, because no more values follow.
     package mutating func complete(now: Timestamp, scale: BandScale? = nil, emit: (Window) -> Void) {
         if !dirty.isEmpty { emitDirty(until: .max, now: now.microseconds, scale, emit) }
     }
 
-    /// The slow way of `record`: another window than last time, or none.
+    /// The slow path of `record`: another window than last time, or a new one.
     @inline(never)
     private mutating func recordElsewhere(
         _ value: Double, at: Int64, sequence: Int, now: Int64, isFuture: Bool
@@ -157,7 +156,7 @@ package struct WindowRing: Sendable {
         return isFuture ? .future : .recorded
     }
 
-    /// The place of window `index` in `windows`, or the one it would have to be inserted at.
+    /// The index in `windows` of the window `index`, or the index at which to insert it.
     private func position(of index: Int64) -> Int {
         var low = head
         var high = windows.count
@@ -197,11 +196,11 @@ package struct WindowRing: Sendable {
         windows[place].isDirty = false
     }
 
-    /// Emits the window behind `place` once more if its line has told another trend than it has now. It goes no further,
-    /// as that window's own value has not changed.
+    /// Emits the window after `place` again if its line stated another trend than it has now. It goes no further,
+    /// because that window's own value has not changed.
     @inline(__always)
     private mutating func emitSuccessor(of place: Int, _ now: Int64, _ scale: BandScale?, _ emit: (Window) -> Void) {
-        // One that is dirty has its turn, at the latest when it has ended.
+        // A dirty one is emitted in its turn, at the latest when it has ended.
         guard let scale, place + 1 < windows.count, !windows[place + 1].isDirty,
             windows[place + 1].trend != trend(of: place + 1, scale, now)
         else { return }
